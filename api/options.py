@@ -22,7 +22,7 @@ from ..runtime.breaker import Breakers
 from ..runtime.calls.budgets import Account
 from ..runtime.effects.standard_input import Scripted, SystemInput
 from ..runtime.host import Host
-from ..runtime.prompt_caches import PromptCaches
+from ..runtime.prompt_cache import PromptCaches
 from ..runtime.session.code_cache import CodeCache
 from ..vm.builtins.capabilities import BY_KEY
 

@@ -1,8 +1,9 @@
 """What a run gives back, and what the host API raises (O-9.6, O-9.39).
 
 Hands on to users `RunResult`, `Emit`, `Metrics`, `TestReport` with `TestResult`s; `CompileError` with `Diagnostic`s,
-`ImageError`, `ProgramError`, and `Panic` with `Frame`s; and `ToolError`, which code of the host raises (G-9.10). `program` and
-`session` make most of them; `frames_of` makes frames for `session`, and `tested` runs the tests of a program for `Program.test`.
+`ImageError`, `ProgramError`, and `Panic` with `Frame`s; `ToolError`, which code of the host raises (G-9.10); and `Breaker`, the
+state of a connection. `program` and `session` make most of them; `frames_of` makes frames for `session`, and `tested` runs the
+tests of a program for `Program.test`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ..runtime.calls.budgets import Account
 from ..runtime.errors import ConfigFailure
 from ..runtime.host import Host
 from ..runtime.host import ToolError as ToolError
-from ..runtime.prompt_caches import PromptCaches
+from ..runtime.prompt_cache import PromptCaches
 from ..runtime.session.session import Outcome, Session
 from ..runtime.session.testing import SkippingClock, TestOutcome, chosen, run_tests
 from ..vm.interp import link

@@ -1,9 +1,9 @@
 """`concerto run`: run main; emits go to stdout, errors and panics to stderr (O-9.11, O-9.13, O-5.33).
 
-Also has what every verb shares that runs programs (`test`, `repl`): the flags (`configure_run`, `words_of`, `hint_of`), the
-host and the limits that they describe (`host_of`, `limits_of`), `run_session`, and the lines of a stack trace (`trace_lines`);
-for `test` also `skip_waits` and `write_out`. Where a program comes from is for `cli/inputs.py`; what a session does is for the
-runtime.
+Also has what every verb shares that runs programs (`test`, `repl`): the flags (`configure_run`, `words_of`, `hint_of`), the host
+and the limits that they describe (`host_of`, `limits_of`), `run_session`, and the lines of a stack trace (`trace_lines`); for
+`test` also `skip_waits` and `write_out`; for `models` `environment`. Where a program comes from is for `cli/inputs.py`; what a
+session does is for the runtime.
 """
 
 from __future__ import annotations

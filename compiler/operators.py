@@ -1,9 +1,9 @@
 """THE table of binary operators (language.md 3.6, Appendix B): one row each, from the token to the opcode.
 
 Hands on `OPERATORS`, and what is looked up in it by text (`BY_TEXT`, `SIGNS`), by token (`TOKENS`, `ASSIGNING`) or by level
-(`LEVELS`, `of_levels`, `texts`), to lexer, grammar, productions, token filter, messages of syntax, checker, constant folding,
-code generator, formatter and helps. A new operator is a row here; if no opcode does it
-yet, a row and a function of the machine as well (`CONTRIBUTING.md`).
+(`LEVELS`, `of_levels`, `texts`), with the levels themselves (`OR`, `AND` …), to lexer, grammar, productions, token filter,
+messages of syntax, checker, constant folding, code generator, formatter and helps. A new operator is a row here; if no opcode
+does it yet, a row and a function of the machine as well (`CONTRIBUTING.md`).
 """
 
 from __future__ import annotations

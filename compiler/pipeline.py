@@ -1,9 +1,10 @@
 """From source to image: read -> parse -> check -> generate. The table of contents of the compiler.
 
 Hands on `compile_source` to the command line, the API and the REPL; its `Compilation` holds the image, or the diagnostics that
-stand in its way. `check_source` is the part of it without an image, which tests and benchmarks call too. The language server
-calls the phases itself (`lsp/analysis.py`). Each phase reports all it finds, and the next starts only if there was no error, or
-only such as leave the trees whole (L-4.1.2). No file is touched here: the caller gives a function that reads.
+stand in its way. `check_source` is the part of it without an image, which tests and benchmarks call too; `gc_pause` is for the
+verb `test`. The language server calls the phases itself (`lsp/analysis.py`). Each phase reports all it finds, and the next starts
+only if there was no error, or only such as leave the trees whole (L-4.1.2). No file is touched here: the caller gives a function
+that reads.
 """
 
 from __future__ import annotations

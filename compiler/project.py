@@ -1,11 +1,11 @@
 """The files of a program: from the compiled file to every module it names, lexed and parsed; and where they lie on disk
 (L-8.1, O-9.1).
 
-Hands on `load`, `no_files`, `parse_file`, the type `Reader` and `Refused` to the pipeline, `incremental` and the language server;
-`ParsedFile` to `incremental`; `locate` and `Location` to the command line, the API and the language server; `Project` to
-resolver, checker and language server; and `module_files` to the resolver. `load` returns a `Project` with the trees and with the
-file behind each module; it touches no file itself, but reads through a function of the caller. `locate` returns a `Location`,
-which reads files under the project root only (G-5.3).
+Hands on `load`, `no_files`, `parse_file`, the types `Reader` and `Parser`, and `Refused` to the pipeline, `incremental`, the verb
+`test` and the language server; `ParsedFile` to `incremental`; `locate` and `Location` to the command line, the API and the
+language server; `Project` to resolver, checker and language server; and `module_files` to the resolver. `load` returns a
+`Project` with the trees and with the file behind each module; it touches no file itself, but reads through a function of the
+caller. `locate` returns a `Location`, which reads files under the project root only (G-5.3).
 """
 
 from __future__ import annotations

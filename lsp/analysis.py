@@ -2,9 +2,9 @@
 
 Hands on to the other files of this folder `analyse`, which returns an `Analysis`; `path_to`, `occurrence_at`, `named` and
 `definition_of`, which are about places and give an `Occurrence` or a `Field`; and `position_at`, `offset_at` and `units`, which
-lead between offsets and the positions of the protocol. Offsets are in characters (code points), from 0. Text that an editor
-holds comes before what lies on disk. A program with errors is looked at all the same: what was typed before the error is still
-known.
+lead between offsets and the positions of the protocol, counted in UTF16 or what else the editor asks for. Offsets are in
+characters (code points), from 0. Text that an editor holds comes before what lies on disk. A program with errors is looked at all
+the same: what was typed before the error is still known.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Failures of calls as exceptions (O-1.117 to O-1.130), and the library that a program lacks.
 
 Hands on `CallFailure`, which is raised anywhere in the runtime; the performer of an effect turns it into an error value of the
-language (`records.py: failed`). `Origin` makes the failures of one request: which status means which error is in the tables above
-it. `ConfigFailure` is a wrong setting, found before the run or when what it is for is first used. Hands on the classes of
-failures (`CONNECTION` and its neighbours) to calls, agents and `breaker.py`, and `install_advice` to what needs such a library.
+language (`records.py: failed`). `NotSent` is one of a request that never left, `Returned` one that carries such a value. `Origin`
+makes the failures of one request: which status means which error is in the tables above it. `ConfigFailure` is a wrong setting,
+found before the run or when what it is for is first used. Hands on the classes of failures (`CONNECTION` and its neighbours) to
+calls, agents and `breaker.py`, `install_advice` to what needs such a library, and MESSAGE_LENGTH to who keeps messages of others.
 Failures of memories are `memory/entries.py: MemoryFailure`, a CallFailure too. Nothing here retries or logs.
 """
 

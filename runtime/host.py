@@ -19,7 +19,7 @@ from ..vm.values.text import cut_to
 from .access.secrets import Redactor, clean_text
 from .breaker import Breakers
 from .errors import MESSAGE_LENGTH
-from .prompt_caches import PromptCaches
+from .prompt_cache import PromptCaches
 from .running import context_around
 
 TYPE_CHECKING = False

@@ -1,10 +1,10 @@
 """The neutral records between the call algorithm and all providers, mocks too (O-1.82, O-1.83), and their values in the machine.
 
 Hands on `Request`, `EmbedRequest` and `SideRequest` to providers, which turn them into what their wire wants; `Reply` to calls;
-`Msg`, `Call`, `ToolDef`, `SchemaField` and `ProviderState`, which they hold, and of which memories keep some; their `as_json()`,
-if they have one, to traces and digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings and providers. At
-the end stand the ways between values of the machine and plain data: `to_plain`, `response_value`, `failed`, `succeeded`,
-`TreeBuilder`.
+`Msg`, `Call`, `ToolDef`, `SchemaField`, `CachePlan` with SHORT and LONG, `Strategy`, `ToolChoice` and `ProviderState`, which they
+hold, and of which memories keep some; ROLES to the performer of models; their `as_json()`, if they have one, to traces and
+digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings and providers. At the end stand the ways between
+values of the machine and plain data: `to_plain`, `json_form`, `response_value`, `failed`, `succeeded`, `TreeBuilder`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,22 @@ from __future__ import annotations
 from ..vm.builtins.memories import message_array
 from ..vm.declaration_fields import DEFAULT_SECONDS, KEPT_LONG, TIMEOUT
 from ..vm.schema import bare_name
-from ..vm.values import NONE, Array, EnumValue, Err, ErrorValue, Map, Ok, Response, Some, Struct, from_json, to_json, unkey
+from ..vm.values import (
+    NONE,
+    Array,
+    EnumValue,
+    Err,
+    ErrorValue,
+    Map,
+    Ok,
+    Response,
+    Some,
+    Struct,
+    from_json,
+    to_json,
+    typeof,
+    unkey,
+)
 from .errors import CallFailure, Returned
 
 TYPE_CHECKING = False
@@ -391,8 +406,8 @@ class Reply:
 
 
 def to_plain(value: Any) -> Any:
-    """Return a value of the machine in a config field as plain data (L-5.1.20). Raises TypeError with the name of its Python
-    class when it has no such form, and panic P103 for a struct beyond the limits of JSON."""
+    """Return a value of the machine in a field of a model or of a mock as plain data. Raises TypeError with the name of its type
+    for one that no field takes, and panic P103 for a struct beyond the limits of JSON."""
     if isinstance(value, (str, int, float, bool)) or value is None:
         return value
     if isinstance(value, (Array, tuple)):
@@ -404,10 +419,15 @@ def to_plain(value: Any) -> Any:
     if value is NONE:
         return None
     if isinstance(value, (Struct, EnumValue)):
-        import json  # few programs have such a value in a field
+        return json_form(value)
+    raise TypeError(typeof(value))
 
-        return json.loads(to_json(value))
-    raise TypeError(type(value).__name__)
+
+def json_form(value: Any) -> Any:
+    """Return the JSON form of any value of the machine as plain data (L-5.1.20). Panic P103 beyond the limits on JSON (G-6.1)."""
+    import json  # few programs need it
+
+    return json.loads(to_json(value))
 
 
 def response_value(response: call.Response) -> Any:
@@ -437,7 +457,8 @@ def succeeded(value: Any) -> Ok:
 
 
 class TreeBuilder:
-    """Builds values of accepted schema trees (their form is in `schema/validation.py`) with the classes of one program."""
+    """Builds values of accepted schema trees (their form is in `schema/validation.py`) with the classes of one program.
+    `classes`: these by their keys."""
 
     def __init__(self, classes: Mapping[str, Any]) -> None:
         self.classes = classes

@@ -156,7 +156,7 @@ LAYERS = {
         "incremental", "checker", "codegen", "format", "pipeline", "repl",
     ),
     "runtime": (
-        "errors", "access", "loop", "effects/runner", "records", "connections", "breaker", "prompt_caches", "media", "running",
+        "errors", "access", "loop", "effects/runner", "records", "connections", "breaker", "prompt_cache", "media", "running",
         "host", "schema", "memory/terms", "memory/entries", "memory/facts", "memory/fact_index", "memory/retention",
         "memory/stores", "memory", "search", "providers", "calls", "search/session_indexes",
         "agents", "tools/tools", "mcp", "tools", "effects", "session",

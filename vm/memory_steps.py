@@ -6,11 +6,13 @@ checker adds types and help to the rows, `[memory.defaults]` of a manifest is re
 refuse (`problem`), and the runtime makes policies from them. A new step is a row of `STEPS` and the code that acts on its
 field.
 
-Hands on the rows (`STEPS`, `BLOCK`, `SUMMARY`, `RULE`), the kinds of arguments and the words of steps to the compiler,
-`runtime/memory/` and the language server; `field_rank` to the compiler and its formatter; `problem` and `written_problem` to the
-verifier; `bound_problem` to `runtime/memory/bounds.py`; MADE, VALUE and COMPUTED to linking, code generation and built-ins;
-`is_function` to `concerto inspect`. Durations are milliseconds. Nothing is raised or reported here: tests return whether a value
-is right, and callers make the message.
+Hands on the rows (`STEPS`, `BLOCK`, `SUMMARY`, `RULE`), their classes `Step` and `Argument`, the kinds of arguments, the words of
+steps and what follows from the rows (BOUNDS, LOWS, WORD_STEPS …) to the compiler, `runtime/memory/` and the language server;
+HALF_LIFE, OBSERVED_TOPICS and OBSERVED_PREFIX to facts, TOOL_METHODS to tools of memories; `is_text` and `is_key_value` to the
+checker; `field_rank` to the compiler and its formatter; `problem` and `written_problem` to the verifier; `bound_problem` to
+`runtime/memory/bounds.py`; MADE, VALUE and COMPUTED to linking, code generation and built-ins; `is_function` to `concerto
+inspect`. Durations are milliseconds. Nothing is raised or reported here: tests return whether a value is right, and callers make
+the message.
 """
 
 from __future__ import annotations

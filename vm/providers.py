@@ -6,7 +6,8 @@ here because compiler and runtime both read it; the machine does not (V-1.8).
 
 Hands on `PROVIDERS` to the compiler (checker, fields, manifest), the commands `compile`, `init` and `models` and, with
 `ProviderRow`, to `runtime/connections.py`, `PREDECLARED` to the checker, `models` and `runtime/connections.py`, `WRITTEN` to the
-checker and `runtime/providers/sdk.py`, and `APIS` to `declaration_fields.py`. Nothing is sent here: that is `runtime/providers/`.
+checker and `runtime/providers/sdk.py`, `APIS` to `declaration_fields.py`, and the forms of a prompt cache, MARKS and NAME, to the
+checker and `runtime/prompt_cache.py`. Nothing is sent here: that is `runtime/providers/`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Calls: declared functions, function values, constructors, built-in functions (L-3.8.1, L-6.1).
 
 Hands on the rules of `Call` and `Pipe`, and to `methods` what both kinds of calls share: which method of a trait is meant
-(`Chosen`, `bounded_methods`, `trait_methods`, `one_of`), `formals_of`, `give_arguments`, `check_mutation`, `schema_argument`,
-`tool_call` and `value_call`; to `expressions` what names of functions mean that are not called (`std_function`, `named_method`,
-`at_run_time`, `of_any`); to `methods` and the language server `bounded_names` and `names_through_traits`. `call` decides by what
-the callee is bound to and sets `node.target` to a record of `decisions`. A new built-in function with a rule of its own is a row
-of SPECIAL; others need only their row in `vm/builtins`.
+(`Chosen`, `bounded_methods`, `trait_methods`, `one_of`), `formals_of`, `give_arguments`, `check_mutation`, `tool_call` and
+`value_call`; to `expressions` what names of functions mean that are not called (`std_function`, `named_method`, `at_run_time`,
+`of_any`); to `methods` and the language server `bounded_names` and `names_through_traits`. `call` decides by what the callee is
+bound to and sets `node.target` to a record of `decisions`. A new built-in function with a rule of its own is a row of SPECIAL;
+others need only their row in `vm/builtins`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 from ...vm.builtins import ASSOCIATED, FUNCTIONS, Row
 from ...vm.builtins.modules import STD_PREFIX, STD_TYPES, std_row
@@ -29,7 +28,7 @@ from ..decisions import (
     ValueCall,
     VariantCall,
 )
-from ..hints.names import NAMES, patient, spend
+from ..hints.names import everyday_name, patient, spend
 from ..hints.types import absent_help, condition_help
 from ..resolver.names import STORES
 from ..source import Span
@@ -40,7 +39,6 @@ from ..symbols import (
     ImplSymbol,
     McpSymbol,
     StdFunctionSymbol,
-    StructSymbol,
     ToolSymbol,
     TraitItemSymbol,
     TraitSymbol,
@@ -69,7 +67,7 @@ from .comparisons import compare_asserted
 from .context_declarations import slot_in
 from .functions import race
 from .impls import require_visible_method
-from .json_shapes import check_size, emit, parse_as_call
+from .json_shapes import emit, parse_as_call
 from .memory import memory_value
 from .operators import require_mutable
 from .prompts import check_prompt, warn_unfilled_places
@@ -86,7 +84,7 @@ from .relations import (
     replaced,
     root_of,
 )
-from .schemas import fold_defaults, instance_fault
+from .schema_calls import schema_argument
 from .signatures import Bindings, Formal, signature_of
 from .state import FREE, Checker, Expected, ExpressionRule
 from .tools import private_tool_method, refuse_test, store_help
@@ -724,7 +722,7 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
     row = ASSOCIATED.get((owner, member)) if member else FUNCTIONS.get(name)
     if row is None or name == "None":
         infer_all(c, node.arguments)
-        return c.report("E2016", callee.span, f"`{name}` cannot be called", help=NAMES.get(name))
+        return c.report("E2016", callee.span, f"`{name}` cannot be called", help=everyday_name(name))
     type_, matched = call_row(c, row, None, node.arguments, callee.span, expected, type_arguments)
     if matched is None:
         return ERRONEOUS
@@ -803,58 +801,6 @@ def _parse_schema(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Ex
             help="give the reply of a call, or its text",
         )
     return result
-
-
-class SchemaArgument(NamedTuple):
-    """What T says in `name<T>(…)`: T itself, and the schema that the model is asked for, with its type. That is T's own, or the
-    one around a T that is no object, from which the value is taken out (O-2.64)."""
-
-    type: Type
-    schema: StructSymbol
-    asked: Nominal
-
-    @property
-    def unwraps(self) -> bool:
-        """Whether the reply holds the value in its field."""
-        return self.type is not self.asked
-
-
-def schema_argument(c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | None) -> SchemaArgument | None:
-    """Return what T in `name<T>(…)` says; None after a report (E2029, E2028, E4022, or of the type that is written)."""
-    if written is None:
-        message = f"`{name.text}` needs a type argument: the schema of the answer"
-        c.report("E2029", name.span, message, help=f"write `{name.text}<T>(…)` with its name for T")
-        return None
-    if len(written) != 1:
-        c.report(
-            "E2028", name.span, f"`{name.text}` takes 1 type argument, {len(written)} given",
-            help=f"write `{name.text}<T>(…)`",
-        )
-        return None
-    type_ = written_type(c, written[0])
-    if type_ is ERRONEOUS:
-        return None
-    if type_.has_parameters:
-        help = "name a type: a type parameter is not known when a model is asked"
-        c.report("E4022", written[0].span, f"`{type_}` has a type parameter in it", help=help)
-        return None
-    symbol = c.declared(type_)
-    if isinstance(symbol, StructSymbol) and isinstance(type_, Nominal):
-        # A schema without type arguments was checked where it is declared.
-        if isinstance(symbol.declaration, ast.Schema) and not type_.arguments:
-            return SchemaArgument(type_, symbol, type_)
-        schema, asked = symbol, type_
-    else:
-        assert c.reply is not None and isinstance(c.reply.type, Nominal)
-        schema, asked = c.reply, c.reply.type.of((type_,))
-        c.reply_used = True
-    fault = instance_fault(c, asked, type_)
-    if fault is not None:
-        c.report("E4022", written[0].span, fault, help="give it schemas, structs, enums or types that JSON has")
-        return None
-    check_size(c, asked, written[0].span)
-    fold_defaults(c, [type_])
-    return SchemaArgument(type_, schema, asked)
 
 
 SPECIAL = {

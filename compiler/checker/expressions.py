@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ...vm.providers import PROVIDERS
 from ...vm.values.errors import FAMILIES
-from ..hints.names import NAMES, did_you_mean, listed
+from ..hints.names import did_you_mean, everyday_name, listed
 from ..resolver.names import STORES
 from ..resolver.state import ErroneousSymbol
 from ..source import quoted
@@ -351,7 +351,7 @@ def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected
     signature = function_value(c, node, name)
     if signature is not None:
         return signature
-    return c.report("E1001", node.span, f"`{name}` is a type, not a value", help=NAMES.get(name) or "write a value of it")
+    return c.report("E1001", node.span, f"`{name}` is a type, not a value", help=everyday_name(name) or "write a value of it")
 
 
 # Collections.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from ...vm.builtins import METHODS
 from ..symbols import (
     ErrorFamilySymbol,
     FunctionSymbol,
@@ -253,11 +254,8 @@ def declare_impls(c: Checker, impls: list[ImplSymbol]) -> None:
     c.mutating |= changing
 
 
-# Methods that every model has: an impl may not declare them.
-RESERVED = (
-    "execute", "execute_with_schema", "chat", "stream", "spawn", "shutdown", "with_memory", "with_tools", "without_tools",
-    "with_context", "view",
-)  # fmt: skip
+# Methods that every model has: an impl may not declare them, but for `with`, where the program's own comes first (O-3.30).
+RESERVED = frozenset([name for receiver, name in METHODS if receiver == "ModelRef"]) - {"with"}
 # Hooks of models, which the runtime calls: names and types of their parameters, then their results under "".
 HOOKS = {
     "on_tool_call": [("call", "ToolCall"), ("", "ToolCallAction")],
@@ -335,7 +333,7 @@ def find_method(c: Checker, type_: Type, name: str) -> FunctionSymbol | None:
 
 
 def methods_of(c: Checker, type_: Type) -> list[str]:
-    """Return the names of the methods of a type that take `self`, for suggestions."""
+    """Return the names of the methods of a type that take `self`, not those of traits, for suggestions."""
     return [name for name, method in c.methods.get(head_of(type_) or "", {}).items() if method.takes_self]
 
 

@@ -1,9 +1,10 @@
 """Types at the border of a program: which have a JSON shape (`json::parse_as<T>`, L-7.1.2), what `emit` takes and what answers it
 (O-5.23 to O-5.35), and how large the JSON forms of schemas may be (O-2.11, G-5.13).
 
-Hands on `without_shape` and `check_size` to the checks of declarations, `check_size`, `parse_as_call` and `emit` to `calls`,
-`awaited_emit` to `await` (`functions`), and `answer_in` to what takes an answer out of its Result. A built-in type has a JSON
-shape by standing in SCALARS or COLLECTIONS. Which types a schema may have is stricter, see `schemas.without_json`.
+Hands on `without_shape` and `check_size` to the checks of declarations, the latter to `schema_calls` too, `parse_as_call` and
+`emit` to `calls`, `awaited_emit` to `await` (`functions`), and `answer_in` to what takes an answer out of its Result. A built-in
+type has a JSON shape by standing in SCALARS or COLLECTIONS. Which types a schema may have is stricter, see
+`schemas.without_json`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What functions of memory steps may not do: they ask nothing of the host and change nothing (E4509), since they run in
-the middle of a commit or a view. The same holds for a method that changes a slot, and for closures that it calls (E4515),
-since it is repeated when another writer has changed the slot; and for expressions that compute bounds (E4519).
+"""What functions of memory steps may not do: they ask nothing of the host and change nothing (E4509), since they run in the
+middle of a commit or a view. The same holds for a method that changes a slot, and for closures that it calls (E4515), since it is
+repeated when another writer has changed the slot; and for expressions that compute bounds (E4519).
 
 Hands on `check_step_functions`, `check_stored_changes` and `check_computed_bounds` to `program`, which calls them when all bodies
 are typed, and ASKING to `context_declarations`. Calls are followed as far as names lead: through a trait where it has one
-implementation. What counts as an effect is said by `_effect_name`, for bounds by `question_name`. What only a run knows is
-refused at run time, but for bounds. With a cache each of the three raises BodyNeeded (`Checker.body_of`) where a call leads into
-a body that this check leaves out.
+implementation. Which calls are effects is said by `_effect_name`, for bounds by `question_name`; `_effects` adds writes of
+entries through brackets and the clauses of functions. What only a run knows is refused at run time, but for bounds. With a cache
+each of the three raises BodyNeeded (`Checker.body_of`) where a call leads into a body that this check leaves out.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from ...vm.builtins import Row, lookup, method_names
+from ...vm.builtins.models import OF_MODELS_ALONE
 from ..decisions import BuiltinCall, CheckAny, DynamicCall, MethodTarget, ToOption, TraitCall
 from ..hints import names
 from ..hints.names import did_you_mean, listed
@@ -52,7 +53,6 @@ from .calls import (
     give_arguments,
     names_through_traits,
     one_of,
-    schema_argument,
     tool_call,
     trait_methods,
     value_call,
@@ -64,14 +64,13 @@ from .memory_steps import check_topic
 from .models import check_settings, settings_are_named
 from .operators import fields_of
 from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, learn, nilable, open_local, root_of
+from .schema_calls import items, schema_call
 from .signatures import Bindings, signature_of, substitute, unify
 from .state import FREE, Checker, Expected, ExpressionRule
 from .tools import tool_of, tools_are_listed, tools_fit, with_tools
-from .typed_streams import items, stream_with_schema
 from .types import Instance, written_type
 
 AGENTS = (AGENT_REF, AGENT_BUILDER)
-NOT_OF_AGENTS = ("with_tools", "without_tools", "chat", "stream", "view", "with")
 UNWRAPPING = ("unwrap", "unwrap_or", "unwrap_or_else", "expect")
 VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "tokens", "recall", "to_string")
 
@@ -100,7 +99,7 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         return _tool_method(c, node, expected)
     # Of `T?` only `to_string` may be called: every other method needs the value.
     row = None if isinstance(receiver, Nilable) and name != "to_string" else lookup(kind_of(receiver), name)
-    if receiver in AGENTS and name in NOT_OF_AGENTS:
+    if receiver in AGENTS and name in OF_MODELS_ALONE:
         infer_all(c, node.arguments)
         help = "agents have `execute`, `execute_with_schema`, `with_memory`, `with_context`"
         return c.report("E4041", node.name.span, f"an agent has no method `{name}`", help=help)
@@ -333,10 +332,8 @@ def _bound_help(c: Checker, receiver: Type, name: str) -> str | None:
 def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expected: Expected) -> Type:
     # `execute<T>` is short for `execute_with_schema<T>` (O-2.63).
     typed = lookup(row.receiver, "execute_with_schema") if row.name == "execute" and node.type_arguments is not None else None
-    if row.name == "execute_with_schema" or typed is not None:
-        return _execute_with_schema(c, node, typed or row)
-    if row.name == "stream_with_schema":
-        return stream_with_schema(c, node, row)
+    if typed is not None or row.name in ("execute_with_schema", "stream_with_schema"):
+        return schema_call(c, node, typed or row)
     if node.type_arguments is not None:
         c.report("E2028", node.name.span, f"`{row.name}` takes no type arguments", help="drop the `<…>`")
     if row.receiver == TYPED_STREAM and row.name == "items":
@@ -450,22 +447,6 @@ def _numeric(c: Checker, node: ast.MethodCall, receiver: Type, row: Row) -> Type
         return ERRONEOUS
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name)
     return type_
-
-
-def _execute_with_schema(c: Checker, node: ast.MethodCall, row: Row) -> Type:
-    """Check `execute_with_schema<T>(…)`: T says the schema, which the runtime needs and codegen puts into the image."""
-    argument = schema_argument(c, node.name, node.type_arguments)
-    if argument is None:
-        infer_all(c, node.arguments)
-        return ERRONEOUS
-    result_type, matched = call_row(c, row, None, node.arguments, node.name.span, FREE, {"T": argument.type})
-    if matched is None:
-        return ERRONEOUS
-    node.target = BuiltinCall(
-        matched.values, matched.order, row.receiver, row.name, type_arguments=(argument.asked,), schema=argument.schema,
-        unwraps=argument.unwraps,
-    )  # fmt: skip
-    return result_type
 
 
 def _with_memory(c: Checker, node: ast.MethodCall, row: Row) -> Type:

@@ -2,10 +2,13 @@
 
 Functions over `types`, which report nothing and change nothing, but for three: `learn` and `learn_from_assignment` set the type
 of a variable, `matched` fills the `bindings` it is given. Hands on to the checker `convert` and `fits` (may a value of this type
-go there?), `join` and its kin (the type of a value that comes from several branches), `implements` and `implementations_of` (is
-it a value of this trait?), `learn` (a use says the type of a variable), `close`, questions about one type (`generic`, `is_text`,
-`is_complete`, …) and ERRONEOUS; to the code generator `kind_head`, `matched` and `replaced`. A new conversion is a case here, a
-record in `decisions.py` and its code in `codegen/generator.py`.
+go there? MISMATCH, of the class `_Mismatch`, says no), `convert_error` (the same of an error that leaves a function), `join` and
+its kin (the type of a value that comes from several branches), `implements`, `implementations_of` and `heads_of` (is it a value
+of this trait?), with `Matching` and `replaced_in`; `learn` (a use says the type of a variable), `open_local` and
+`close_variable`; `close`, `nilable` and `widen`, which make one type of another; questions about one type (`generic`, `is_text`,
+`is_complete`, …) with NUMBERS, what a chain of places begins with (`root_of`, `is_entry`) and ERRONEOUS; to the code generator
+`kind_head`, `matched` and `replaced`. A new conversion is a case here, a record in `decisions.py` and its code in
+`codegen/generator.py`.
 """
 
 from __future__ import annotations
@@ -114,7 +117,7 @@ def heads_of(type_: Type) -> list[str | None]:
 
 def _bindings_of(implementation: Implementation, type_: Type, trait: Nominal) -> Matching | None:
     bindings: Matching = {}
-    # An impl for an error family suits the families below it, which `_heads` has found by name.
+    # An impl for an error family suits the families below it, which `heads_of` has found by name.
     is_family = isinstance(implementation.target, Nominal) and implementation.target.kind == "error"
     if not is_family and not matched(implementation.target, type_, bindings, implementation.parameters):
         return None
@@ -250,9 +253,9 @@ def is_entry(node: ast.Node | None) -> bool:
 
 
 def root_of(place: ast.Expr, begins: Callable[[ast.Expr], bool] = is_entry) -> ast.Expr:
-    """Return the expression that a chain of `.field`, `.N` and `[index]` begins with: a variable, or the outermost one of which
-    `begins` is true, else the `h[k]` of a hashmap, which is not in the variable with the handle (O-5.40). The chain must have
-    been typed."""
+    """Return what a chain of `.field`, `.N` and `[index]` begins with: the outermost link of which `begins` is true, by default
+    the `h[k]` of a hashmap, which is not in the variable with the handle (O-5.40); without such a link the expression behind
+    all of them, a variable or any other, such as a call. The chain must have been typed."""
     while True:
         if begins(place):
             return place

@@ -2,7 +2,7 @@
 
 Hands on `declare_schema` to `program`; `check_schema`, `check_validators` and `fold_nested_defaults` to `declaration_checks`, the
 last to `tools` and `tool_arguments` too; `folded_default` to `tool_arguments`; `field_without_json` (what a model cannot be asked
-for) to these two and `mcp`, `instance_fault` and `fold_defaults` to `calls`. The JSON Schema itself is made by
+for) to these two and `mcp`, `instance_fault` and `fold_defaults` to `schema_calls`. The JSON Schema itself is made by
 `codegen/schemas.py`, replies are judged by the runtime. A type that models may be asked for is a case of `without_json`.
 """
 

@@ -2,10 +2,10 @@
 
 Hands on `Checker`, which every rule of this folder takes as `c` (`infer`, `value`, `coerce`, `report`), `Expected` (what the
 surroundings of an expression ask of it; FREE and DISCARD are two of them), and the frames for errors and loops (`Target`,
-`Raise`, `LoopFrame`); to the language server `Checker` and `private_fields`. The rule of a form of the language
-(`ExpressionRule`) is a function in the table RULES of a sibling file; `program` puts the tables together. Where something is
-checked that depends on the function around it, look at `Target`. What is wrong is reported and not raised; but see
-`Checker.body_of`.
+`Raise`, `LoopFrame`); SPINES to `assignment`, FORM_FIELDS to `json_shapes`, `PendingBounds` to `types`, `ModuleMap` to `program`;
+to the language server `Checker` and `private_fields`. The rule of a form of the language (`ExpressionRule`) is a function in the
+table RULES of a sibling file; `program` puts the tables together. Where something is checked that depends on the function around
+it, look at `Target`. What is wrong is reported and not raised; but see `Checker.body_of`.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ class Checker:
         lints: Sequence[Lint] = (),
     ) -> None:
         self.sources = sources
-        self.lints = lints  # called for each value that went where a type is expected
+        self.lints = lints  # called for each value that went where another type object is expected
         self.mutating = mutating  # names of methods that may change their receiver
         # Links of places that are written: there `.name` of a Map is the key, not an optional value (L-5.5.1).
         self.written_links: set[ast.Expr] = set()

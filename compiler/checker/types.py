@@ -3,9 +3,10 @@
 Hands on to the checker `written_type` (the type that a type expression means), `parts_in` and `shape_in` (the fields of a struct
 in a value of this type), `Instance` (one use of a generic declaration, whose type arguments are found step by step) and
 `written_arguments`, `alias_type`, `nominal_of`, `check_key_type`, the table RECORDS (built-in records by name, to codegen too),
-and to `program` `check_pending_bounds`. A new form of written type is a case of `_written_type`; a built-in type is a row of
-`resolver.names.TYPES`, and of RECORDS if it has fields, or of SPELLINGS if its type has another form. The types of declared
-structs and enums are filled by `declarations`; how two types relate is in `relations`.
+`partial_type` (the parts in which a value arrives), and to `program` `check_pending_bounds` and `fill_partials`. A new form of
+written type is a case of `_written_type`; a built-in type is a row of `resolver.names.TYPES`, and of RECORDS if it has fields, or
+of SPELLINGS if its type has another form. The types of declared structs and enums are filled by `declarations`; how two types
+relate is in `relations`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 (L-5.9.1).
 
 Hands on `push_arguments`, `into_numbered_slots` and `load_slots` for declared functions, and `as_written`, `into_slots`,
-`receive` and `is_simple`, to `calls`. The instruction that calls is written there; what is called from here are defaults only.
+`receive` and `is_simple`, to `calls`, with the type `Arguments`. The instruction that calls is written there; what is called from
+here are defaults only.
 """
 
 from __future__ import annotations

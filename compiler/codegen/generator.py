@@ -1,8 +1,8 @@
 """The generator of one function body: its emitter, its variables, and how code for an expression is asked for.
 
 Hands on `Generator`. The other files of this folder register their functions with `value_of` and `effect_of` for classes of
-nodes. `value` pushes an expression's value, `effect` runs it and keeps nothing, `bound` pushes a value that is about to
-live in another place, `operand` pushes one that is only read. Also hands on what decides about sharing (`root_of`,
+nodes. `value` pushes an expression's value, `effect` runs it and keeps nothing, `bound` pushes a value that is about to live in
+another place, `operand` pushes one that is only read. Also hands on what decides about sharing (`root_of`, `is_entry`,
 `changes_receiver`, `may_alias`, `is_plain`), `static_type`, and `LoopContext` to `statements`. Which instructions an expression
 becomes is not decided here; those of conversions and variables are. What the generators raise, RecursionError and TooLong
 (`constants`), passes through to the pipeline.

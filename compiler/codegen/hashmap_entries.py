@@ -1,9 +1,9 @@
 """Code for entries of hashmaps in brackets (O-5.40): `h[k]`, `h[k] = v`, and changes of what an entry holds.
 
-Hands on `load_entry`, `store_entry` and `EntryChange` to the other generators. Reading is the hidden method `_at`, which is `get`
-with the panic of a Map; writing is `set`. Between the two of a change no other task runs: the checker lets no method into it that
-asks the host (E4515). In a program with a hashmap in a store (O-5.41) others may write in the middle: there a change is made
-again until the entry still held what it began with (`_swap`).
+Hands on `load_entry`, `store_entry` and `EntryChange` to the other generators, LITERALS to `functions`. Reading is the hidden
+method `_at`, which is `get` with the panic of a Map; writing is `set`. Between the two of a change no other task runs: the
+checker lets no method into it that asks the host (E4515). In a program with a hashmap in a store (O-5.41) others may write in the
+middle: there a change is made again until the entry still held what it began with (`_swap`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Expressions and types written as in other languages, told by the tokens around a syntax error (L-2.6.8).
 
-Hands on the rules `of_an_operand` and `of_a_type` to `compiler/syntax/errors.py`, and `type_at` to the other syntax hints.
-A rule returns the text of a help, or None when it does not recognise the form. Rows are tokens, counted from the wrong one, which
-is row 0 (`ErrorPlace`). A new form of an expression is a function in the list of `of_an_operand`. Nothing is reported here.
+Hands on the rules `of_an_operand` and `of_a_type` to `compiler/syntax/errors.py`, and `type_at` to the other syntax hints. A rule
+returns the text of a help, or None when it does not recognise the form. Rows are tokens, counted from the wrong one, which is row
+0 (`ErrorPlace`). `expected`: the types of the tokens that could stand in place of the wrong one; with PLUS among them an operand
+has ended, with INT one may begin. A new form of an expression is a function in the list of `of_an_operand`. Nothing is reported
+here.
 """
 
 from __future__ import annotations

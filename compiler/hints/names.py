@@ -1,12 +1,13 @@
 """What was meant by a name that nothing declares: the nearest spelling, everyday names of other languages, families of
 errors, modules of the library (L-4.1.5).
 
-Hands on `nearest`, `did_you_mean` and `listed` for every phase that has candidates, with `limited_patience`, by which the
-checker bounds their time, and `patient` and `spend`, by which resolver and checker ask whether any is left and take their own
-work off it; `by_nearness` and EVENT_OF_A_MEMORY to the checker; the tables of names of other languages (`METHODS`, `FIELDS`,
-`NAMES`, `STEPS` …), which resolver and checker try before the nearest spelling, `VALUES` to `compiler/fields.py` and `MODULES`
-to the hints of imports; and `everyday_name`, `everyday_type`, `family_help`, `library_help` and `offers_help`, which return to
-the resolver the text of a help or None. A new everyday name is a row of one of the tables. Nothing is reported here.
+Hands on `nearest`, `did_you_mean` and `listed` for every phase that has candidates, with `limited_patience`, by which the checker
+bounds their time, and `patient` and `spend`, by which resolver and checker ask whether any is left and take their own work off
+it; `by_nearness` and EVENT_OF_A_MEMORY to the checker; the tables of names of other languages (`METHODS`, `FIELDS`, `STEPS` …),
+which resolver and checker try before the nearest spelling, `VALUES` to `compiler/fields.py` and `MODULES` to the hints of
+imports; and `everyday_name`, `everyday_type`, `family_help`, `library_help` and `offers_help`, which return to the resolver, and
+the first to the checker too, the text of a help or None. A new everyday name is a row of one of the tables. Nothing is reported
+here.
 """
 
 from __future__ import annotations
@@ -197,7 +198,7 @@ METHODS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("toInt", "intValue"), ("to_int",)),
     **dict.fromkeys(("then", "and_then"), ("map",)),
 }
-# Methods that a form of the language stands for.
+# Methods that a form of the language stands for; `{name}` in a text is the one asked for, as in NAMES.
 FORMS = {
     **dict.fromkeys(("forEach", "for_each", "each"), "write `for x in xs { … }`"),
     **dict.fromkeys(("format", "concat"), "write `\"…${x}\"`"),

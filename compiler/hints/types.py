@@ -1,9 +1,9 @@
 """Help texts for a value of the wrong type (L-4.4.1).
 
-Hands on `explain`, for a value of one type where another is expected, the helps of single forms (conditions, branches,
-numbers, absence, milliseconds), and the words ITERABLE and MILLISECONDS to the checker. The functions are pure and raise
-nothing. `explain` and `absent_help` return None when nothing can be said; the others always return a text. Where the value
-stands is the caller's knowledge.
+Hands on `explain`, for a value of one type where another is expected, the helps of single forms (conditions, negations, branches,
+numbers, absence, milliseconds), and the words ITERABLE and MILLISECONDS to the checker. The functions are pure and raise nothing.
+`explain` and `absent_help` return None when nothing can be said; the others always return a text. Where the value stands is the
+caller's knowledge.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Hands on `find` (a value), `find_item` (a type or the head of a path), `walk` (the module part of a path), `trait_item` (a path
 through a trait), `imported_symbol` and their helpers to the other files of this folder; `outermost`, the scope of what is
-predeclared, to `program` and the language server; TYPES, LIBRARY_TYPES and STORES, the predeclared types, to the checker; and
-TOOL_NAMES to `incremental` and the language server. A new predeclared type is
-a row of TYPES. What types and enums offer is asked of `Resolver.associated`, since `paths` imports this file.
+predeclared, to `program` and the language server; TYPES, LIBRARY_TYPES and STORES, the predeclared types, to the checker; LIBRARY
+to `library`; and TOOL_NAMES to `incremental` and the language server. A new predeclared type is a row of TYPES. What types and
+enums offer is asked of `Resolver.associated`, since `paths` imports this file.
 """
 
 from __future__ import annotations

@@ -1,25 +1,23 @@
 """Calls of agents, which go the way of calls of models (O-2.47, O-3.27, O-7.9 to O-7.37).
 
 Hands on to the performer of agents (`effects/agents.py`): `AgentSender`, which stands where a model's call has its provider;
-`call_settings`; `Listening`, the handlers of one call, with `HandlerLeft`; and `plain`. Hands on `ScriptedAgent`, the mock of an
+`call_settings`; and `Listening`, the handlers of one call, with `HandlerLeft`. Hands on `ScriptedAgent`, the mock of an
 agent, to the performer of mocks (`effects/tests.py`). The process of an agent is `process.py`; the algorithm of a call is
 `calls/call.py`.
 """
 
 from __future__ import annotations
 
-import json
-
 from ...vm.panics import Panic
 from ...vm.values import Err, Ok, from_json
-from ...vm.values.text import cut_to, to_json
+from ...vm.values.text import cut_to
 from ..access.secrets import clean_json
 from ..calls.settings import CallSettings
 from ..connections import ConnectionSettings
 from ..errors import ConfigFailure, Origin
 from ..providers.base import Provider
 from ..providers.offline import MOCK, comes_within, scripted_reply
-from ..records import Reply
+from ..records import Reply, json_form
 from ..schema.acceptance import accept_data, program_validators
 from ..schema.lenient_json import compact_json
 from ..schema.validation import Accepted
@@ -56,15 +54,15 @@ if TYPE_CHECKING:
         name: str
 
         async def exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
-            """Send one prompt and return the answer; `context` is as in `messages.prompt_lines`. Raises CallFailure, and what the
-            listener raises."""
+            """Send one prompt and return the answer; `context` is as in `messages.prompt_lines`. Raises CallFailure, what the
+            listener raises and, of a mock, a Panic."""
 
 
 class AgentSender(Provider):
     """An agent as the provider of a call. It sends only the text of the last message, the user's: an agent has a memory of its
     own. `context` is a tuple with the plain data of the context, or an empty one. `send` raises CallFailure, what the listener
-    raises (`Listening.on_message`) and, of a mock, what its `exhausted` gives. An agent does not stream, embed or lower
-    requests."""
+    raises (`Listening.on_message`) and, of a mock, what its `exhausted` gives and panic P411. An agent does not stream, embed or
+    lower requests."""
 
     unmetered = True
 
@@ -133,7 +131,8 @@ class Listening:
     async def on_message(self, message: dict[str, Any]) -> Any:
         """Run the handler of a message; return plain data to send back, None for nothing. A message without a handler is
         emitted on UNHANDLED. Raises HandlerLeft; CallFailure (AgentError, Protocol) for a message that does not fit the schema
-        of the handler; and panic P103 for a value that is beyond the limits on JSON. A panic of the handler ends the run."""
+        of the handler; and panic P103 for a value that is beyond the limits on JSON. A panic of the handler, or of a validator,
+        ends the run."""
         handler, schema = self._handler(message["type"])
         if handler is None:
             self.run.runtime_emit(UNHANDLED, message)
@@ -141,7 +140,7 @@ class Listening:
         value = await self.run.call(self.effect, handler, [await self._argument(message, schema)])
         if type(value) is Err:
             raise HandlerLeft(value)
-        return plain(value.value if type(value) is Ok else value)
+        return json_form(value.value if type(value) is Ok else value)
 
     async def _argument(self, message: dict[str, Any], schema: str | None) -> Any:
         fields = message_fields(message)
@@ -154,11 +153,6 @@ class Listening:
         raise Origin(self.agent, self.agent, 0).failure("AgentError", "Protocol", text, raw_line=compact_json(message))
 
 
-def plain(value: Any) -> Any:
-    """Return a value of the machine as plain data of JSON. Panic P103 beyond the limits on JSON (G-6.1)."""
-    return json.loads(to_json(value))
-
-
 if TYPE_CHECKING:
     Messages = Sequence[dict[str, Any]]
 
@@ -166,8 +160,8 @@ if TYPE_CHECKING:
 class ScriptedAgent:
     """The mock of an agent (O-8.12, O-8.16). `messages` are delivered in order at every call; when they are None the next reply
     of `script` is the answer. `exhausted` returns the exception that is raised when there is none. `sleep` takes seconds.
-    The constructor raises ConfigFailure as `scripted_messages`. `exchange` raises CallFailure, the exception of `exhausted`, and
-    what the listener raises."""
+    The constructor raises ConfigFailure as `scripted_messages`. `exchange` raises CallFailure, the exception of `exhausted`,
+    panic P411 for a reply that ends no exchange, and what the listener raises."""
 
     name = MOCK
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 from ..breaker import COUNTED, OPEN
 from ..errors import CONNECTION, TIMEOUT, CallFailure, NotSent
 from ..media import has_media, size_of
+from ..prompt_cache import CallCache
 from ..records import Msg, Reply, Request, call_seconds
 from ..schema.acceptance import Verdict, judge
 from ..schema.strategy import Plan, why_block
 from ..schema.validation import retries_exhausted, schema_failure
-from .prompt_cache import CallCache
 from .reply_cache import cache_key
 from .usage import ReplyProgress, Use, price, used_by_broken, used_by_reply
 

@@ -12,7 +12,7 @@ from collections import deque
 
 from ..breaker import Breakers
 from ..loop import asyncio_loop
-from ..prompt_caches import PromptCaches
+from ..prompt_cache import PromptCaches
 from ..records import Msg
 from ..schema.lenient_json import compact_json
 from .budgets import Asker

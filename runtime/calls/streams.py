@@ -230,9 +230,15 @@ class StreamedCall(CallRun):
             self.texts.append(text)
             if self.progress is not None:
                 self.progress.texts.append(text)
-            self.demand = self.future()
-            self._put_outcome(text)
-            await self._demanded()
+            outcome = self._outcome_of_chunk(text)
+            if outcome is not None:
+                self.demand = self.future()
+                self._put_outcome(outcome)
+                await self._demanded()
+
+    def _outcome_of_chunk(self, text: str) -> Any:
+        """Return what the program gets of a chunk, None for nothing."""
+        return text
 
     async def _demanded(self) -> None:
         """Wait until the program wants more, unless the request has to make room."""

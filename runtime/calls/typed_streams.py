@@ -17,7 +17,7 @@ from .streams import StreamedCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any
 
     from ...vm.interp.effects import Effect
@@ -35,29 +35,27 @@ class TypedStreamedCall(StreamedCall):
     The job stops where something new has come, until the program asks for more: for the next part, the next element of a field,
     or the end. `given` are the numbers of elements of fields that were handed on in this attempt. `accepted` is the value of the
     whole reply once a commit waits for the program, `tree` its form in `schema/validation.py`, `shown` the part that was handed
-    on last, and `last` the one in which all is done, until it was handed on. `classes` and `builder` are those of the program."""
+    on last, and `last` the one in which all is done, until it was handed on. `builder` is that of the program."""
 
     __slots__ = (
-        "wanted", "retry_message", "validators", "classes", "builder", "parts", "given", "accepted", "shown", "last", "tree",
+        "wanted", "retry_message", "validators", "builder", "parts", "given", "accepted", "shown", "last", "tree",
     )  # fmt: skip
 
     kind = TypedStream
 
     def expect(
-        self, plan: Plan, retry_message: str | None, validators: Validators | None, classes: Mapping[str, Any],
-        builder: TreeBuilder,
-    ) -> None:  # fmt: skip
-        """Say what the reply is to be; it must be done before `run`. `classes` and `builder` are those of the program."""
+        self, plan: Plan, retry_message: str | None, validators: Validators | None, builder: TreeBuilder
+    ) -> None:
+        """Say what the reply is to be; it must be done before `run`. `builder` is that of the program."""
         self.wanted = plan
         self.retry_message = retry_message
         self.validators = validators
-        self.classes = classes
         self.builder = builder
         self.given: dict[str, int] = {}
         self.accepted: Any = None
         self.shown: Any = None
         self.last: Any = None
-        self.parts = Parts(plan.schema.shape, classes, builder)
+        self.parts = Parts(plan.schema.shape, builder)
 
     # ------------------------------------------------------------ the side of the program
 
@@ -135,22 +133,13 @@ class TypedStreamedCall(StreamedCall):
         self.stream.attempt = self.tally.schema_attempt
 
     def _request(self) -> Request:
-        self.parts = Parts(self.wanted.schema.shape, self.classes, self.builder)  # each reply begins anew
+        self.parts = Parts(self.wanted.schema.shape, self.builder)  # each reply begins anew
         self.given.clear()
         self.shown = None
         return super()._request()
 
-    async def _give(self, text: str) -> None:
-        if not text:
-            return
-        self.chunks += 1
-        self.texts.append(text)
-        if self.progress is not None:
-            self.progress.texts.append(text)
-        if self.parts.feed(text):
-            self.demand = self.future()
-            self._put_outcome(PART)
-            await self._demanded()
+    def _outcome_of_chunk(self, text: str) -> Any:
+        return PART if self.parts.feed(text) else None
 
     def _joined(self, piece: str, outcome: Any) -> tuple[str, Any]:
         return piece, None if outcome is PART else outcome

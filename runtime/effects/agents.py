@@ -13,13 +13,13 @@ import os
 from ...vm.values import UNSET, from_json
 from ..access.permissions import Denied
 from ..access.roots import Unsupported
-from ..agents.calls import AgentSender, HandlerLeft, Listening, call_settings, plain
+from ..agents.calls import AgentSender, HandlerLeft, Listening, call_settings
 from ..agents.children import Missing, NotStarted, environment, start_process
 from ..agents.messages import AgentSettings
 from ..calls.call import prepare_execute, prepare_execute_with_schema
 from ..errors import CONNECTION, CallFailure, ConfigFailure, Origin
 from ..host import model_text
-from ..records import failed, response_value
+from ..records import failed, json_form, response_value
 from ..schema.acceptance import program_validators
 from .conversations import call_conversation, drop_turns, run_id
 from .models import committed
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
     """Call an agent. Return the Err of the call or of a handler (O-7.35), or a PendingCommit that appends the turn and gives the
-    Ok, or an Err when the memory cannot store the turn. Raises panic P414 for a mock without a reply, and P103 for a context or a
-    handler's value that is beyond the limits on JSON."""
+    Ok, or an Err when the memory cannot store the turn. Raises panic P414 for a mock without a reply, P411 for a reply of
+    one that ends no exchange, and P103 for a context, `meta` or a handler's value that is beyond the limits on JSON."""
     calls: AgentCalls = run.state.setdefault("agents", None) or AgentCalls(run)
     run.state["agents"] = calls
     call: AgentCall = effect.payload
@@ -83,7 +83,7 @@ class AgentCalls:
             if call.media:
                 raise call_settings(settings).origin().invalid_request("media: an agent is sent text alone")
             agent = self.run.state.get("mocks", {}).get(call.agent) or self._process(settings)
-            context = () if call.context is UNSET else (plain(call.context),)
+            context = () if call.context is UNSET else (json_form(call.context),)
             sender = AgentSender(agent, context, Listening(self.run, effect))
             services = self.run.services.asking(sender, "agent_calls")
             conversation = await self._conversation(effect, call)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..errors import CallFailure
 from ..memory.entries import nested, reading_itself
-from ..records import to_plain
+from ..records import json_form
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ async def call_conversation(
         sources = [events.listening(memory) for memory in sources]
     tokens, meta = turn or (None, None)
     conversation = Conversation(
-        sources if len(sources) > 1 else sources[0], auto, tokens=tokens, meta=None if meta is None else to_plain(meta),
+        sources if len(sources) > 1 else sources[0], auto, tokens=tokens, meta=None if meta is None else json_form(meta),
         operations=run.operations,
     )  # fmt: skip
     if any(element.policy.recall is not None for element in conversation.attached):

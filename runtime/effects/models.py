@@ -23,7 +23,7 @@ from ..connections import check_model
 from ..errors import CallFailure, ConfigFailure, Origin
 from ..loop import wait_until_done
 from ..media import Unsent, media_parts
-from ..records import ROLES, Call, Msg, Reply, failed, response_value, succeeded, to_plain
+from ..records import ROLES, Call, Msg, Reply, failed, json_form, response_value, succeeded, to_plain
 from ..schema.acceptance import Verdict, judge, program_validators
 from ..schema.strategy import Plan
 from ..schema.validation import schema_failure
@@ -216,7 +216,8 @@ class ModelCalls:
     async def call(self, effect: Effect) -> Any:
         """Perform one call: return an Err, or a PendingCommit that appends the turn and gives the Ok, for `stream` that of a
         Stream. `view` returns messages; it raises a panic (P451, P452) for a memory that fails, and for settings that no call can
-        use. Raises panic P103 for a context beyond the limits on JSON, and P414 for a mock without a reply."""
+        use. Raises panic P103 for a context, `meta` or arguments of tool calls beyond the limits on JSON, and P414 for a
+        mock without a reply."""
         call: ModelCall = effect.payload
         if call.method == "view":
             return await self._view(effect)
@@ -257,7 +258,7 @@ class ModelCalls:
             typed = TypedStreamedCall(services, settings, call.prompt, conversation, name, "stream_with_schema", media=media)
             plan = Plan(schema, settings.structured, settings.connection)
             validators = program_validators(self.run, effect, call.schema)
-            typed.expect(plan, call.retry_message, validators, self.run.builder.classes, self.run.builder)
+            typed.expect(plan, call.retry_message, validators, self.run.builder)
             typed.serve = partial(_serve, self.run, tools, conversation)
             return await begin_stream(self.run, effect, typed, instance.began)
         if call.schema is None:
@@ -403,7 +404,7 @@ def _media_of(settings: CallSettings, values: Sequence[Any]) -> Sequence[MediaPa
 
 
 def _call(call: Any) -> Call:
-    return Call(call.f0, call.f1, to_plain(call.f2))
+    return Call(call.f0, call.f1, json_form(call.f2))
 
 
 def committed(value: Callable[[], Any]) -> Any:

@@ -1,9 +1,10 @@
-"""The functions in the steps of memories: `redact`, `pin`, `clip`, `shape`, `learn` (M-4.4, M-4.6, M-4.8, M-4.13, M-10.22).
+"""The functions in the steps of memories: `redact`, `pin`, `clip`, `shape`, `learn`, and bounds that are functions of a key
+(M-2.17, M-4.4, M-4.6, M-4.8, M-4.13, M-10.22).
 
-They act in the middle of a commit or a view, which nothing may interrupt. So each runs to its end on a `StepMachine` of its
-own, on the fuel of the session, and may ask nothing of the host or a memory (E4509 for the compiler, panic P013 here). Hands on
-`StepFunction`, which a memory's policy calls, and `default_value` to the session, which gives them to its memories; and
-`step_closure` to `memory_callbacks.py` and `summarisers.py`, which have the functions that may wait.
+They act in the middle of a commit or a view, or when a key is opened, which nothing may interrupt. So each runs to its end on a
+`StepMachine` of its own, on the fuel of the session, and may ask nothing of the host or a memory (E4509 for the compiler, panic
+P013 here). Hands on `StepFunction`, which a memory's policy calls, and `default_value` to the session, which gives them to its
+memories; and `step_closure` to `memory_callbacks.py` and `summarisers.py`, which have the functions that may wait.
 """
 
 from __future__ import annotations
@@ -116,8 +117,9 @@ class StepFunction:
     `step` is a row of FORMS; `place` is the number of the memory and that of the step in it. Two are equal when they are the same
     function of the same declaration, in whatever session.
 
-    A call raises the panic of the function, P013 as `StepMachine.value` and `step_closure`, and P007 or InvalidValue for a result
-    that does not fit, where FORMS checks it."""
+    A call raises the panic of the function, P013 as `StepMachine.value` and `step_closure`, and P007 for a result that does not
+    fit, where FORMS checks it; of `shape` also MemoryFailure("InvalidUnit") for a Media without content, of `learn_store`
+    InvalidValue for a content without a JSON form and P103 for one beyond the limits of JSON."""
 
     __slots__ = ("machine", "step", "place")
 

@@ -54,7 +54,11 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
         answers = run.state.setdefault(ANSWERS if name == AWAITED else FUNCTIONS, {})
         answers.update((unkey(key), value) for key, value in config.items.items())
         return None
-    run.state.setdefault(MOCKS, {})[name] = _mock_of(run, name, to_plain(config))
+    try:
+        fields = to_plain(config)
+    except TypeError as other:
+        raise Panic("P411", f"mock {name}: a reply is text or plain data, found {other}") from None
+    run.state.setdefault(MOCKS, {})[name] = _mock_of(run, name, fields)
     return None
 
 

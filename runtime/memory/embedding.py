@@ -1,9 +1,9 @@
 """Vectors of texts for recall (M-10.16): asked of an embedder before they are needed, and kept.
 
-Hands on `Embedding` (one embedder of a session) to memories, the session and the performer of models, which makes it; the
-protocol `Embedder` to the host; and `floats_of`, the numbers of a stored vector, to `remembering.py`. To ask may wait and may
-fail; ranking only looks at vectors that are known, so that it needs no event loop. A fact that lacks its vector gets it
-with a later commit (`vectors.py`). Which embedder a memory has is decided in `calls/embedders.py: embedding`.
+Hands on `Embedding` (one embedder of a session) to memories, the session and `calls/embedders.py`, which makes it and decides who
+is asked; the protocol `Embedder` to the host; BASELINE to that file, and `floats_of`, the numbers of a stored vector, to
+`remembering.py` and the performer of `embed`. To ask may wait and may fail; ranking only looks at vectors that are known, so that
+it needs no event loop. A fact that lacks its vector gets it with a later commit (`vectors.py`).
 """
 
 from __future__ import annotations

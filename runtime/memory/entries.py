@@ -4,9 +4,10 @@
 Hands on `Entry`, which has the `Part`s of its message, `Turn` and `ViewState`, with their forms in stores and dumps
 (`entry_json`, `part_json` and their inverses) and the `FORMAT` of those; `MemoryFailure`, with one function per failure that
 returns it and the texts `WAY_OUT` and `DAMAGED` of some; `InvalidValue` and `FixedSlot`; `units`, `units_back` and `check_units`;
-the token counts, to usage of models too; and the forms of a key. Nearly everything else in this folder relies on it; it relies on
-no file here. An entry never changes, but for `filled`, which puts the contents of its media in; its parts are the form in which
-stores and dumps keep the message, and a part of a kind unknown here is kept as it came (M-8.11).
+the contents of media that entries name; the token counts, to usage of models too; and keys, with their branches and their forms
+in stores and messages. Nearly everything else in this folder relies on it; it relies on no file here. An entry never changes, but
+for `filled`, which puts the contents of its media in; its parts are the form in which stores and dumps keep the message, and a
+part of a kind unknown here is kept as it came (M-8.11).
 """
 
 from __future__ import annotations

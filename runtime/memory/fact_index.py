@@ -199,8 +199,9 @@ class Graph:
             del edges[other]
 
     def bits(self, names: Iterable[str], width: int) -> int:
-        """Return the facts of these entities, which the graph has, as bits, perhaps with slots that were given up since."""
-        terms_of_names = [self.facts[entity] for entity in names]
+        """Return the facts of these entities as bits, perhaps with slots that were given up since. A name that the graph has not
+        has none."""
+        terms_of_names = [self.facts[entity] for entity in names if entity in self.facts]
         bits = bits_of(chain.from_iterable(term.slots for term in terms_of_names if not term.is_dense(width)), width)
         for term in terms_of_names:
             if term.is_dense(width):
@@ -352,8 +353,8 @@ class FactIndex:
     """Facts by number, ready to be searched.
 
     `stamp`: the change of a store after which it was read. `divided`: facts that are lists (slots of a context), by tier and
-    name, whose elements are searched each for itself (M-10.38). Take `len` before any other question about words: it reads
-    those of what has changed.
+    name, whose elements are searched each for itself (M-10.38). Take `len` before any other question but `facts`, `named` and
+    `highest`: it reads the words of what has changed.
 
     An item is a fact or an element of a list; each has a slot. `slots` gives the item of a slot, None for one that was given
     up; `lengths` its number of tokens, `length` that of all items, `shortest` the least so far; `live` are the slots in use, as
@@ -569,7 +570,7 @@ class FactIndex:
         return term.bits(len(self.slots)) & self.live if term is not None and term.live else 0
 
     def about(self, names: Iterable[str]) -> int:
-        """Return the persistent facts of these entities, as bits."""
+        """Return the persistent facts of these entities, by their folded names, as bits."""
         return self.graph.bits(names, len(self.slots)) & self.live
 
     def by_trigrams(self, wanted: Iterable[str]) -> dict[int, int]:

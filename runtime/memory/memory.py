@@ -1,10 +1,11 @@
 """One memory at one key, over any store: what the language's direct methods read and write (M-6), and the commits of
 runs.
 
-Hands on `MemoryReader` (everything that only reads) to `recall.py`, and `Memory` to this folder and to the effects and
-tools that use a memory. Views are computed by `views.py`, the content of a commit by `changes.py`, branches and dumps by
-`log.py`; this file joins them to a store and tries again when somebody else has committed meanwhile. A memory without steps
-in a volatile store appends by only noting the message (M-14.1). Facts are written by `remembering.py`.
+Hands on `MemoryReader` (everything that only reads) to `recall.py`, and `Memory` to this folder and to the effects and tools that
+use a memory, with the types of what it calls back, `Learn` and `Listener`. Views are computed by `views.py`, the content of a
+commit by `changes.py`, branches and dumps by `log.py`; this file joins them to a store and tries again when somebody else has
+committed meanwhile. A memory without steps in a volatile store appends by only noting the message (M-14.1). Facts are written by
+`remembering.py`.
 
 All methods are plain functions. Any that reads or writes the store raises `MemoryFailure` for what M-6.23 lists (a store
 that fails, a damaged log, a redactor that fails), and `MustWait` (`stores/operations.py`), having changed nothing, where the

@@ -14,7 +14,7 @@ from ...vm.panics import Panic
 from ...vm.values import Array, Entry, KeyedRef, MemoryRef, Ok, Turn, from_json
 from ...vm.values.metering import FEW, paced, works_on
 from ..media import Unsent, media_parts
-from ..records import Call, Msg, failed, to_plain
+from ..records import Call, Msg, failed, json_form
 from .entries import FixedSlot, InvalidValue, MemoryFailure, count_text, invalid_unit, key_values, nested
 from .keyed_memory import DerivedMemory
 
@@ -105,7 +105,7 @@ def message_of(value: Any) -> Msg:
     role, content, calls, call_id, media = value.values()
     tool_calls = []
     for call in calls.items:
-        name, arguments = call.f1, to_plain(call.f2)
+        name, arguments = call.f1, json_form(call.f2)
         tool_calls.append(Call(call.f0, name, arguments, ""))
     try:
         return Msg(role, content, tuple(tool_calls), call_id, media=media_parts(media.items))

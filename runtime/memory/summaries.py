@@ -4,9 +4,10 @@ To *fold* entries of a log is to write them into the summary of a view: the summ
 and returns the new summary. The entries up to the number that the state of the view has as `upto` are *covered*: the summary
 stands for them, so that the view need not show them and, under a policy that folds on eviction, the log may drop them.
 
-Hands on `refresh`, which a conversation (`turns.py`) calls after a commit; only tests use its parts `due_fold` and `store_fold`
-by themselves. A fold runs between a commit and the return of its call, never while reading. The summariser is an argument and
-may wait (`effects/summarisers.py` makes it); when it fails nothing changes, and it is tried again after the next commit.
+Hands on `refresh`, which a conversation (`turns.py`) calls after a commit, and `Summarise`, the type of a summariser; only tests
+use its parts `due_fold` and `store_fold` by themselves. A fold runs between a commit and the return of its call, never while
+reading. The summariser is an argument and may wait (`effects/summarisers.py` makes it); when it fails nothing changes, and it is
+tried again after the next commit.
 """
 
 from __future__ import annotations

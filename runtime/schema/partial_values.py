@@ -1,7 +1,7 @@
 """Parts of a value of a schema, made of what has come of a reply (O-2.71, O-2.73).
 
-Hands on `Parts` to `calls/typed_streams.py`. Each element of a list is compared with the schema and made a value once, however
-often it is shown. What does not fit is not shown; that the reply is refused is told at its end.
+Hands on `Parts` and NOTHING to `calls/typed_streams.py`. Each element of a list is compared with the schema and made a value
+once, however often it is shown. What does not fit is not shown; that the reply is refused is told at its end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from .validation import PartValidator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from ...vm.schema import Field, SchemaType
@@ -27,16 +26,16 @@ NOTHING = object()  # no further element has come
 
 
 class Parts:
-    """What has come of one reply. `classes` are the types of the program by their keys; `builder` makes values of them."""
+    """What has come of one reply. `builder` makes values of the types of the program."""
 
     __slots__ = ("reply", "fields", "_validator", "_builder", "_cls", "_progress", "_missing")
 
-    def __init__(self, shape: SchemaType, classes: Mapping[str, Any], builder: TreeBuilder) -> None:
+    def __init__(self, shape: SchemaType, builder: TreeBuilder) -> None:
         self.reply = GrowingObject()
         self._validator = PartValidator(shape)
         self._builder = builder
-        self._cls = classes[partial_key(shape[1])]
-        self._progress = classes[PROGRESS]
+        self._cls = builder.classes[partial_key(shape[1])]
+        self._progress = builder.classes[PROGRESS]
         self._missing = EnumValue(self._progress, self._progress.index["Missing"])
         self.fields = {field[0]: _FieldPart(field, shape[2]) for field in shape[3]}
 

@@ -217,6 +217,17 @@ def test_scores_of_the_table():
         assert found.score == pytest.approx(score)
 
 
+def test_a_name_that_is_asked_for_before_it_is_there():
+    """M-10.10: asking the index about an entity that no fact has enters none, so a later fact of it is found by its words."""
+    index = FactIndex()
+    assert len(index) == 0
+    assert index.about(["anna"]) == 0
+    index.change([Fact(0, "persistent", "city", "Bonn", about=["Anna"])], ())
+    assert len(index) == 1
+    assert index.graph.activations(frozenset({"anna"})) == {"anna": 1.0}
+    assert index.about(["anna", "berta"]) == 1
+
+
 @pytest.mark.parametrize(
     ("content", "query"), [("東京に住む", "東京"), ("STRASSE", "straße"), ("ﬁne tea", "FINE"), ("user_name-x", "name")]
 )

@@ -4,9 +4,10 @@ A method of a builder gives a new builder; what sends a prompt makes an effect f
 builders: `AgentBuilder` is what the compiler calls a builder of an agent. The rows register themselves by `@handle` in the table
 of `registry`; the docstring of a row is what editors and the reference show of the method.
 
-Hands on its rows only. Nothing is sent here: `runtime/effects/models.py` and `runtime/effects/agents.py` perform the effects.
-A model, an agent and a builder are never changed, and a context or `meta` that a builder keeps is marked as shared; of a
-stream its state is changed here and by the host. Which fields `with` takes stands in `declaration_fields.py`.
+Hands on its rows, and OF_MODELS_ALONE to the checker. Nothing is sent here: `runtime/effects/models.py` and
+`runtime/effects/agents.py` perform the effects. A model, an agent and a builder are never changed, and a context or `meta` that a
+builder keeps is marked as shared; of a stream its state is changed here and by the host. Which fields `with` takes stands in
+`declaration_fields.py`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from ..values import (
 )
 from ..values.text import brief
 from .binding import arguments_of, expect
-from .registry import associated_effect, handle, hidden
+from .registry import METHODS, associated_effect, handle, hidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -243,7 +244,9 @@ def refused_by_builders(machine: MachineContext, task: Task, receiver: Any, site
 
 for _name in ("spawn", "shutdown"):
     hidden("ModelBuilder", f"{_name}(values: Any...) -> never", by_site=True)(refused_by_builders)
-for _name in ("with_tools", "without_tools", "chat", "stream", "stream_with_schema", "view", "with"):
+# Methods that models have and agents have not.
+OF_MODELS_ALONE = tuple([name for kind, name in METHODS if kind == "ModelBuilder" and ("AgentBuilder", name) not in METHODS])
+for _name in OF_MODELS_ALONE:
     hidden("AgentRef", f"{_name}(values: Any...) -> never", by_site=True)(refused_by_agents)
 
 

@@ -2,7 +2,8 @@
 
 Hands on to `verify.py`: `check_operands`, which also returns the stack effect of each instruction, and `StackMap`, the depths of
 the stack; to linker and translated tier: `unplaced_returns` (L-5.11.3). The first breach raises ImageError with the code of its
-rule. A new kind of operand needs its check in `_RULES`, or in `_BY_KIND` if it means something within one function only.
+rule. A new kind of operand needs its check in `_RULES`, or in `_BY_KIND` if it means something within one function only; one that
+is a constant also a row of `_KINDS_OF_CONSTANT`, one that says how many values are popped a row of `_COUNTS`.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def _checked(scope: Scope, function: i.Function, code: Code, number: int, operan
         _refuse((("V120", "it may suspend, its function does not say so"),), function, code, pair)
     if pair not in scope.effects:
         kind = OPCODES[number].kind.name
-        if kind in _RULES:
+        if local_rule is None and kind != k.NONE.name:
             _refuse(_RULES[kind](scope, number, operand), function, code, pair)
         count = _COUNTS[kind](scope, operand) if p.STARRED[number] else 0
         scope.effects[pair] = _effect(number, count)

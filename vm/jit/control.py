@@ -1,10 +1,10 @@
 """Blocks and jumps of one function, or of one loop of it, as nested `while`, `for` and `if` (V-7.2).
 
-This is structured control flow from the dominator tree: a block stands inside the construct of the block that dominates it,
-and a block that several paths join in stands behind that construct. A path that has to pass by one such block, to get to a
-later one, says so in the variable `g`. `loops` writes the loops and `branches` the ends of blocks; both work on the
-`Structure` of this module, which `functions` makes for each part. `EMIT` is the tables of all families in one: what an opcode
-becomes stands in the table of its family.
+This is structured control flow from the dominator tree: a block stands inside the construct of the block that dominates it, and a
+block that several paths join in stands behind that construct. A path that has to pass by one such block, to get to a later one,
+says so in the variable `g`. `loops` writes the loops and `branches` the ends of blocks; both work on the `Structure` of this
+module, which `functions` makes for each part, and `loops` on its `Scope`s too. `EMIT` is the tables of all families in one: what
+an opcode becomes stands in the table of its family.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class Structure:
         self.merged: dict[int, list[int]] = {}  # by block, those whose conditions have become part of its condition
 
     def statements(self) -> list[Statement]:
-        """Return the translation from the root of the flow graph on. Raises Unshaped where blocks are nested too deeply."""
+        """Return the translation from the root of the flow graph on. Raises Unshaped where blocks are nested too deeply, or a
+        jump leads to no construct around it."""
         e, flow = self.emitter, self.flow
         blocks = [flow.blocks[start] for head in flow.loops() for start in flow.blocks[head].body]
         e.loop_code = frozenset([at for block in blocks for at in range(block.start, block.end)])

@@ -4,9 +4,10 @@ A `Value` is an abstract value: the Python expression that computes a value of t
 bounds and what else holds of it. `Facts` is what holds at one point of the program: bounds of locals, elements and results that
 variables hold already. The functions at the end are the lattice that the fixpoint over a whole function climbs down.
 
-Hands on `Value` and questions about values to all that translates, `Facts` to the emitter, `branches` and `control`, the
-lattice to `functions`, READING to `control`, MOST_STEP to `arithmetic` and MOST_COUNTED to `values`. An opcode that is in none of
-the sets KEEPING, ESCAPING and READING is taken to change anything, so a new one needs no entry.
+Hands on `Value`, NOTHING and questions about values to all that translates, `canonical_stack` to `control` and `functions`, the
+type `Limit` to the emitter and `arithmetic`, `Facts` to the emitter, `branches` and `control`, the lattice to `functions`,
+READING to `control`, MOST_STEP to `arithmetic` and MOST_COUNTED to `values`. An opcode that is in none of the sets KEEPING,
+ESCAPING and READING is taken to change anything, so a new one needs no entry.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ class Function:
     """What is known of a function before any part of it is translated: `body`, its code with what is inlined, and
     `invariants`, what holds of its locals. Where fuel is counted (`metered`) nothing is inlined. With `closures` (pairs of a
     parameter and the number of a function) it is specialised for calls that give closures of these functions. The constructor and
-    the methods that make parts raise Unshaped if it is too large, nested too deeply, or has a jump into a loop, and
-    RecursionError where Python has too little room left for the depth of its blocks."""
+    the methods that make parts raise Unshaped if it is too large, nested too deeply, or has a jump into a loop or to no construct
+    around it, and RecursionError where Python has too little room left for the depth of its blocks."""
 
     def __init__(
         self, program: Any, graph: CallGraph, number: int, metered: bool, closures: tuple[tuple[int, int], ...] = ()

@@ -1,9 +1,12 @@
-"""Calls of built-in methods: the family of one opcode, and its intrinsics, which translated code writes out (V-7.2).
+"""Calls of built-in methods: the family of CALL_BUILTIN and TAKE_ENTRY, and the intrinsics, which translated code writes out
+(V-7.2).
 
 A row of a table gives the text for receiver and arguments; it means what the body in vm/builtins means for values of the declared
 types. `{items}` is the storage of the receiver, `{body}` the body itself for what the short form does not cover, `{room}` the
 characters of a constant last argument and one more; `Q` and `M` are as of a `Tier`. Hands on `EMIT` to `control`. A method that
-is to be written out gets a row of `INTRINSICS`, or of `UNBOXED` if it gives an Option; one without a row is a call of its body.
+is to be written out as an expression gets a row of `INTRINSICS`, or of `UNBOXED` if it gives an Option or the Result of an Int.
+One that is a statement, takes its parts from the stack itself, or unwraps what was not built is a case of `call_builtin`. Any
+other is a call of its body.
 """
 
 from __future__ import annotations
@@ -32,14 +35,14 @@ emit = registrar(EMIT)
 
 @record
 class Intrinsic:
-    """`named`: the parts become atoms, since the text has one of them twice. `fails`: the text may raise a panic. `low`: the
-    least Int that it gives. `needs`: for which parts the row holds; for others `otherwise` is tried. `elements`: the text of
-    the list alone, for a walk over the Array."""
+    """`named`: the parts become atoms, since the text has one of them twice. `fails`: the text may raise a panic. `is_length`:
+    it gives an Int from 0 to LONGEST. `needs`: for which parts the row holds; for others `otherwise` is tried. `elements`: the
+    text of the list alone, for a walk over the Array."""
 
     text: str
     named: bool = False
     fails: bool = True
-    low: int | None = None
+    is_length: bool = False
     needs: Callable[[list[Value]], bool] | None = None
     otherwise: Intrinsic | None = None
     elements: str = ""
@@ -85,7 +88,7 @@ def unencoded_key(parts: list[Value]) -> bool:
 
 
 INTRINSICS: dict[tuple[str, str], Intrinsic] = {
-    ("Array", "len"): Intrinsic("len({items})", low=0),
+    ("Array", "len"): Intrinsic("len({items})", is_length=True),
     ("Array", "is_empty"): Intrinsic("not {items}"),
     ("Option", "is_some"): Intrinsic("{0} is not NONE_VALUE", fails=False),
     ("Option", "is_none"): Intrinsic("{0} is NONE_VALUE", fails=False),
@@ -102,8 +105,8 @@ INTRINSICS: dict[tuple[str, str], Intrinsic] = {
         "{1} in {items}", named=True, fails=False, needs=unencoded_key,
         otherwise=Intrinsic("({1} if type({1}) is str else key_of({1})) in {items}", named=True),
     ),
-    ("Map", "len"): Intrinsic("len({items})", low=0),
-    ("String", "len"): Intrinsic("len({})", low=0),
+    ("Map", "len"): Intrinsic("len({items})", is_length=True),
+    ("String", "len"): Intrinsic("len({})", is_length=True),
     ("String", "is_empty"): Intrinsic("not {0}", fails=False),
     ("String", "trim"): Intrinsic("{0}.strip(WHITE_SPACE)"),
     ("String", "trim_start"): Intrinsic("{0}.lstrip(WHITE_SPACE)"),
@@ -147,7 +150,7 @@ UNWRAPPING = frozenset({("Option", "unwrap"), ("Option", "unwrap_or"), ("Result"
 ASKING = {("Option", "is_some"): "({} is not END)", ("Option", "is_none"): "({} is END)"}
 KEYED = {"get": 1, "has": 1, "set": 2}  # methods of Map with a key, and where that lies on the stack
 SCALAR_RECEIVERS = frozenset({"String", "Int", "Float", "Bool"})
-# These change no element that is there already.
+# These change no element of an Array or field of a struct that is there already: facts of elements still hold behind them.
 HARMLESS = INTRINSICS.keys() | UNWRAPPING | {("Array", "push"), ("Map", "set")}
 
 # ---------------------------------------------------------------- the opcode
@@ -205,8 +208,8 @@ def call_method(e: Emitter, form: Intrinsic | None, parts: list[Value], kind: Ki
     e.push_expression(f"({expansion(e, form.text, parts, operand)})", parts, kind, fails=form.fails, pure=False)
     if form.elements:
         e.stack[-1].elements = f"({e.here()}{expansion(e, form.elements, parts, operand)})"
-    if form.low is not None:
-        e.stack[-1].low, e.stack[-1].high = form.low, LONGEST
+    if form.is_length:
+        e.stack[-1].low, e.stack[-1].high = 0, LONGEST
 
 
 def expansion(e: Emitter, text: str, parts: list[Value], operand: int) -> str:

@@ -312,7 +312,7 @@ class Tier:
 
     def call_method(self, receiver: Any, site: Site, arguments: list[Any], room: int) -> Any:
         """Return `receiver.method(arguments)`, with room for `room` calls nested in it. Raises Deoptimise where it may end the
-        slice or no Python function is there, and what the method raises."""
+        slice or no Python function is there, P014 as `method_entry` does, and what the method raises."""
         entry = safe_method(self.machine, receiver, site)
         if entry is None:
             raise Deoptimise

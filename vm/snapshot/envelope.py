@@ -4,8 +4,9 @@
 `layout_of` numbers the types of a program, and `SnapshotError` has the codes of images: V001 size, V002 magic, V003 format,
 V004 hash, V005 of another program, V006 decoding, V007 canonical form, V008 shape.
 
-Hands these on to the other files of `snapshot/`, with `fits`, `misshapen` and the protocols of what they ask of each other and of
-the host; `SnapshotError` also to the API, `misshapen` to `runtime/session/state.py`. Nothing here reads or writes a file.
+Hands these on to the other files of `snapshot/`, with `fits`, `misshapen`, `identity_of` and the protocols of what they ask of
+each other and of the host; `SnapshotError` also to the API, `misshapen` to `runtime/session/state.py`. Nothing here reads or
+writes a file.
 """
 
 from __future__ import annotations

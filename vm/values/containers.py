@@ -1,9 +1,10 @@
 """The containers with value semantics: a `shared` mark and copy on write (V-5.7, L-5.5.2, L-6.7).
 
 Hands on Array, Map, Set, Queue and Stack and the Map's key encoding, `share`, `share_all` and `own`, which set the mark and obey
-it, PLAIN, ranges, and what is done with Bytes: their digits (base64, base64url, hexadecimal) and joining. What ends the run
-(`metering.py`) may come out of `Map.key_list`, `share_all` and `own` with LARGE items or more, out of `concat_bytes` with BLOCK
-bytes or more, and out of `from_hex`, `from_base64` and `from_base64url` with any text. The keys of a Set are in `structural.py`.
+it, PLAIN, CONTAINERS, `elements`, ranges, and what is done with Bytes: their digits (base64, base64url,
+hexadecimal) and joining. What ends the run (`metering.py`) may come out of `Map.key_list`, `share_all` and `own` with LARGE items
+or more, out of `concat_bytes` with BLOCK bytes or more, and out of `from_hex`, `from_base64` and `from_base64url` with any text.
+The keys of a Set are in `structural.py`.
 """
 
 from __future__ import annotations

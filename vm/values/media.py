@@ -1,8 +1,9 @@
 """The contents of Media: what they are, told by their bytes, and how they are shown (O-1.200).
 
 Hands on `Content`, which the record `Media` and messages of the runtime hold; `content_of` and `link_to`, which make one or raise
-`Refused`; `known`, which finds one, to the entries of memories; `picture_size`; `media_text`, the Display text; and the limits. A
-content never changes, so it is shared and never copied. Nothing here reads a file or opens a connection.
+`Refused`; `known`, which finds one, to the entries of memories; `picture_size`; `media_text`, the Display text; the kinds and
+MIME types (KINDS, TEXT, PDF, `mime_of`, `kind_of_mime`); and the limits with their texts (`size_text`, `too_large`). A content
+never changes, so it is shared and never copied. Nothing here reads a file or opens a connection.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The text of every value: Display and debug form (L-5.1, columns Display; L-5.1.19), and JSON of plain values.
 
-Hands on `display`, `debug` and `brief`, `quote`, `to_json`, `json_fits` and `from_json` to the rest of the
-machine, the runtime, the API and the command line. Display and debug form have the same rows for composite kinds and differ in
-Strings, Floats and errors. With large values, what ends the run (`metering.py`) may come out of each but `brief` and `quote`. How
-the parts of a Float or of Bytes are written stands in `limits.py` and `containers.py`.
+Hands on `display`, `debug` and `brief`, `quote`, `to_json`, `json_fits` and `from_json`, and `cut_to` with its sign CUT, to the
+rest of the machine, the runtime, the API and the command line. Display and debug form have the same rows for composite kinds and
+differ in Strings, Floats and errors. With large values, what ends the run (`metering.py`) may come out of each but `brief` and
+`quote`. How the parts of a Float or of Bytes are written stands in `limits.py` and `containers.py`.
 """
 
 from __future__ import annotations

@@ -1,29 +1,63 @@
 """What a request tells its provider of the prompt cache: which part of it to keep for the next one (O-1.220, O-1.222).
 
 Hands on `CallCache` to calls, which put its plans into requests; providers write them on their wires (`providers/anthropic.py` as
-marks, `providers/openai.py` as a name). A plan changes no message. To write into a cache costs more than to send the same part
-without one, so a part that changes with every request, such as a window that moves on by a turn, is not marked.
+marks, `providers/openai.py` as a name). Hands on `PromptCaches`, how requests began, to the host API and the host, which share
+one among the sessions of a process, and to the services of calls. A plan changes no message. To write into a cache costs more
+than to send the same part without one, so a part that changes with every request, such as a window that moves on by a turn, is
+not marked.
 """
 
 from __future__ import annotations
 
+from _thread import allocate_lock
 from functools import lru_cache
 
-from ...vm.providers import MARKS, NAME
-from ..records import LONG, SHORT, CachePlan
+from ..vm.providers import MARKS, NAME
+from .records import LONG, SHORT, CachePlan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from ..memory.turns import Conversation
-    from ..prompt_caches import PromptCaches
-    from ..records import Msg, ToolDef
-    from .settings import CallSettings
+    from .calls.settings import CallSettings
+    from .memory.turns import Conversation
+    from .records import Msg, ToolDef
 
 # Code points: no provider caches less than 512 tokens (Anthropic's newest models; others 1,024 and more), and two code points are
 # the least that a token has on the average of any text that people write.
 LEAST = 1024
+MOST_SEEN = 1000  # conversations whose last request is remembered
+
+
+class PromptCaches:
+    """How the last request of each conversation, and of each model, began. Sessions of one process share it. Of a message it
+    keeps no text, only a digest."""
+
+    __slots__ = ("_seen", "_lock")
+
+    def __init__(self) -> None:
+        self._seen: dict[Hashable, tuple[int, int, bool]] = {}
+        self._lock = allocate_lock()
+
+    def begins_as_before(self, key: Hashable, messages: Sequence[Msg]) -> bool:
+        """Note what a request of `key` begins with, and return whether it is likely that the next one begins with the same.
+
+        It is not when this one did not begin with what the one before it had, and that one was no better: one change is a
+        summary or a window with a low mark, two in a row are a window that moves with each turn."""
+        digest = _digest(messages)
+        with self._lock:
+            count, before, was_new = self._seen.pop(key, (0, _digest(()), False))
+            is_new = len(messages) < count or before != (digest if len(messages) == count else _digest(messages[:count]))
+            self._seen[key] = len(messages), digest, is_new
+            if len(self._seen) > MOST_SEEN:
+                del self._seen[next(iter(self._seen))]
+        return not (is_new and was_new)
+
+
+def _digest(messages: Sequence[Msg]) -> int:
+    """Return a number that differs for other messages, almost always: a mark in the wrong place costs a little, and nothing
+    else."""
+    return hash(tuple([(message.role, message.content, message.call_id, len(message.media)) for message in messages]))
 
 
 def lifetime_of(settings: CallSettings) -> str:
