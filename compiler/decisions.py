@@ -1,7 +1,8 @@
 """How the checker records on the tree what it decided: which call, which field, which coercion.
 
 The checker sets these records on `target` of calls and field accesses and on `coercion` of expressions; codegen reads them and
-decides nothing about names itself, and the language server reads them to find what a name means. A new way to call something is a
+decides nothing about names itself, and the language server reads them to find what a name means; the target of an access to a
+slot is `symbols.SlotAccess`. A new way to call something is a
 class here, the place in the checker that makes it, and a case in `codegen/calls.py`.
 """
 
@@ -28,14 +29,16 @@ class CallTarget:
 
 @record
 class FunctionCall(CallTarget):
-    """A declared function, called directly."""
+    """A declared function, called directly; also a method without `mut self` that is called by its path, `T::m(x, …)`: there
+    `arguments` and `order` count the receiver, the first parameter."""
 
     function: FunctionSymbol
 
 
 @record
 class MethodTarget(CallTarget):
-    """A declared method, called directly, as `x.m(…)` or `T::m(x, …)`. Neither `arguments` nor `order` count the receiver."""
+    """A declared method, called directly, as `x.m(…)`, or as `T::m(x, …)` where it has `mut self`. Neither `arguments` nor
+    `order` count the receiver."""
 
     function: FunctionSymbol
     receiver: ast.Expr
@@ -43,7 +46,8 @@ class MethodTarget(CallTarget):
 
 @record
 class ToolTarget(CallTarget):
-    """A method of a tool, run by the host on the tool's state (O-4.6). `receiver` is bound to the tool."""
+    """A method of a tool, run by the host on the tool's state (O-4.6). `receiver` is bound to the tool. Neither
+    `arguments` nor `order` count it."""
 
     function: FunctionSymbol
     receiver: ast.Expr
@@ -69,8 +73,9 @@ class ValueCall(CallTarget):
 
 @record
 class BuiltinCall(CallTarget):
-    """A built-in function (`receiver_kind` "") or method of a statically known kind: a row of vm/builtins/registry.
-    For methods the receiver is the MethodCall's receiver; for `special` and `handle` rows codegen knows what to emit.
+    """A built-in function (`receiver_kind` ""), a function of the library (`receiver_kind` "std::MODULE"), or a method of a
+    statically known kind: a row of vm/builtins/registry. For methods the receiver is the MethodCall's receiver, for `len(x)` of a
+    handle, which has the kind of the handle, the argument; for `special` and `handle` rows codegen knows what to emit.
     `mutates`: the receiver is a place that is written (L-3.13.2) or a temporary. `absent_as_nil`: the Option that a method of a
     `T?` gives is a `U?` again (L-6.6.9)."""
 

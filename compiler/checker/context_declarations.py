@@ -140,7 +140,7 @@ def slots_of(c: Checker, type_: Type | None) -> dict[str, Slot] | None:
     return None if context is None else context.slots
 
 
-def slot_member(c: Checker, node: ast.FieldAccess, receiver: Generic) -> Type | None:
+def slot_member(c: Checker, node: ast.FieldAccess, receiver: Generic) -> Type:
     """Return the type of `m.slot` and set `node.target`: an Option unless the slot has a default or a clause `needs` it;
     ERRONEOUS after a report (E2010) for an unknown slot."""
     slots = slots_of(c, receiver) or {}

@@ -29,8 +29,8 @@ _TEXT = {
 
 class Balanced(NamedTuple):
     """A token list whose brackets balance. `partner[i]` is the row of the bracket that belongs to row i, -1 for other
-    tokens; `broken_at` is the character offset of the first repair, None without one; `too_deep` says that E0114 has been
-    reported."""
+    tokens; `broken_at` is the character offset of the first bracket that is reported as left open or as closing nothing (what was
+    inserted for it may stand far behind), None where there is none; `too_deep` says that E0114 has been reported."""
 
     tokens: TokenList
     partner: list[int]
@@ -210,6 +210,6 @@ class _Repair:
         return f"add `{missing}` before the `{{`" if before_block else f"add `{missing}`"
 
     def note_break(self, offset: int) -> None:
-        """Remember the first offset at which something was repaired."""
+        """Remember the first offset of a bracket that is reported as left open or as closing nothing."""
         if self.broken_at is None or offset < self.broken_at:
             self.broken_at = offset

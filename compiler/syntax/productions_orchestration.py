@@ -1,4 +1,5 @@
-"""Productions for models, agents, connections, schemas, tools, MCP servers, pipelines, stores, contexts and `listen`.
+"""Productions for models, agents, connections, embedders, schemas, tools, MCP servers, pipelines, channels, stores, contexts and
+`listen`.
 
 The rules register themselves in `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is
 the production, the function its semantic action. An action builds a node of `ast` and reports only what the grammar cannot

@@ -105,7 +105,8 @@ class Fact:
         return self.id if self.element is None else self.id + self.element / MOST_ELEMENTS
 
     def changed(self, **fields: Any) -> Fact:
-        """Return a copy with these fields. The vector goes where name, content or subjects are among them, `element` always."""
+        """Return a copy with these fields. The vector is dropped where name, content or subjects are among them, `element`
+        always."""
         copy = Fact(**self.as_json(), task=self.task)
         for name, value in fields.items():
             setattr(copy, name, value)
@@ -175,6 +176,10 @@ def said_by(fact: Fact | None) -> str:
 def fact_of(stored: dict[str, Any]) -> Fact:
     """Return the fact of its JSON object. Raises ValueError or TypeError for anything else; the content is not looked into."""
     fact = Fact(**stored)
+    if type(stored.get("about", [])) is not list or type(fact.c0) not in (int, float):
+        raise ValueError
+    if any(type(text) not in (str, type(None)) for text in (fact.by, fact.run, fact.rule, fact.task)):
+        raise ValueError
     whole = (fact.id, fact.created, fact.accessed, fact.refreshed, *fact.seqs)
     texts = (fact.name, fact.trust, fact.origin, *fact.about)
     if any(type(number) is not int for number in whole) or any(type(text) is not str for text in texts):

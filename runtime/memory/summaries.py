@@ -54,7 +54,7 @@ class Fold:
 
 def due_fold(memory: Memory, view: str = "") -> Fold | None:
     """Return the fold that is due now for the view of this name, "" for the memory itself; None for none (M-9.3, M-9.4). Raises
-    MemoryFailure when the log cannot be read or a redactor fails."""
+    MemoryFailure when the log cannot be read or a redactor fails, and MustWait."""
     policy = memory.views[view]
     if policy.summary is None:
         return None
@@ -147,7 +147,7 @@ def _levels(inner: tuple[str, Policy] | None, states: Mapping[str, ViewState]) -
 def store_fold(memory: Memory, fold: Fold, text: str) -> bool:
     """Store the new summary `text` and what it covers in one transaction, in which the units that waited for it leave the log
     (M-9.5). A text of more tokens than the policy allows is cut. Return False, with nothing stored, when the log was changed
-    meanwhile: the fold is due again. Raises MemoryFailure when the store fails."""
+    meanwhile: the fold is due again. Raises MemoryFailure when the store fails, and MustWait."""
     summary = memory.views[fold.view].summary
     assert summary is not None
     if summary.max_tokens is not None and count_text(text) > summary.max_tokens:
