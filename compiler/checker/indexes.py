@@ -50,7 +50,7 @@ def check_index(c: Checker, symbol: IndexSymbol) -> None:
     (document,) = inside
     offending = without_stored_form(c, document)
     if offending is not None:
-        help = "keep structs, schemas or types that JSON has"
+        help = "keep a type that JSON has: `Index<Doc>` with `struct Doc { text: String }`"
         whole = "" if offending == document else f" in `{document}`"
         c.report("E4020", node.type.span, f"`{offending}`{whole} has no JSON form, so no index can hold it", help=help)
     value = ast.ungrouped(node.value)
