@@ -67,13 +67,13 @@ class ProviderRow:
     of a cached prefix cost less. `default_model`: of the predeclared connection. `starter`: the connection and the model id
     that `concerto init` writes. `nicknames`: other words that people write for it, for the help of a wrong provider. `picture`:
     what it publishes of the tokens of pictures, None for nothing. `address_ends`: how the path of an address of such an API ends;
-    `served_by`: the command that starts a server on this machine.
+    `served_by`: the command that starts a server on this machine; `embeddings_model`: a model for embeddings, in helps.
     """
 
     __slots__ = (
         "name", "wires", "elsewhere", "base_url", "key_variable", "stand_in_key", "key_shape", "fields", "max_tokens_name",
         "structured", "prompt_cache", "strict_schemas_only", "bills_prefixes_less", "default_model", "starter", "nicknames",
-        "picture", "address_ends", "served_by",
+        "picture", "address_ends", "served_by", "embeddings_model",
     )  # fmt: skip
 
     def __init__(
@@ -98,6 +98,7 @@ class ProviderRow:
         picture: PictureTokens | None = None,
         address_ends: str = "/v1",
         served_by: str | None = None,
+        embeddings_model: str | None = None,
     ) -> None:
         self.name = name
         self.wires = wires
@@ -118,6 +119,7 @@ class ProviderRow:
         self.picture = picture
         self.address_ends = address_ends
         self.served_by = served_by
+        self.embeddings_model = embeddings_model
 
     @property
     def needs_base_url(self) -> bool:
@@ -174,7 +176,7 @@ _ROWS = (
         base_url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY", key_shape=SK_KEY,
         fields=("organization", "project", "cache_prompt"), max_tokens_name="max_completion_tokens", prompt_cache=NAME,
         bills_prefixes_less=True, starter=("openai", "gpt-5.4-mini"),
-        nicknames=("gpt", "chatgpt"), picture=OPENAI_PICTURE,
+        nicknames=("gpt", "chatgpt"), picture=OPENAI_PICTURE, embeddings_model="text-embedding-3-small",
     ),
     ProviderRow(
         "anthropic", {"messages": "anthropic.Anthropic"},
@@ -187,11 +189,12 @@ _ROWS = (
         "google", {"chat": "openai.GoogleChat", "responses": RESPONSES},
         base_url="https://generativelanguage.googleapis.com/v1beta/openai/", key_variable="GEMINI_API_KEY",
         key_shape="AIza[A-Za-z0-9_-]{35}", bills_prefixes_less=True, nicknames=("gemini", "vertex"),
-        picture=GOOGLE_PICTURE,
+        picture=GOOGLE_PICTURE, embeddings_model="gemini-embedding-001",
     ),
     ProviderRow(
         "ollama", CHAT_FIRST,
         base_url="http://localhost:11434/v1", stand_in_key="ollama", starter=("local", "llama3.1"), served_by="ollama serve",
+        embeddings_model="nomic-embed-text",
     ),
     # What these take is said in their own references, read on 2026-11-27; each speaks OpenAI's chat completions.
     ProviderRow(
@@ -199,7 +202,7 @@ _ROWS = (
     ),
     ProviderRow(
         "mistral", {"chat": CHAT}, base_url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY",
-        fields=("cache_prompt",), prompt_cache=NAME, bills_prefixes_less=True,
+        fields=("cache_prompt",), prompt_cache=NAME, bills_prefixes_less=True, embeddings_model="mistral-embed",
     ),
     ProviderRow(
         "groq", CHAT_FIRST, base_url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY",

@@ -379,6 +379,8 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
     counted = f"write a range: `0..{c.text(iterable)[1:-1]}`"
     listed = f"write `{c.text(iterable)[1:-1]}.messages()`"
     otherwise = counted if type_ == INT else listed if is_memory(type_) else f"a `for` goes through {ITERABLE}"
+    if generic(type_, "Index") is not None:
+        otherwise = f"an index is searched: `for (document, score) in {c.text(iterable)[1:-1]}.search(…)?`"
     help = absent_help(type_) or otherwise
     return c.report("E2015", iterable.span, f"`{type_}` cannot be iterated", help=help)
 

@@ -54,7 +54,10 @@ def check_embedder(c: Checker, symbol: EmbedderSymbol) -> None:
         if row is not None and not row.wires:
             base = row.default_model
         else:
-            help = 'add `base: "text-embedding-3-small"`, or another model of the connection for embeddings'
+            known_model = None if row is None else row.embeddings_model
+            help = "add `base`, the id of a model for embeddings"
+            if known_model is not None:
+                help = f'add `base: "{known_model}"`, or another model of the connection for embeddings'
             c.report("E4002", node.name.span, f"{owner} lacks `base`", help=help)
     if symbol.name in c.memory_tables.embedders:  # the manifest wins, as for connections (O-1.2)
         symbol.table = {"name": symbol.name, **c.memory_tables.embedders[symbol.name]}
@@ -75,7 +78,10 @@ def embedder_table(c: Checker, value: ast.Expr, place: str) -> dict[str, Any] | 
     type_ = at_module_level(c, value, Expected(place=place))
     name = folded(c, value, "E4004") if type_ == STRING else FAILED
     if type_ not in (STRING, ERRONEOUS):
-        c.report("E4004", value.span, f"{place} is an embedder, found `{type_}`", help="declare `embedder E { … }` and name it")
+        help = "declare `embedder E { … }` and name it"
+        if isinstance(value, ast.Closure):
+            help = f"say what the function gives: `key: {c.text(value)[1:-1]}`"
+        c.report("E4004", value.span, f"{place} is an embedder, found `{type_}`", help=help)
     if not isinstance(name, str):
         return None
     return named_embedder(c, name, value.span)

@@ -445,6 +445,9 @@ def range_expr(c: Checker, node: ast.RangeExpr, expected: Expected) -> Type:
         if bound is None:
             continue
         actual = c.narrowed(bound, c.infer(bound))
+        if generic(actual, "Array") is not None:
+            help = f"an array is put behind another by `[…].concat({c.text(bound)[1:-1]})`"
+            return c.report("E2002", bound.span, f"`{operator}` takes Int bounds, found `{actual}`", help=help)
         if actual not in (INT, ANY, NEVER):
             c.report("E2002", bound.span, f"`{operator}` takes Int bounds, found `{actual}`", help="cast it: `as Int`")
         else:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from ..symbols import BuiltinSymbol, IndexSymbol
 from ..syntax import ast
 from ..types import STRING, Function, Type
+from .config import report_duplicates
 from .declarations import FAILED, at_module_level, folded
 from .decorators import check_decorators
 from .embedders import embedder_table
 from .memory import store_table
 from .relations import ERRONEOUS, generic
 from .state import Checker, Expected
-from .tools import has_json_form
+from .tools import without_stored_form
 from .types import written_type
 
 TYPE_CHECKING = False
@@ -47,9 +48,11 @@ def check_index(c: Checker, symbol: IndexSymbol) -> None:
     if inside is None:
         return
     (document,) = inside
-    if not has_json_form(document):
-        help = "keep structs, schemas or types that JSON has"
-        c.report("E4020", node.type.span, f"`{document}` has no JSON form, so no index can hold it", help=help)
+    offending = without_stored_form(c, document)
+    if offending is not None:
+        help = "keep a type that JSON has: `Index<Doc>` with `struct Doc { text: String }`"
+        whole = "" if offending == document else f" in `{document}`"
+        c.report("E4020", node.type.span, f"`{offending}`{whole} has no JSON form, so no index can hold it", help=help)
     value = ast.ungrouped(node.value)
     if isinstance(value, ast.MethodCall):
         symbol.store = _store(c, value)
@@ -57,6 +60,7 @@ def check_index(c: Checker, symbol: IndexSymbol) -> None:
     if not (isinstance(value, ast.Call) and isinstance(value.callee, ast.PathExpr) and _is_constructor(value.callee)):
         c.report("E4004", node.value.span, "an index begins with `Index::of(…)`", help=FORM)
         return
+    report_duplicates(c, "`Index::of`", [argument.name for argument in value.arguments if argument.name is not None])
     for argument in value.arguments:
         if argument.name is None:
             symbol.embedder = embedder_table(c, argument.value, "the first argument of `Index::of`")
@@ -72,7 +76,8 @@ def check_index(c: Checker, symbol: IndexSymbol) -> None:
 
 def _require_key(c: Checker, symbol: IndexSymbol, document: Type, call: ast.Call) -> None:
     names = [argument.name.text for argument in call.arguments if argument.name is not None]
-    if "key" not in names and document not in (STRING, ERRONEOUS):
+    given = any(isinstance(ast.ungrouped(argument.value), ast.Closure) for argument in call.arguments if argument.name is None)
+    if "key" not in names and not given and document not in (STRING, ERRONEOUS):
         help = f"say which text of a `{document}` is searched: `key: |d| …`"
         c.report("E4002", call.span, f"index `{symbol.name}` lacks `key`", help=help)
 

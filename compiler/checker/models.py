@@ -279,6 +279,8 @@ def _check_knowledge(c: Checker, value: ast.Expr) -> None:
     type_ = at_module_level(c, value, Expected())
     if type_ not in (LEDGER, ERRONEOUS) and not generic(type_, "Index"):
         help = "declare `ledger facts: Ledger = Ledger::new();` and write `knowledge: facts`"
+        if isinstance(value, ast.ArrayExpr) and len(value.items) == 1:
+            help = f"leave out the brackets: `knowledge: {c.text(value.items[0])[1:-1]}`"
         c.report("E4004", value.span, f"`knowledge` is an index, a ledger or a scope of one, found `{type_}`", help=help)
 
 

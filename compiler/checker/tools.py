@@ -23,6 +23,7 @@ from ..source import Span
 from ..symbols import (
     AgentSymbol,
     BuiltinSymbol,
+    EnumSymbol,
     FunctionSymbol,
     HashMapSymbol,
     IndexSymbol,
@@ -67,7 +68,7 @@ from .relations import ERRONEOUS, generic, is_memory
 from .schemas import field_without_json, fold_nested_defaults
 from .state import FREE, Checker, Expected
 from .tool_arguments import arguments_of, check_wire_name, parameter_texts
-from .types import written_type
+from .types import parts_in, written_type
 
 # Tools: descriptions, parameters, state, names on the wire; lists of tools (O-4.1 to O-4.10, O-1.42, O-3.20).
 
@@ -406,6 +407,7 @@ def store_help(name: str) -> str:
 # What keeps a hashmap beyond the session: methods of its declaration, with their parameter and an example.
 KEEPING = {"with_persistence": ("path", "data.json"), "store": ("name", "durable")}
 # Simple types that a file of a hashmap can hold.
+MOST_PARTS = 1_000  # types that are looked at: `struct T<A> { next: T<Array<A>>? }` has ever more
 DATA = ("Int", "Float", "String", "Bool", "Nil", "Any", "Range", "Bytes")
 
 
@@ -496,9 +498,10 @@ def _check_storable(c: Checker, node: ast.Store, type_: Type, method: str) -> No
             "E4004", node.type.span, f"a hashmap with {what} needs keys of type String, Int or Bool",
             help=f"declare it `HashMap<String, …>`, or drop `{method}`",
         )
-    if not has_json_form(entry[1]):
+    offending = without_stored_form(c, entry[1])
+    if offending is not None:
         c.report(
-            "E4020", node.type.span, f"`{entry[1]}` has no JSON form, so no {what[2:]} can hold it",
+            "E4020", node.type.span, f"`{offending}` has no JSON form, so no {what[2:]} can hold it",
             help=f"store a struct, schema or type that JSON has, or drop `{method}`",
         )
 
@@ -517,6 +520,32 @@ def has_json_form(type_: Type) -> bool:
         case Nominal():
             return type_.kind != "error"
     return not isinstance(type_, Function)
+
+
+def without_stored_form(c: Checker, type_: Type) -> Type | None:
+    """Return the part of a type that JSON cannot hold (`has_json_form`), the fields of its structs and the payloads of its enums
+    included, or None."""
+    seen: set[Type] = set()
+    todo = [type_]
+    while todo:
+        at = todo.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        if not has_json_form(at):
+            return at
+        match at:
+            case Generic():
+                todo.extend(at.arguments)
+            case Tuple():
+                todo.extend(at.items)
+            case Nilable():
+                todo.append(at.inner)
+        symbol = c.declared(at)
+        if isinstance(symbol, (StructSymbol, EnumSymbol)) and len(seen) <= MOST_PARTS:
+            for owner in symbol.members if isinstance(symbol, EnumSymbol) else [symbol]:
+                todo.extend(part for _, part, _, _ in parts_in(c, owner, at))
+    return None
 
 
 # Mocks of tools and MCP servers (O-8.13).

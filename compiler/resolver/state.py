@@ -31,7 +31,7 @@ from ..symbols import (
 )
 from ..syntax import ast
 from ..syntax.ast import Nesting
-from ..types import ANY
+from ..types import ANY, LIBRARY_RECORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -225,7 +225,8 @@ class Resolver:
         # Of a type, those of a trait or with a method of a name, and how many it had at that time (`names.trait_item`).
         self.impls_with: dict[tuple[Symbol, str | TraitSymbol], tuple[int, list[ImplSymbol]]] = {}
         self.type_numbers: dict[str, int] = {}  # the last one that `type_key` has tried, by the path of a type
-        self.type_keys = set(outermost.names)  # the machine tells declared types from its own by these
+        # The machine tells declared types from its own by these.
+        self.type_keys = {*outermost.names, *(record.name for record in LIBRARY_RECORDS)}
         self.variants: set[str] = set()  # names of the variants of all enums
         self.parameters = 0
         self.outermost = outermost

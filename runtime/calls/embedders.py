@@ -73,7 +73,10 @@ def embedding(run: EffectContext, table: dict[str, Any]) -> Embedding:
     if kind == "host":
         return Embedding(name, _missing, report)
     size = f":{table['dimensions']}" if "dimensions" in table else ""
-    return Embedding(f"{name}:{table['model']}{size}", lambda texts, task: _provider_vectors(run, table, texts, task), report)
+    connection = run.connections.get(table["connection"])
+    # What an offline run has stored is no vector of the model, and one of another run finds it nowhere near.
+    of = "offline" if connection is not None and run.pool.is_offline(connection) else f"{name}:{table['model']}"
+    return Embedding(f"{of}{size}", lambda texts, task: _provider_vectors(run, table, texts, task), report)
 
 
 async def _offline(texts: list[str], task: str | None) -> list[list[float]]:

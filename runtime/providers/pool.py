@@ -69,8 +69,12 @@ class ProviderPool:
         for provider in self._providers.values():
             await provider.aclose()
 
+    def is_offline(self, settings: ConnectionSettings) -> bool:
+        """Whether the offline provider answers for a connection: a row without wires is it, in every run."""
+        return self._offline or not settings.row.wires
+
     def _make(self, settings: ConnectionSettings) -> Provider:
-        if self._offline or not settings.row.wires:  # a row without wires is the offline provider, in every run
+        if self.is_offline(settings):
             script = Script(settings.replies or ()) if self._script is None else self._script
             return OfflineProvider(settings, script, self._sleep, self._redactor.clean)
         return wire_class(settings)(settings, self._env, self._redactor, self._http_client)

@@ -195,14 +195,15 @@ class OpenIndex:
     # ------------------------------------------------------------ methods
 
     async def put(self, effect: Effect, documents: Array, texts: Array, ids: Array) -> None:
-        """Add documents with their texts and identifiers, "" for the one that the text gives. Their vectors are asked for first:
+        """Add documents with their texts and identifiers, None for one that the text gives. Their vectors are asked for first:
         an embedder that fails leaves the index as it was."""
-        if not all(type(text) is str for text in (*texts.items, *ids.items)):
+        if not all(type(text) is str for text in texts.items) or not all(type(name) in (str, type(None)) for name in ids.items):
             raise CallFailure("AgentError", "InvalidRequest", f"index {self.declared.name}: `key` and `id` give Strings")
         clean = self.run.redactor.clean  # an index is a sink of secrets, like a memory (G-10.3)
-        words, names = list(map(clean, texts.items)), list(map(clean, ids.items))
+        words = list(map(clean, texts.items))
+        names = [_identifier(text) if name is None else clean(name) for name, text in zip(ids.items, words, strict=True)]
         rows = [
-            (identifier or _identifier(text), text, to_json(self.run.clean(value)))
+            (identifier, text, to_json(self.run.clean(value)))
             for value, text, identifier in zip(documents.items, words, names, strict=True)
         ]
         embedding = self.embedding

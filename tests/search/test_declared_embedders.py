@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import concerto
@@ -162,3 +163,24 @@ def test_the_manifest_and_the_host_win_over_the_declaration(tmp_path: Any) -> No
     (tmp_path / "main.conc").write_text(f'{declared} pub fn n() -> Int {{ E.embed("a").unwrap_or([]).len() }} fn main() {{}}')
     with concerto.compile(path=tmp_path / "main.conc").session(env={}) as session:
         assert session.call("n") == 256
+
+
+def test_what_an_offline_run_has_stored_is_embedded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Offline vectors are those of another embedder: their length, 256 here, is refused beside the 3 of this one."""
+    monkeypatch.chdir(tmp_path)
+    with server() as (served, url):
+        source = f"""
+            connect here {{ provider: openai, base_url: "{url}", api_key: env("KEY") }}
+            embedder E {{ provider: here, base: "small" }}
+            index notes: Index<String> = Index::of(E).store("durable");
+            pub fn add(text: String) -> Result<Nil, AgentError> {{ notes.add(text) }}
+            pub fn len() -> Int {{ notes.len() }}
+        """
+        compiled = concerto.compile(source)
+        with compiled.session(offline=True) as session:
+            session.call("add", "green tea")
+        assert served.bodies == []
+        with compiled.session(env=ENV) as session:
+            session.call("add", "granite")
+            assert session.call("len") == 2
+        assert [body["input"] for body in served.bodies] == [["granite"], ["green tea"]]

@@ -68,7 +68,7 @@ prelude(
     let mut ids: Array<Any> = [];
     for document in documents {
         texts.push(if key.0 { key.1(document) } else { document });
-        ids.push(if id.0 { id.1(document) } else { "" });
+        ids.push(if id.0 { id.1(document) } else { nil });
     }
     self._put(documents, texts, ids)
     """,
@@ -85,7 +85,7 @@ def _function(machine: MachineContext, task: Task, ref: IndexRef, name: str) -> 
 
 @hidden(INDEX, "_put(documents: Array<Any>, texts: Array<Any>, ids: Array<Any>) -> Any")
 def _put(machine: MachineContext, task: Task, ref: IndexRef, documents: Array, texts: Array, ids: Array) -> Any:
-    """Suspend until the host has the documents, with their texts and identifiers, "" for the one that the text gives."""
+    """Suspend until the host has the documents, with their texts and identifiers, nil for one that the text gives."""
     return _use(machine, task, ref, "put", documents, texts, ids)
 
 
