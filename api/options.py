@@ -25,6 +25,7 @@ from ..runtime.host import Host
 from ..runtime.prompt_cache import PromptCaches
 from ..runtime.session.code_cache import CodeCache
 from ..vm.builtins.capabilities import BY_KEY
+from ..vm.declaration_fields import OTHER_PRICES, PRICES
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,14 +195,15 @@ class Options(TypedDict, total=False):
     then, in order, in the form of `--offline-script`; it implies `offline`. `connections`: fields of connections by name, over
     those of the source; `api_key` may stand here. `agents`: fields of agents by connector, over those of the manifest; `mcp`:
     those of MCP servers by name. `pricing`: model id to `{"input_per_million", "output_per_million"}` and, where they differ from
-    that of input, the prices `"cached"` and `"cache_write"`. `env`: the environment, that of the process when left out. `seed`
-    fixes random numbers and retry jitter. `emit_mode`: Immediate() or Buffered(…). `emit_timeout_ms`: how many milliseconds an
-    awaited emit waits by default. `stores`: stores of memories by name, over those of the manifest (M-8.3), `embedders` those of
-    memories by name, likewise (M-10.16). `summarizers`: by the names that memories give them, each with `fold(previous,
-    entries)`, which gives the new text or an awaitable of it (M-9.1). `token_counter`: its `count(entry, model)` gives the tokens
-    of an entry (M-11.1). `tier`: "interp" for the interpreter alone, else "both" (V-7.7). `code_cache`: a directory where
-    translated code is kept from one process to the next, if only this user can write it (V-7.2). `stdin`: what `std::io` reads: a
-    text, bytes, or a file such as sys.stdin; without it there is no standard input (L-7.11.4).
+    that of input, the prices `"cached"` and `"cache_write"`, and those of a thousand calls of hosted tools by their types. `env`:
+    the environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
+    Buffered(…). `emit_timeout_ms`: how many milliseconds an awaited emit waits by default. `stores`: stores of memories by name,
+    over those of the manifest (M-8.3), `embedders` those of memories by name, likewise (M-10.16). `summarizers`: by the names
+    that memories give them, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1).
+    `token_counter`: its `count(entry, model)` gives the tokens of an entry (M-11.1). `tier`: "interp" for the interpreter alone,
+    else "both" (V-7.7). `code_cache`: a directory where translated code is kept from one process to the next, if only this user
+    can write it (V-7.2). `stdin`: what `std::io` reads: a text, bytes, or a file such as sys.stdin; without it there is no
+    standard input (L-7.11.4).
     """
 
     permissions: Permissions | None
@@ -298,8 +300,6 @@ def _input_of(option: Any) -> Callable[[], Any] | None:
     return lambda: Scripted(content) if isinstance(content, bytes) else SystemInput(content)
 
 
-PRICES: Sequence[str] = ("input_per_million", "output_per_million")
-CACHE_PRICES: Sequence[str] = ("cached", "cache_write")
 STORE = ("head", "entries", "turns", "views", "commit", "remove", "keys", "expire", "close")  # M-8.3
 Check = Callable[[Any], bool]
 
@@ -339,7 +339,7 @@ def _embeds(value: Any) -> bool:
 
 def _prices(row: Any) -> bool:
     return (
-        isinstance(row, Mapping) and set(PRICES) <= set(row) <= {*PRICES, *CACHE_PRICES}
+        isinstance(row, Mapping) and set(PRICES) <= set(row) <= {*PRICES, *OTHER_PRICES}
         and all(type(row[name]) in (int, float) and row[name] >= 0 for name in row)
     )  # fmt: skip
 

@@ -153,6 +153,7 @@ class Metrics:
     tokens_out: int = 0
     tokens_reasoning: int = 0
     tokens_estimated: int = 0
+    hosted_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def is_carried(field: str, provider: object) -> bool:
 TYPES: dict[str, Type] = {
     rows.TEXT: STRING, rows.ADDRESS: STRING, rows.WORD: STRING, rows.NUMBER: FLOAT, rows.WHOLE: INT, rows.LIMITS: FLOAT,
     rows.TEXTS: array(STRING), rows.WORDS: array(STRING), rows.LIST: array(ANY), rows.MAP: map_(STRING, STRING),
-    rows.VARIABLES: map_(STRING, STRING), rows.DATA: map_(STRING, ANY), rows.SWITCH: ANY,
+    rows.VARIABLES: map_(STRING, STRING), rows.DATA: map_(STRING, ANY), rows.SWITCH: ANY, rows.TOOLS: array(ANY),
 }  # fmt: skip
 
 

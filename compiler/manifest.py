@@ -20,8 +20,11 @@ from typing import Any
 from ..vm.builtins.capabilities import BY_KEY, GROUP_KEYS, Malformed
 from ..vm.declaration_fields import (
     CONNECTION,
+    HOSTED,
     MCP,
     OBJECT,
+    OTHER_PRICES,
+    PRICES,
     PROCESS,
     WITH_UNIT,
     Field,
@@ -344,8 +347,6 @@ PROJECT_KEYS = ("name", "version", "entry")
 # `api_key` stays outside.
 CONNECTION_KEYS = {name: field for name, field in CONNECTION.items() if name != "api_key"} | {"provider": one_of(*PROVIDERS)}
 PRICE = number(0)
-PRICES = ("input_per_million", "output_per_million")
-CACHE_PRICES = ("cached", "cache_write")
 BUDGETS = {
     "steps": whole(1, None), "depth": whole(1, None), "seconds": number(0, above=True), "tokens": whole(1, None),
     "cost": number(0, above=True), "model_calls": whole(1, None),
@@ -357,8 +358,8 @@ class Manifest:
     without links; `entry` the source path that it names, relative to the folder, or None; `permissions` has by capability key
     the scopes, or True for all; `tools` has by tool whether it may be called, or the names of the methods that may;
     `connections`, `agents` and `servers` have the legal fields by name; `memory_tables` what it says of memories; `pricing` the
-    prices of a million tokens as [input, output] per model id, with [cached, cache_write] behind where one of these is set (the
-    other is None); `budgets` the limits of a run. `diagnostics` has what is wrong with the file."""
+    prices per model id as [input, output], with those of OTHER_PRICES behind where one of these is set (others are None), those
+    of hosted tools only where one of them is; `budgets` the limits of a run. `diagnostics` has what is wrong with the file."""
 
     def __init__(self, path: str) -> None:
         self.folder = os.path.dirname(os.path.realpath(path))
@@ -566,18 +567,19 @@ def _fitting_object(
 
 
 def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:
-    """Read `[pricing."ID"]`: the price of a million tokens in and out (O-1.131), cached and written to a cache (O-1.221)."""
+    """Read `[pricing."ID"]`: the price of a million tokens in and out (O-1.131), cached and written to a cache (O-1.221), and of
+    a thousand calls of hosted tools (O-1.227)."""
     for model, prices in table.items():
         where = f'[pricing."{model}"]'
         if not isinstance(prices, dict):
             manifest.report("E4004", ("pricing", model), f"`{model}` is a table: write {where}")
             continue
         for key in prices:
-            if key not in PRICES + CACHE_PRICES:
-                keys = suggestion("keys", key, PRICES + CACHE_PRICES)
+            if key not in PRICES + OTHER_PRICES:
+                keys = suggestion("keys", key, PRICES + OTHER_PRICES)
                 manifest.report("E4001", ("pricing", model, key), f"{where} has no key `{key}`", keys)
-            # Prices of a cache may be missing; those of input and output may not.
-            elif key in CACHE_PRICES and not PRICE.takes(prices[key]):
+            # These may be missing; those of input and output may not.
+            elif key in OTHER_PRICES and not PRICE.takes(prices[key]):
                 manifest.report("E4004", ("pricing", model, key), f"`{key}` of {where} is {PRICE.says}")
         for key in PRICES:
             if key not in prices:
@@ -587,8 +589,9 @@ def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:
         # Without errors every price is there and is a number.
         if not manifest.diagnostics.has_errors:
             manifest.pricing[model] = [float(prices[key]) for key in PRICES]
-            if any(key in prices for key in CACHE_PRICES):
-                manifest.pricing[model] += [float(prices[key]) if key in prices else None for key in CACHE_PRICES]
+            others = OTHER_PRICES if any(key in prices for key in HOSTED) else OTHER_PRICES[: -len(HOSTED)]
+            if any(key in prices for key in others):
+                manifest.pricing[model] += [float(prices[key]) if key in prices else None for key in others]
 
 
 def _budgets(manifest: Manifest, table: dict[str, Any]) -> None:

@@ -12,7 +12,20 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..vm.declaration_fields import CONNECTION, DECORATORS, MODEL, NAMES, WITH_UNIT, as_held, is_text, named, stated, twice
+from ..vm.declaration_fields import (
+    CONNECTION,
+    DECORATORS,
+    MODEL,
+    NAMES,
+    TOOLS,
+    WITH_UNIT,
+    as_held,
+    hosted_fault,
+    is_text,
+    named,
+    stated,
+    twice,
+)
 from ..vm.providers import PREDECLARED, PROVIDERS
 from ..vm.values.text import cut_to
 from .errors import ConfigFailure, NotSent, Origin
@@ -228,7 +241,8 @@ def _refused(owner: str, name: str, value: Any, field: Field, form: str | None) 
                 return ConfigFailure("E4001", f"{owner}: {name} has no field {inner}; fields are {names}")
             if not field.parts[inner].takes(part):
                 return _refused(owner, f"{inner} of {name}", part, field.parts[inner], None)
-    takes = f"it is {field.says}" if form is None else f"write {form}"
+    fault = hosted_fault(value) if field.kind == TOOLS else None
+    takes = fault[2] if fault is not None else f"it is {field.says}" if form is None else f"write {form}"
     return ConfigFailure("E4004", f"{owner}: {name} does not take {_shown(value)}; {takes}")
 
 

@@ -117,7 +117,8 @@ class CallCache:
             marked = [*marked, messages[asked]]
         named = connection.row.prompt_cache == NAME
         system = messages[0].content if messages[0].role == "system" else ""
-        name = cache_name(settings.model, system, tuple([tool.name for tool in tools])) if named else ""
+        names = [*(tool["type"] for tool in settings.hosted), *(tool.name for tool in tools)]
+        name = cache_name(settings.model, system, tuple(names)) if named else ""
         return CachePlan(marked, bool(tools), self.lifetime, settings.cache_prompt is not None, name)
 
 

@@ -1,10 +1,11 @@
 """The neutral records between the call algorithm and all providers, mocks too (O-1.82, O-1.83), and their values in the machine.
 
-Hands on `Request`, `EmbedRequest` and `SideRequest` to providers, which turn them into what their wire wants; `Reply` to calls;
-`Msg`, `Call`, `ToolDef`, `SchemaField`, `CachePlan` with SHORT and LONG, `Strategy`, `ToolChoice` and `ProviderState`, which they
-hold, and of which memories keep some; ROLES to the performer of models; their `as_json()`, if they have one, to traces and
-digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings and providers. At the end stand the ways between
-values of the machine and plain data: `to_plain`, `json_form`, `response_value`, `failed`, `succeeded`, `TreeBuilder`.
+Hands on `Request`, `EmbedRequest` and `SideRequest` to providers, which turn them into what their wire wants; `Reply` with
+`Citation`, NO_CALLS and PAUSED to calls; `Msg`, `Call`, `ToolDef`, `SchemaField`, `CachePlan` with SHORT and LONG, `Strategy`,
+`ToolChoice` and `ProviderState`, which they hold, and of which memories keep some; ROLES to the performer of models; their
+`as_json()`, if they have one, to traces and digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings and
+providers. At the end stand the ways between values of the machine and plain data: `to_plain`, `json_form`, `response_value`,
+`failed`, `succeeded`, `TreeBuilder`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from ..vm.values import (
     typeof,
     unkey,
 )
+from ..vm.values import Citation as CitationValue
 from .errors import CallFailure, Returned
 
 TYPE_CHECKING = False
@@ -121,6 +123,15 @@ class ProviderState:
     def is_for(self, connection: str, wire: str, model: str) -> bool:
         """Return whether it may go back there: no other provider or model would understand it."""
         return (self.connection, self.wire, self.model) == (connection, wire, model)
+
+    def behind(self, first: ProviderState | None) -> ProviderState | None:
+        """Return the state of the message that this one makes with the part `first` before it, both lists of parts; None when
+        that is not known in this form."""
+        if first is None or not first.is_for(self.connection, self.wire, self.model):
+            return None
+        return ProviderState(
+            self.connection, self.wire, self.model, [*first.content, *self.content], first.more or self.more
+        )
 
     def __repr__(self) -> str:
         return f"ProviderState({self.connection!r}, {self.wire!r}, {self.model!r})"  # never what it holds
@@ -265,9 +276,11 @@ class CachePlan:
 
 class Request:
     """One provider request; a transport retry sends the same object again (M-5.3). `params` has the parameters that are set, by
-    the names of `calls/settings.py: PARAMS`, and `extra`. `timeout` is what the program set, in seconds (`TimeLimits`).
-    `cache` is what is said of the provider's prompt cache, None for nothing; `progress` is what is known of the reply on its way,
-    and `has_media` is False where no message has media; these three are no part of the record that traces and digests have."""
+    the names of `calls/settings.py: PARAMS`, and `extra`. `hosted` are the tools that the provider runs itself, as
+    `vm/declaration_fields.py: HOSTED` has them. `timeout` is what the program set, in seconds (`TimeLimits`).
+    `cache` is what is said of the provider's prompt cache, None for nothing; `progress` is what is known of the reply on its way;
+    `container` is where the provider has run code for this call, None for nowhere; and `has_media` is False where no message has
+    media; these four are no part of the record that traces and digests have."""
 
     __slots__ = (
         "id",
@@ -283,6 +296,8 @@ class Request:
         "progress",
         "has_media",
         "cache",
+        "hosted",
+        "container",
     )
 
     def __init__(
@@ -301,6 +316,8 @@ class Request:
         progress: ReplyProgress | None = None,
         has_media: bool = True,
         cache: CachePlan | None = None,
+        hosted: Sequence[Json] = (),
+        container: str | None = None,
     ) -> None:
         self.id = id
         self.connection = connection
@@ -315,6 +332,8 @@ class Request:
         self.progress = progress
         self.has_media = has_media
         self.cache = cache
+        self.hosted = hosted
+        self.container = container
 
     @property
     def limits(self) -> TimeLimits:
@@ -330,6 +349,8 @@ class Request:
         if self.tools:  # O-1.81: without tools the field is omitted
             record["tools"] = [tool.as_json() for tool in self.tools]
             record["tool_choice"] = self.tool_choice
+        if self.hosted:
+            record["hosted"] = list(self.hosted)
         record["params"] = self.params
         if self.schema is not None:
             record["schema"] = self.schema.as_json()
@@ -338,18 +359,43 @@ class Request:
         return record
 
 
+NO_CALLS: Mapping[str, int] = {}
+
+
+class Citation:
+    """A source that a reply names (O-1.225), for the code points of its text from `start` to before `end`."""
+
+    __slots__ = ("url", "title", "start", "end")
+
+    def __init__(self, url: str, title: str | None, start: int, end: int) -> None:
+        self.url = url
+        self.title = title
+        self.start = start
+        self.end = end
+
+    def moved(self, by: int) -> Citation:
+        """Return the same citation in a text that has so many more code points before it."""
+        return Citation(self.url, self.title, self.start + by, self.end + by)
+
+
+# The `finish` of a reply that its provider has interrupted, to be asked to go on (O-1.226).
+PAUSED = "pause"
+
+
 class Reply:
     """What a provider answered.
 
-    `finish` is stop, length or tool. `tokens_in` are all input tokens; `cached` of them were read from the provider's cache and
-    `cache_write` written to it (O-1.221). `reasoning` are those output tokens that are in no text. `reports` says whether the
-    provider reported input tokens, and whether output tokens. `raw` is its own form of the assistant message, None without one,
-    which goes back in `state`; `notes` name parameters that were left out (O-1.134); `data` is what an agent said beside its text
-    (O-7.12); `thoughts` is what the provider shows of the model's reasoning, None where it shows nothing (O-1.210)."""
+    `finish` is stop, length, tool or PAUSED. `tokens_in` are all input tokens; `cached` of them were read from the provider's
+    cache and `cache_write` written to it (O-1.221). `reasoning` are those output tokens that are in no text. `reports` says
+    whether the provider reported input tokens, and whether output tokens. `raw` is its own form of the assistant message, None
+    without one, which goes back in `state`; `notes` name parameters that were left out (O-1.134); `data` is what an agent said
+    beside its text (O-7.12); `thoughts` is what the provider shows of the model's reasoning, None where it shows nothing
+    (O-1.210). `citations` are the sources that it names for its text; `hosted` says by type how often the provider ran a tool of
+    its own, as it tells or as its reply shows; `container` is where it has run code, None for nowhere."""
 
     __slots__ = (
         "text", "calls", "finish", "model", "tokens_in", "tokens_out", "cached", "cache_write", "reasoning", "reports", "raw",
-        "state", "notes", "data", "thoughts",
+        "state", "notes", "data", "thoughts", "citations", "hosted", "container",
     )  # fmt: skip
 
     def __init__(
@@ -369,6 +415,9 @@ class Reply:
         notes: Sequence[str] = (),
         data: dict[str, Any] | None = None,
         thoughts: str | None = None,
+        citations: Sequence[Citation] = (),
+        hosted: Mapping[str, int] = NO_CALLS,
+        container: str | None = None,
     ) -> None:
         self.text = text
         self.calls = calls
@@ -385,14 +434,40 @@ class Reply:
         self.notes = notes
         self.data = data
         self.thoughts = thoughts
+        self.citations = citations
+        self.hosted = hosted
+        self.container = container
 
     def with_text(self, text: str) -> Reply:
         """Return the same reply with another text and without calls: the answer stood in a call of `respond` (O-2.43)."""
         return Reply(
             text, finish=self.finish, model=self.model, tokens_in=self.tokens_in, tokens_out=self.tokens_out,
             cached=self.cached, cache_write=self.cache_write, reasoning=self.reasoning, reports=self.reports, notes=self.notes,
-            thoughts=self.thoughts,
+            thoughts=self.thoughts, hosted=self.hosted, container=self.container,
         )
+
+    def behind(self, first: Reply) -> Reply:
+        """Return the reply that this one makes with the part `first` before it, which its provider had interrupted: one text, one
+        message in the provider's own form, and the sum of what both used."""
+        whole = Reply(
+            first.text + self.text,
+            calls=[*first.calls, *self.calls],
+            finish=self.finish,
+            model=self.model,
+            tokens_in=first.tokens_in + self.tokens_in,
+            tokens_out=first.tokens_out + self.tokens_out,
+            cached=first.cached + self.cached,
+            cache_write=first.cache_write + self.cache_write,
+            reasoning=first.reasoning + self.reasoning,
+            reports=(first.reports[0] and self.reports[0], first.reports[1] and self.reports[1]),
+            notes=[*first.notes, *self.notes],
+            thoughts=None if first.thoughts is self.thoughts is None else (first.thoughts or "") + (self.thoughts or ""),
+            citations=[*first.citations, *(each.moved(len(first.text)) for each in self.citations)],
+            hosted={kind: first.hosted.get(kind, 0) + self.hosted.get(kind, 0) for kind in {**first.hosted, **self.hosted}},
+            container=self.container or first.container,
+        )
+        whole.state = None if self.state is None else self.state.behind(first.state)
+        return whole
 
     def as_json(self) -> Json:
         return {
@@ -432,7 +507,8 @@ def json_form(value: Any) -> Any:
 
 def response_value(response: call.Response) -> Any:
     """Return the response of a call as the language's record `Response` (O-1.106 ff.)."""
-    value = Response.of([from_json(part) for part in response.as_json().values()])
+    citations = Array([CitationValue.of([each.url, each.title, each.start, each.end]) for each in response.citations])
+    value = Response.of([*[from_json(part) for part in response.as_json().values()], citations])
     return value.of_run((response.run_id, tuple(message_array(response.appended).items)))
 
 

@@ -33,6 +33,8 @@ def check_request(wire: str, arguments: dict[str, Any]) -> None:
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
+    if hasattr(value, "model_dump"):  # a part of a reply, which may go back as it is
+        return value.model_dump(exclude_unset=True)
     if isinstance(value, Iterable) and not isinstance(value, str):
         return [_plain(item) for item in value]
     return value

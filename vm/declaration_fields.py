@@ -1,13 +1,14 @@
 """The fields of declarations and the arguments of decorators: one row each, with kind, range, words and default (O-0.4, O-1.4 to
-O-1.59, O-1.230, O-1.231, O-4.37 to O-4.41, O-7.2 to O-7.8, L-1.8).
+O-1.59, O-1.213, O-1.230, O-1.231, O-4.37 to O-4.41, O-7.2 to O-7.8, L-1.8).
 
 The checker adds types and helps to these rows; manifest, image and host are checked against them as they are. A new field of a
 declaration is one row here; what it does is the matter of whoever reads the declaration.
 
-Hands on the rows (`CONNECTION`, `MODEL`, `AGENT`, `PROCESS`, `MCP`, `RETRY`, `TIMEOUT`, `BREAKER`, `DECORATORS`), `CALL_SETTINGS`
-RETRY_CLASSES, RETRY_ARGUMENTS, DEFAULT_SECONDS, KEPT_LONG, WITH_UNIT and the kinds of fields to compiler, runtime and `vm/`;
-`is_text` to `runtime/connections.py`; `milliseconds`, which reads a duration; what knows the other names of a field (`named`,
-`as_held`, `stated`, `twice`); and the functions that make a `Field` to whoever has rows of its own (`compiler/fields.py`,
+Hands on the rows (`CONNECTION`, `MODEL`, `AGENT`, `PROCESS`, `MCP`, `RETRY`, `TIMEOUT`, `BREAKER`, `HOSTED`, `DECORATORS`),
+`CALL_SETTINGS`, PRICES, OTHER_PRICES, RETRY_CLASSES, RETRY_ARGUMENTS, DEFAULT_SECONDS, KEPT_LONG, WITH_UNIT and the kinds of
+fields to compiler, runtime and `vm/`; EITHER_OR to the checker of hosted tools; `is_text` to `runtime/connections.py`;
+`milliseconds`, which reads a duration; what knows the other names of a field (`named`, `as_held`, `stated`, `twice`);
+`hosted_fault`; and the functions that make a `Field` to whoever has rows of its own (`compiler/fields.py`,
 `compiler/manifest.py`, `runtime/providers/offline.py`, `runtime/agents/messages.py`). Nothing is reported here: `takes` says
 whether a value is right, and the caller makes the message. Fields of memories are steps and stand in `vm/memory_steps.py`.
 """
@@ -32,6 +33,7 @@ TEXTS, WORDS, LIST = "texts", "words", "list"
 MAP, VARIABLES, HEADERS, DATA, OBJECT = "map", "variables", "headers", "data", "object"
 LIMITS = "limits"  # one duration, or an object of several
 SWITCH = "switch"  # true, false or one of some words
+TOOLS = "tools"  # that a provider runs itself
 NAMES = "names"  # of other declarations: an image holds them in places of their own
 MODELS = "models"  # names of models, bare in a source: an image holds them as texts
 
@@ -337,6 +339,77 @@ def names() -> Field:
     return Field(NAMES, "the name of a declaration", is_text)
 
 
+def domains() -> Field:
+    """Return the field of names of hosts, perhaps with a path, as providers take them: without `https://`."""
+    is_domain = lambda value: is_text(value) and value != "" and "://" not in value  # noqa: E731
+    field = array_of(is_domain, "an array of domains without `https://`", TEXTS)
+    takes = field.takes
+    field.takes = lambda value: takes(value) and value != []
+    return field
+
+
+# Tools that a provider runs itself: by type the parts that they may have (O-1.213). Which of them a connection carries, the table
+# of providers says. The versions are Anthropic's.
+HOSTED: dict[str, Fields] = {
+    "web_search": {
+        "max_uses": whole(1),
+        "allowed_domains": domains(),
+        "blocked_domains": domains(),
+        "user_location": object_of({part: text() for part in ("city", "region", "country", "timezone")}),
+        "context_size": one_of("low", "medium", "high"),
+        "version": one_of("20250305", "20260209", "20260318", default="20250305"),
+    },
+    "code_execution": {
+        "max_uses": whole(1),
+        "memory": one_of("1g", "4g", "16g", "64g"),
+        "version": one_of("20250825", "20260120", "20260521", default="20250825"),
+    },
+}
+# The keys of a row of prices: dollars for a million tokens, then those that may be left out, of hosted tools for a thousand calls
+# (O-1.131, O-1.221, O-1.227).
+PRICES = ("input_per_million", "output_per_million")
+OTHER_PRICES = ("cached", "cache_write", *HOSTED)
+# What of a tool goes with what of it: one of the two at most.
+EITHER_OR = ("allowed_domains", "blocked_domains")
+
+
+def hosted_fault(value: Any) -> tuple[int, str | None, str] | None:
+    """Return what is wrong with the tools in plain data for the field `hosted`: the place of the tool, the name of its part (None
+    for the whole), and words that say what is wanted. None when nothing is wrong."""
+    if type(value) is not list:
+        return 0, None, f"`hosted` is {hosted().says}"
+    seen: list[object] = []
+    for at, tool in enumerate(value):
+        kind = tool.get("type") if type(tool) is dict else None
+        if not is_text(kind) or kind not in HOSTED:
+            part = "type" if type(tool) is dict and "type" in tool else None
+            return at, part, "a hosted tool has a `type`: " + " or ".join(f'"{name}"' for name in HOSTED)
+        if kind in seen:
+            return at, "type", f'`hosted` names "{kind}" twice'
+        seen.append(kind)
+        fault = _tool_fault(kind, tool)
+        if fault is not None:
+            return at, *fault
+    return None
+
+
+def _tool_fault(kind: str, tool: dict[str, Any]) -> tuple[str, str] | None:
+    parts = HOSTED[kind]
+    for name, part in tool.items():
+        if name != "type" and name not in parts:
+            return name, f'"{kind}" has no field `{name}`; its fields are {", ".join(f"`{each}`" for each in parts)}'
+        if name != "type" and part is not None and not parts[name].takes(part):
+            return name, f"`{name}` is {parts[name].says}"
+    if all(tool.get(name) is not None for name in EITHER_OR):
+        return EITHER_OR[1], " and ".join(f"`{name}`" for name in EITHER_OR) + " exclude each other"
+    return None
+
+
+def hosted() -> Field:
+    """Return the field of tools that the provider runs itself."""
+    return Field(TOOLS, 'an array of tools such as `{ type: "web_search" }`', lambda value: hosted_fault(value) is None)
+
+
 # ----------------------------------------------------------------
 # Rows of declarations. The order is the one in which fields are listed to the reader.
 
@@ -412,6 +485,7 @@ MODEL: dict[str, Field] = {
     "memory": names(),
     "knowledge": names(),
     "tools": names(),
+    "hosted": hosted(),  # O-1.213
     "retry_policy": object_of(RETRY, also=("retry",)),
     "fallback": array_of(is_text, "an array of names of models", MODELS),
     "fallback_on": some_of(*FALLBACK_CLASSES, default=(*RETRY_CLASSES, "not_found")),
@@ -423,7 +497,7 @@ EMBEDDER: dict[str, Field] = {"provider": names(), "base": text(), "dimensions":
 # What one call may set of its model (O-3.30). Where the model is reached, and what belongs to it, only the declaration says.
 CALL_SETTINGS = (
     "base", "temperature", "top_p", "max_tokens", "stop_sequences", "system_prompt", "max_tool_rounds", "structured", "timeout",
-    "reasoning", "reasoning_tokens",
+    "reasoning", "reasoning_tokens", "hosted",
 )  # fmt: skip
 
 # O-7.1 to O-7.3, and of `[agents.X]` and the host O-7.4 to O-7.8.

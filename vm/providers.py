@@ -52,6 +52,49 @@ OPENAI_PICTURE = PictureTokens(32, 0, 1.2, 12_000)
 GOOGLE_PICTURE = PictureTokens(0, 0, 1.0, 1_120)
 
 
+if TYPE_CHECKING:
+    HostedTools = Mapping[str, Mapping[str, str]]
+
+# Tools that providers run themselves (O-1.213): by type the fields that they take, with their names on the wire, read on
+# 2026-11-27. OpenAI, where `max_uses` is one limit for all of them: https://developers.openai.com/api/docs/guides/tools-web-search
+# and ./tools-code-interpreter; in chat completions only its search models take the tool. Anthropic:
+# https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool and ./code-execution-tool. xAI:
+# https://docs.x.ai/developers/tools/web-search. Mistral and Groq have such tools, too, but answer with them in forms of their own
+# (https://docs.mistral.ai/cookbooks/mistral-connectors-05-connectors-in-completions, https://console.groq.com/docs/browser-search).
+TOTAL_USES = "max_tool_calls"
+NO_TOOLS: Mapping[str, HostedTools] = {}
+LOCATED: Mapping[str, str] = {"user_location": "user_location", "context_size": "search_context_size"}
+OPENAI_HOSTED: Mapping[str, HostedTools] = {
+    "responses": {
+        "web_search": {"max_uses": TOTAL_USES, "allowed_domains": "allowed_domains", **LOCATED},
+        "code_execution": {"max_uses": TOTAL_USES, "memory": "memory_limit"},
+    },
+    "chat": {"web_search": LOCATED},
+}
+ANTHROPIC_HOSTED: Mapping[str, HostedTools] = {
+    "messages": {
+        "web_search": {
+            **{name: name for name in ("max_uses", "allowed_domains", "blocked_domains", "user_location")}, "version": "type",
+        },
+        "code_execution": {"version": "type"},
+    },
+}  # fmt: skip
+XAI_HOSTED: Mapping[str, HostedTools] = {
+    "responses": {"web_search": {"allowed_domains": "allowed_domains", "blocked_domains": "excluded_domains"}},
+}
+# Offline there is no wire: each tool has all its fields.
+EVERY_HOSTED: Mapping[str, HostedTools] = {
+    "": {
+        kind: {
+            name: name
+            for rows in (OPENAI_HOSTED["responses"], ANTHROPIC_HOSTED["messages"])
+            for name in rows[kind]
+        }
+        for kind in OPENAI_HOSTED["responses"]
+    },
+}  # fmt: skip
+
+
 class ProviderRow:
     """What a provider brings by itself.
 
@@ -67,13 +110,15 @@ class ProviderRow:
     of a cached prefix cost less. `default_model`: of the predeclared connection. `starter`: the connection and the model id
     that `concerto init` writes. `nicknames`: other words that people write for it, for the help of a wrong provider. `picture`:
     what it publishes of the tokens of pictures, None for nothing. `address_ends`: how the path of an address of such an API ends;
-    `served_by`: the command that starts a server on this machine; `embeddings_model`: a model for embeddings, in helps.
+    `served_by`: the command that starts a server on this machine; `embeddings_model`: a model for embeddings, in helps. `hosted`:
+    the tools that it runs itself, by API and type, with the fields that they take there, each with its name on the wire
+    (O-1.213); without wires under "".
     """
 
     __slots__ = (
         "name", "wires", "elsewhere", "base_url", "key_variable", "stand_in_key", "key_shape", "fields", "max_tokens_name",
         "structured", "prompt_cache", "strict_schemas_only", "bills_prefixes_less", "default_model", "starter", "nicknames",
-        "picture", "address_ends", "served_by", "embeddings_model",
+        "picture", "address_ends", "served_by", "embeddings_model", "hosted",
     )  # fmt: skip
 
     def __init__(
@@ -99,6 +144,7 @@ class ProviderRow:
         address_ends: str = "/v1",
         served_by: str | None = None,
         embeddings_model: str | None = None,
+        hosted: Mapping[str, HostedTools] = NO_TOOLS,
     ) -> None:
         self.name = name
         self.wires = wires
@@ -120,6 +166,7 @@ class ProviderRow:
         self.address_ends = address_ends
         self.served_by = served_by
         self.embeddings_model = embeddings_model
+        self.hosted = hosted
 
     @property
     def needs_base_url(self) -> bool:
@@ -148,20 +195,50 @@ class ProviderRow:
             return self.elsewhere
         return next(iter(self.wires), "")
 
+    def lacks(self, api: str, tools: Sequence[Mapping[str, object]]) -> tuple[int, str, str, str] | None:
+        """Return what of hosted tools, as `hosted_fault` lets them pass, a connection with this API does not carry: the place of
+        the first such tool, the name of the part, what is not carried, and what there is instead; None when it carries all."""
+        known = self.hosted.get(api, {})
+        where = f"the {api} API of provider `{self.name}`" if len(self.wires) > 1 else f"provider `{self.name}`"
+        for at, tool in enumerate(tools):
+            kind = str(tool["type"])
+            if kind not in known:
+                return at, "type", f'the hosted tool "{kind}" is not carried by {where}', self._there_is(api, kind)
+            given = [name for name, part in tool.items() if name != "type" and part is not None]
+            for name in given:
+                if name not in known[kind]:
+                    fields = ", ".join(f"`{field}`" for field in known[kind]) or "none"
+                    return at, name, f'`{name}` of the hosted tool "{kind}" is not carried by {where}', f"it takes {fields}"
+            if "max_uses" in given and known[kind]["max_uses"] == TOTAL_USES and len(tools) > 1:
+                words = f"`max_uses` of one of several hosted tools is not carried by {where}"
+                return at, "max_uses", words, "there it is one limit for all: write one tool, or no `max_uses`"
+        return None
+
+    def _there_is(self, api: str, kind: str) -> str:
+        """Return what there is in place of a hosted tool that an API of this provider does not have."""
+        elsewhere = next((other for other, tools in self.hosted.items() if kind in tools and other), None)
+        if elsewhere is not None:
+            return f'use `api: "{elsewhere}"`'
+        known = [f'"{name}"' for name in self.hosted.get(api, {})]
+        if known:
+            return f"it has {' and '.join(known)}"
+        others = [f"`{row.name}`" for row in _ROWS if row.base_url and any(kind in tools for tools in row.hosted.values())]
+        return f"it has no hosted tools; {', '.join(others)} have this one"
+
 
 # By wire, the parts of a request's body that Concerto writes itself: `extra` may not set them (O-1.211).
 WRITTEN = {
     "chat": frozenset((
         "model", "messages", "tools", "tool_choice", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop",
-        "reasoning_effort", "response_format", "stream", "stream_options", "prompt_cache_key",
+        "reasoning_effort", "response_format", "stream", "stream_options", "prompt_cache_key", "web_search_options",
     )),
     "responses": frozenset((
         "model", "input", "instructions", "store", "include", "tools", "tool_choice", "temperature", "top_p", "max_output_tokens",
-        "reasoning", "text", "stream", "prompt_cache_key",
+        "reasoning", "text", "stream", "prompt_cache_key", "max_tool_calls",
     )),
     "messages": frozenset((
         "model", "messages", "system", "tools", "tool_choice", "temperature", "top_p", "max_tokens", "stop_sequences", "thinking",
-        "output_config", "stream",
+        "output_config", "stream", "container",
     )),
 }  # fmt: skip
 
@@ -177,13 +254,14 @@ _ROWS = (
         fields=("organization", "project", "cache_prompt"), max_tokens_name="max_completion_tokens", prompt_cache=NAME,
         bills_prefixes_less=True, starter=("openai", "gpt-5.4-mini"),
         nicknames=("gpt", "chatgpt"), picture=OPENAI_PICTURE, embeddings_model="text-embedding-3-small",
+        hosted=OPENAI_HOSTED,
     ),
     ProviderRow(
         "anthropic", {"messages": "anthropic.Anthropic"},
         base_url="https://api.anthropic.com", key_variable="ANTHROPIC_API_KEY", key_shape=SK_KEY, strict_schemas_only=True,
         fields=("cache_prompt",), prompt_cache=MARKS,
         bills_prefixes_less=True, starter=("anthropic", "claude-haiku-5-5"), nicknames=("claude",), picture=ANTHROPIC_PICTURE,
-        address_ends="",
+        address_ends="", hosted=ANTHROPIC_HOSTED,
     ),
     ProviderRow(
         "google", {"chat": "openai.GoogleChat", "responses": RESPONSES},
@@ -217,15 +295,19 @@ _ROWS = (
     ),
     ProviderRow(
         "xai", CHAT_FIRST, base_url="https://api.x.ai/v1", key_variable="XAI_API_KEY", key_shape="xai-[A-Za-z0-9]{20,}",
-        bills_prefixes_less=True, nicknames=("grok", "x.ai"),
+        bills_prefixes_less=True, nicknames=("grok", "x.ai"), hosted=XAI_HOSTED,
     ),
     ProviderRow("vllm", CHAT_FIRST, base_url="http://localhost:8000/v1", stand_in_key="none", served_by="vllm serve MODEL"),
     ProviderRow(
         "lmstudio", CHAT_FIRST, base_url="http://localhost:1234/v1", stand_in_key="none", served_by="lms server start",
         nicknames=("lm-studio",),
     ),
-    ProviderRow("custom", CHAT_FIRST, stand_in_key="none", structured="prompt", fields=("cache_prompt",), prompt_cache=NAME),
-    ProviderRow("offline", {}, fields=("replies", "cache_prompt"), default_model="offline-1", starter=("offline", "offline-1")),
+    ProviderRow(
+        "custom", CHAT_FIRST, stand_in_key="none", structured="prompt", fields=("cache_prompt",), prompt_cache=NAME,
+        hosted=OPENAI_HOSTED,
+    ),
+    ProviderRow("offline", {}, fields=("replies", "cache_prompt"), default_model="offline-1", starter=("offline", "offline-1"),
+                hosted=EVERY_HOSTED),
 )  # fmt: skip
 PROVIDERS = {row.name: row for row in _ROWS}
 

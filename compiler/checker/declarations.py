@@ -27,6 +27,7 @@ from ..syntax import ast
 from ..types import (
     ANY,
     BOOL,
+    CITATION,
     FLOAT,
     INT,
     MEDIA,
@@ -406,15 +407,17 @@ def _reported(c: Checker, node: ast.Node) -> bool:
     return c.diagnostics.has_errors_in(node.span)
 
 
-# Types of the fields of built-in records, and those a literal may make (L-6.9, O-1.106 to O-1.115, O-1.221). The order of the
-# fields is the machine's; a test compares the names.
+# Types of the fields of built-in records, and those a literal may make (L-6.9, O-1.106 to O-1.115, O-1.221, O-1.225). The order
+# of the fields is the machine's; a test compares the names.
 
 RECORD_FIELDS: dict[str, dict[str, Type]] = {
     "Response": {
         "text": STRING, "tokens_in": INT, "tokens_out": INT, "model": STRING, "provider": STRING, "latency_ms": INT,
         "finish": STRING, "cost": Nilable(FLOAT), "attempts": INT, "cached": BOOL, "data": map_(STRING, ANY),
         "tokens_cached": INT, "tokens_cache_write": INT, "tokens_reasoning": INT, "reasoning": Nilable(STRING),
+        "citations": array(CITATION),
     },
+    "Citation": {"url": STRING, "title": Nilable(STRING), "start": INT, "end": INT},
     "Message": {
         "role": STRING, "content": STRING, "tool_calls": array(TOOL_CALL), "tool_call_id": Nilable(STRING), "media": array(MEDIA),
     },
@@ -453,7 +456,7 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
             ),
             INT,
         ),  # fmt: skip
-        "cost": FLOAT, "unpriced": INT,
+        "cost": FLOAT, "unpriced": INT, "hosted_calls": INT,
     },
     "BudgetLeft": {
         "tokens": Nilable(INT), "cost": Nilable(FLOAT), "model_calls": Nilable(INT), "steps": Nilable(INT),

@@ -502,7 +502,7 @@ def _with(c: Checker, node: ast.MethodCall, row: Row) -> Type:
     if memory is not None:
         memory.coercion = None  # as for `with_memory`
         check_allowed(c, node, memory, None)
-    check_settings(c, row, matched.values)
+    check_settings(c, row, matched.values, node.receiver)
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name)
     return type_
 

@@ -50,6 +50,7 @@ from .declarations import FAILED, at_module_level, components
 from .decorators import Checked, check_decorators
 from .durations import number_literal
 from .functions import task_body
+from .hosted_tools import check_carried, check_constants, check_hosted
 from .memory import refuse_attaching, without_key
 from .patterns import bind_irrefutable
 from .relations import ERRONEOUS, generic, is_memory
@@ -236,6 +237,8 @@ def _check_model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) 
         _check_knowledge(c, value)
     elif name == "fallback":
         _check_fallback(c, symbol, value)
+    elif name == "hosted":
+        check_hosted(c, value)
     elif name in EITHER_OBJECTS:
         known = check_either(c, name, value, MODEL[name], EITHER_OBJECTS[name], constant=False)
         if isinstance(known, (int, float)):  # of a text the seconds that it says
@@ -383,6 +386,46 @@ def _check_model_against(c: Checker, symbol: ModelSymbol, owner: str, connection
             c.report("E4006", value.span, f"`{name}` is not carried by the {api} API of `{name_of}`", help=help)
     _check_extra(c, owner, symbol.fields.get("extra"), api)
     _check_prompt_cache(c, symbol, connection)
+    if "hosted" in symbol.fields:
+        check_carried(c, symbol.fields["hosted"], connection, api)
+        _check_carried_by_others(c, symbol, symbol.fields["hosted"])
+
+
+def _check_carried_by_others(c: Checker, symbol: ModelSymbol, hosted: ast.Expr) -> None:
+    """Report, where `fallback` names it, a model that may take a call over and whose connection does not carry the hosted tools
+    of the call (E4006, O-1.213)."""
+    written = next((entry.value for entry in symbol.declaration.entries if entry.key.text == "fallback"), None)
+    for item in written.items if isinstance(written, ast.ArrayExpr) else ():
+        binding = item.binding if isinstance(item, ast.PathExpr) else None
+        for other in [binding, *fallen_back_to(binding)] if isinstance(binding, ModelSymbol) else ():
+            connection = None if other is symbol else _known_connection(c, other)
+            errors = c.error_count
+            if connection is not None:
+                check_carried(c, hosted, connection, _api(connection), (other.name, item.span))
+            if c.error_count > errors:
+                break
+
+
+def fallen_back_to(model: ModelSymbol) -> list[ModelSymbol]:
+    """Return the models that may take over a call of a model, also by way of others, each once."""
+    found: dict[ModelSymbol, None] = {}
+    waiting = _written_fallback(model)
+    while waiting:
+        other = waiting.pop()
+        if other not in found and other is not model:
+            found[other] = None
+            waiting += _written_fallback(other)
+    return list(found)
+
+
+def _known_connection(c: Checker, model: ModelSymbol) -> dict[str, object] | None:
+    """Return the fields of the connection that a model names, as `_read_provider` does, without a report."""
+    value = next((entry.value for entry in model.declaration.entries if entry.key.text == "provider"), None)
+    declared = value.binding if isinstance(value, ast.PathExpr) and value.member is None else None
+    if isinstance(declared, ConnectionSymbol):
+        return {**PREDECLARED.get(declared.name, {}), **declared.fields, **c.manifest.get(declared.name, {})}
+    name = value.segments[-1].text if isinstance(value, ast.PathExpr) and len(value.segments) == 1 else ""
+    return {**PREDECLARED.get(name, {}), **c.manifest.get(name, {})} if name in PREDECLARED or name in c.manifest else None
 
 
 def _check_prompt_cache(c: Checker, symbol: ModelSymbol, connection: dict[str, object]) -> None:
@@ -483,14 +526,33 @@ def settings_are_named(c: Checker, node: ast.MethodCall) -> bool:
     return unnamed is None
 
 
-def check_settings(c: Checker, row: Row, values: Sequence[ast.Expr | None]) -> None:
-    """Check the constants among what `with` sets for a call (E4004, O-3.30)."""
+def check_settings(c: Checker, row: Row, values: Sequence[ast.Expr | None], receiver: ast.Expr) -> None:
+    """Check the constants among what `with` sets for a call of the receiver (E4001, E4004, E4006, O-3.30)."""
     for parameter, value in zip(row.parameters, values, strict=True):
+        if parameter.name == "hosted" and value is not None:
+            _check_hosted_of_call(c, value, receiver)
+            continue
         rule = MODEL.get(parameter.name)
         known = UNKNOWN if value is None or rule is None else quiet_fold(c, value)
         if value is not None and rule is not None and known not in (UNKNOWN, None) and not rule.legal(known):
             help = f"write `{parameter.name}: {rule.example(known)}`"
             c.report("E4004", value.span, f"`{parameter.name}` is {rule.words}", help=help)
+
+
+def _check_hosted_of_call(c: Checker, value: ast.Expr, receiver: ast.Expr) -> None:
+    """Check the hosted tools that `with` sets, and where the model is named there, whether its connection and those of the models
+    that may take the call over carry them."""
+    check_constants(c, value)
+    model = receiver.binding if isinstance(receiver, ast.PathExpr) and receiver.member is None else None
+    connection = _known_connection(c, model) if isinstance(model, ModelSymbol) else None
+    if connection is None or not isinstance(model, ModelSymbol):
+        return
+    errors = c.error_count
+    check_carried(c, value, connection, _api(connection))
+    for other in fallen_back_to(model) if c.error_count == errors else ():
+        connection = _known_connection(c, other)
+        if connection is not None:
+            check_carried(c, value, connection, _api(connection), (other.name, value.span))
 
 
 # `listen`.

@@ -84,8 +84,8 @@ def _bound_help(type_: Type, bound: Nominal) -> str:
 RECORDS = {
     t.name: t
     for t in (
-        types.PROMPT, types.RESPONSE, types.MESSAGE, types.CHUNK, types.TOOL_CALL, types.LEDGER_ENTRY, types.ENTRY,
-        types.TURN, types.FACT, types.PROVENANCE, types.LEARNED, types.DOMINANT, types.OBSERVED, types.EMIT,
+        types.PROMPT, types.RESPONSE, types.CITATION, types.MESSAGE, types.CHUNK, types.TOOL_CALL, types.LEDGER_ENTRY,
+        types.ENTRY, types.TURN, types.FACT, types.PROVENANCE, types.LEARNED, types.DOMINANT, types.OBSERVED, types.EMIT,
         *types.LIBRARY_RECORDS,
     )
 }  # fmt: skip

@@ -423,7 +423,7 @@ TYPES: dict[str, int] = {
     **dict.fromkeys(("Int", "Float", "String", "Bool", "Nil", "Any", "Range", "Bytes"), 0),
     "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Schema": 1, "Task": 1, "Set": 1, "Queue": 1, "Stack": 1,
     **dict.fromkeys(("Prompt", "Response", "Message", "ToolCall", "Emit", "Entry", "Turn", "Fact", "Provenance"), 0),
-    **dict.fromkeys(("Learned", "Dominant", "Observed"), 0),
+    **dict.fromkeys(("Learned", "Dominant", "Observed", "Citation"), 0),
     **dict.fromkeys(("ModelRef", "ModelBuilder", "SchemaRef", "Memory", "MemoryRef", "ToolRef", "AgentRef", "Agent"), 0),
     **dict.fromkeys(("KeyedMemory", "McpRef", "Stream", "Chunk"), 0), "TypedStream": 1, "ItemStream": 1,
     "Partial": 1,

@@ -92,6 +92,7 @@ def call_settings(agent: AgentSettings) -> CallSettings:
         timeout=agent.timeout,
         structured="prompt",
         cache_prompt=False,
+        hosted=(),
         log_channel=agent.log_channel,
         cache=None,
         is_once=False,

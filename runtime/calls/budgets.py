@@ -19,7 +19,7 @@ from math import isfinite
 
 from ...vm.panics import Panic
 from ..errors import NotSent
-from .usage import REPLY_TOKENS, Use, price, prompt_tokens
+from .usage import HOSTED_CALLS, REPLY_TOKENS, Use, most_calls, price, prompt_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class Account:
             text = f"cost budget{of} spent: a request reserves {amount:.6g}, {left:.6g} of {limit:.6g} is left"
         else:
             text = f"budget of model calls{of} spent: {limit} of {limit} requests were sent"
-        way = "; raise the budget" if kind == "model_calls" else _way(reservation)
+        way = "; raise the budget" if kind == "model_calls" else _way(reservation, kind)
         message = f"{text} (budget `{kind}`){way}"
         return BudgetSpent(VARIANTS[kind], message, reservation.request.model, wanted=amount, left=left)
 
@@ -446,19 +446,20 @@ class Purse:
         _wake(woken)
 
     def _estimate(self, request: Request, free: bool, asker: Asker, listed: Any) -> Reservation:
-        """Return what a request may use at most: its prompt, and the longest reply that it allows. The cost is the higher one
-        of two cases: writing the whole prompt to a cache may cost more than sending it. BudgetSpent when a cost is limited and
-        unknown."""
+        """Return what a request may use at most: its prompt, the longest reply that it allows, and all calls of hosted tools. The
+        cost is the higher one of two cases: writing the whole prompt to a cache may cost more than sending it. BudgetSpent when a
+        cost is limited and unknown."""
         prompt, reply = prompt_tokens(request), request.params.get("max_tokens", REPLY_TOKENS)
-        cost: float | None = 0.0
+        calls = most_calls(request)
+        costs: list[float | None] = [0.0] if free else []
         if not free and request.model in self.pricing:
-            costs = [price(self.pricing, request.model, prompt, reply, 0, cache_write) for cache_write in (0, prompt)]
-            cost = max(one or 0.0 for one in costs)
-        elif not free:
-            costs = [] if listed is None or not self.limits_cost else [listed(prompt, reply, 0, w) for w in (0, prompt)]
-            cost = max((one for one in costs if one is not None), default=None)
+            costs = [price(self.pricing, request.model, prompt, reply, 0, cache_write, calls) for cache_write in (0, prompt)]
+        elif not free and not calls and listed is not None and self.limits_cost:
+            costs = [listed(prompt, reply, 0, cache_write) for cache_write in (0, prompt)]
+        cost = max((one for one in costs if one is not None), default=None)
         if cost is None and self.limits_cost:
-            raise no_price(request.model)
+            row = self.pricing.get(request.model)
+            raise no_price(request.model, [kind for kind in calls if row is None or kind not in row])
         return Reservation(self, request, asker, prompt + reply, cost or 0.0, 1, request.stream)
 
 
@@ -556,17 +557,25 @@ class _Knot:
         return seen[purse, task]
 
 
-def _way(reservation: Reservation) -> str:
+def _way(reservation: Reservation, kind: str) -> str:
     """Return what a program can do that reserves more than it needs."""
     if not reservation.amounts[2]:  # a request for vectors has no reply
         return "; raise the budget"
+    if kind == "cost" and reservation.request.hosted:
+        calls = sum(most_calls(reservation.request).values())
+        counted = f"{calls} calls of hosted tools, {HOSTED_CALLS} for one without `max_uses`"
+        return f"; it may have {counted}: set that, or raise the budget"
     reply = reservation.request.params.get("max_tokens")
     if reply is None:
         return f"; a reply without `max_tokens` reserves {REPLY_TOKENS}: set it on the model, or raise the budget"
     return f"; of that its `max_tokens` are {reply}: set them lower, or raise the budget"
 
 
-def no_price(model: str) -> BudgetSpent:
-    """Return the failure for a model without a price when the cost is limited."""
+def no_price(model: str, tools: Sequence[str] = ()) -> BudgetSpent:
+    """Return the failure for a model without a price when the cost is limited; for hosted tools without one, if there are any."""
     way = f'give it one in `[pricing."{model}"]` of Concerto.toml, or by the host option `pricing`'
-    return BudgetSpent(VARIANTS["price"], f"model {model} has no price, and the run has a budget of cost: {way}", model)
+    what = f"model {model}"
+    if tools:
+        what = f"the hosted tool {tools[0]} of {what}"
+        way += f": `{tools[0]}`, for a thousand calls, beside the prices of tokens"
+    return BudgetSpent(VARIANTS["price"], f"{what} has no price, and the run has a budget of cost: {way}", model)

@@ -16,12 +16,12 @@ from ..breaker import COUNTED, OPEN
 from ..errors import CONNECTION, TIMEOUT, CallFailure, NotSent
 from ..media import has_media, size_of
 from ..prompt_cache import CallCache
-from ..records import Msg, Reply, Request, call_seconds
+from ..records import PAUSED, Msg, Reply, Request, call_seconds
 from ..schema.acceptance import Verdict, judge
 from ..schema.strategy import Plan, why_block
 from ..schema.validation import retries_exhausted, schema_failure
 from .reply_cache import cache_key
-from .usage import ReplyProgress, Use, price, used_by_broken, used_by_reply
+from .usage import ReplyProgress, Use, cost_of, used_by_broken, used_by_reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..breaker import Breaker
     from ..media import MediaPart
     from ..memory.turns import Conversation
-    from ..records import CachePlan, ToolDef
+    from ..records import CachePlan, Citation, ToolDef
     from ..schema.acceptance import Validators
     from ..schema.strategy import Schema
     from ..schema.validation import Violation
@@ -41,30 +41,15 @@ if TYPE_CHECKING:
 
 
 class Response:
-    """The fields of the language's struct `Response`, in its order (O-1.106 to O-1.115, O-1.221, O-1.217); `run_id` and
+    """The fields of the language's struct `Response`, in its order (O-1.106 to O-1.115, O-1.221, O-1.217, O-1.225); `run_id` and
     `appended` are what its methods give: the id of the run and its messages (M-5.22). Tokens are those of all answered requests
     of the call; `attempts` counts its requests, broken ones too; `cost` is in dollars, None when nobody knows it. `latency_ms`
     has no waiting for rate limits in it."""
 
     __slots__ = (
-        "text",
-        "tokens_in",
-        "tokens_out",
-        "model",
-        "provider",
-        "latency_ms",
-        "finish",
-        "cost",
-        "attempts",
-        "cached",
-        "data",
-        "tokens_cached",
-        "tokens_cache_write",
-        "tokens_reasoning",
-        "reasoning",
-        "run_id",
-        "appended",
-    )
+        "text", "tokens_in", "tokens_out", "model", "provider", "latency_ms", "finish", "cost", "attempts", "cached", "data",
+        "tokens_cached", "tokens_cache_write", "tokens_reasoning", "reasoning", "citations", "run_id", "appended",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -84,6 +69,7 @@ class Response:
         tokens_cache_write: int = 0,
         tokens_reasoning: int = 0,
         reasoning: str | None = None,
+        citations: Sequence[Citation] = (),
         run_id: str = "",
         appended: Sequence[Msg] = (),
     ) -> None:
@@ -102,12 +88,13 @@ class Response:
         self.tokens_cache_write = tokens_cache_write
         self.tokens_reasoning = tokens_reasoning
         self.reasoning = reasoning
+        self.citations = citations
         self.run_id = run_id
         self.appended = appended
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fields of the struct, in its order; `data` is an empty Map where there is none."""
-        return {**{name: getattr(self, name) for name in self.__slots__[:-2]}, "data": self.data or {}}
+        """Return the fields of the struct in its order, without `citations`; `data` is an empty Map where there is none."""
+        return {**{name: getattr(self, name) for name in self.__slots__[:-3]}, "data": self.data or {}}
 
 
 class Validated:
@@ -245,8 +232,10 @@ class CallRun:
     """One call, from the snapshot of its memory to the commit.
 
     `new_messages` are those that the call adds to the conversation, `head` those before them, `rounds` the tool messages of the
-    current attempt. A request is `head`, the messages of `chat` before the prompt, `user` with the prompt, and `tail`, which is
-    `rounds` as requests show them and what has arrived in between. `plan` says how a schema is sent, None without one.
+    current attempt. A request is `head`, the messages of `chat` before the prompt, `user` with the prompt, `tail`, which is
+    `rounds` as requests show them and what has arrived in between, and what has come of a reply that is `paused`, None without
+    one. `container` is where the provider has run code for the call, None for nowhere. `plan` says how a schema is sent, None
+    without one.
 
     `settings` and `provider` are those of the model that is asked now, `called` the settings of the one that the program has
     called, `tried` the names of those asked so far, `substitutes` those that may be asked next (O-1.230); `prompt_cache` is what
@@ -270,6 +259,8 @@ class CallRun:
         "rounds",
         "tail",
         "round_count",
+        "paused",
+        "container",
         "plan",
         "called",
         "tried",
@@ -309,6 +300,8 @@ class CallRun:
         self.rounds: list[Msg] = []
         self.tail: list[Msg] = []
         self.round_count = 0
+        self.paused: Reply | None = None
+        self.container: str | None = None
         self.plan: Plan | None = None
         self.prompt_cache: CallCache | None = None
         self.called = settings
@@ -400,6 +393,7 @@ class CallRun:
         self.rounds.clear()
         self.tail.clear()
         self.round_count = 0
+        self.paused = None
         self._ask(why)
 
     def _ask(self, why: str) -> None:
@@ -429,6 +423,7 @@ class CallRun:
         except CallFailure as unusable:
             raise unusable.after(self.tried) from None
         self.settings = settings.taken_over(self.called)
+        self.paused = self.container = None  # no other model can go on with a reply that has begun
         self.prompt_cache = None
         self.tally.schema_attempt = 1
         if self.plan is not None:
@@ -448,15 +443,13 @@ class CallRun:
         """Run the tool loop (O-4.23): return the first reply that calls no tools, or that answers through the tool `respond`."""
         # Each request repeats all messages before it unchanged, so that a provider's prompt cache can read them again.
         while True:
-            reply = await self._reply()
+            reply = await self._whole_reply()
             answer = self.plan.answer(reply) if self.plan else None
             if answer is not None:
                 return reply.with_text(answer)
             if not reply.calls:
                 return reply
-            self.round_count += 1
-            if self.round_count > self.settings.max_tool_rounds:
-                raise self._loop_limit(reply.text)
+            self._count_round(reply.text)
             self.tally.used_tools = True
             self.services.metrics.tool_calls += len(reply.calls)
             results = await self.services.tools.run(self.settings, reply.calls)
@@ -466,11 +459,32 @@ class CallRun:
                 self.conversation.add_round(reply.text, reply.calls, results, tokens, reply.state, reply.finish)
                 await self.conversation.tell()
             unit = [Msg("assistant", reply.text, reply.calls, state=reply.state), *results]
+            is_first = not self.rounds and self.conversation is not None
             self.rounds += unit
-            is_first = self.round_count == 1 and self.conversation is not None
             shown = self.conversation.first_round(unit) if is_first and self.conversation is not None else unit
             arrived = () if self.conversation is None else await self.conversation.arrived()
             self.tail += [*shown, *arrived]
+
+    def _count_round(self, text: str) -> None:
+        self.round_count += 1
+        if self.round_count > self.settings.max_tool_rounds:
+            raise self._loop_limit(text)
+
+    async def _whole_reply(self) -> Reply:
+        """Send the next request, and again while the provider interrupts its reply, each time with what has come of it; return
+        the whole (O-1.226)."""
+        while True:
+            reply = await self._reply()
+            self.container = reply.container or self.container
+            first, self.paused = self.paused, None
+            if first is not None:
+                reply = reply.behind(first)
+            if reply.finish != PAUSED:
+                return reply
+            if reply.state is None:
+                raise self.settings.origin().invalid_response("the reply is interrupted, and there is nothing to go on with")
+            self._count_round(reply.text)
+            self.paused = reply
 
     async def _reply(self) -> Reply:
         """Send the next request, and again to each model that takes the call over; return the first reply."""
@@ -487,7 +501,9 @@ class CallRun:
 
     def _request(self) -> Request:
         settings, plan = self.settings, self.plan
-        messages = [*self.head, *self.messages[:-1], self.user, *self.tail]
+        begun = self.paused
+        going_on = [] if begun is None else [Msg("assistant", begun.text, begun.calls, state=begun.state)]
+        messages = [*self.head, *self.messages[:-1], self.user, *self.tail, *going_on]
         shows_media = has_media(messages)
         size, most = size_of(messages) if shows_media else 0, settings.connection.media_bytes
         if size > most:
@@ -501,19 +517,21 @@ class CallRun:
             model=settings.model,
             messages=messages,
             tools=tools,
-            tool_choice=plan.choice(settings.tools) if plan else "auto",
+            tool_choice=plan.choice([*settings.tools, *settings.hosted]) if plan else "auto",
             params=dict(settings.params),
             schema=plan.field if plan else None,
             timeout=settings.timeout,
             has_media=shows_media,
-            cache=self._cache_plan(messages, tools),
+            cache=self._cache_plan(messages, len(messages) - 1 - len(self.tail) - len(going_on), tools),
+            hosted=settings.hosted,
+            container=self.container,
         )
 
-    def _cache_plan(self, messages: Sequence[Msg], tools: Sequence[ToolDef]) -> CachePlan | None:
-        """Return what a request with these messages says of the prompt cache of its provider (O-1.220)."""
+    def _cache_plan(self, messages: Sequence[Msg], asked: int, tools: Sequence[ToolDef]) -> CachePlan | None:
+        """Return what a request with these messages, of which the prompt is the one at `asked`, says of the prompt cache of its
+        provider (O-1.220)."""
         if self.prompt_cache is None:
             self.prompt_cache = CallCache(self.services.prompt_caches, self.settings, self.conversation, self.head)
-        asked = len(messages) - 1 - len(self.tail)
         is_stored = self.conversation is not None and self.conversation.auto and self.user.content == self.prompt
         return self.prompt_cache.plan(self.settings, messages, asked, is_stored, tools)
 
@@ -676,10 +694,7 @@ class CallRun:
     def _price(self, request: Request, use: Use) -> float | None:
         if self.provider.free_and_instant:
             return 0.0
-        tokens = use.tokens_in, use.tokens_out, use.tokens_cached, use.tokens_cache_write
-        # the program's own price comes before a published one (O-1.136)
-        own = price(self.services.pricing, request.model, *tokens)
-        return self._list_price(request, *tokens) if own is None else own
+        return cost_of(self.services.pricing, request.model, use, lambda *tokens: self._list_price(request, *tokens))
 
     def _list_price(self, request: Request, *tokens: int) -> float | None:
         """Return the published price, None for a mock: it stands for no endpoint that publishes prices."""
@@ -765,6 +780,7 @@ class CallRun:
             tokens_cache_write=tally.cache_write,
             tokens_reasoning=tally.reasoning,
             reasoning=reply.thoughts,
+            citations=reply.citations,
             run_id=self.run_id,
             appended=[*self.new_messages, *self.rounds, Msg("assistant", reply.text)],
         )

@@ -38,6 +38,9 @@ class _RequestText:
     def parts(self, request: Request, before: Request | None) -> Iterator[str]:
         if request.params and (before is None or before.params != request.params):
             yield f"params: {self.json(request.params)}"
+        if request.hosted:
+            is_repeated = before is not None and before.hosted == request.hosted
+            yield "hosted tools as before" if is_repeated else f"hosted tools: {self.json(request.hosted)}"
         if request.tools and before is not None and _as_json(before.tools) == _as_json(request.tools):
             yield f"{_count(len(request.tools), 'tool')} as before"
         else:
@@ -113,7 +116,8 @@ class RequestLog:
     def log(self, request: Request) -> None:
         """Tell the lines of a request that is about to be sent, and keep the request to compare the next one with it."""
         # tools first, then messages: in this order all wires have them, so this is the prefix that a prompt cache compares
-        parts = [*(tool.as_json() for tool in request.tools), *(message.as_json() for message in request.messages)]
+        tools = [*request.hosted, *(tool.as_json() for tool in request.tools)]
+        parts = [*tools, *(message.as_json() for message in request.messages)]
         text = "\n".join(map(compact_json, parts)).encode("utf-8", "surrogatepass")
         target = request.connection, request.model
         before, text_before = self._before.get(target, (None, b""))

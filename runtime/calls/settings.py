@@ -62,8 +62,8 @@ class CallSettings:
     with a value of a schema (one of `STRATEGIES` in `vm/declaration_fields.py`). `log_channel` is the channel of `@log`, None
     without that decorator. `cache` holds the replies that `@cache` keeps, None without it. `is_once` says that a request must not
     take effect twice (O-9.37). `cache_prompt` is what the program says of the provider's prompt cache, None for nothing
-    (O-1.220). `fallback` are the models that take a call over, in order, after a failure of a class in
-    `fallback_on` (O-1.230)."""
+    (O-1.220). `hosted` are the tools that the provider runs itself, as plain data (O-1.213). `fallback` are the models that take
+    a call over, in order, after a failure of a class in `fallback_on` (O-1.230)."""
 
     __slots__ = (
         "name",
@@ -78,6 +78,7 @@ class CallSettings:
         "timeout",
         "structured",
         "cache_prompt",
+        "hosted",
         "log_channel",
         "cache",
         "is_once",
@@ -97,6 +98,7 @@ class CallSettings:
     timeout: Timeout
     structured: str
     cache_prompt: bool | str | None
+    hosted: Sequence[dict[str, Any]]
     log_channel: str | None
     cache: ReplyCache | None
     is_once: bool
@@ -122,13 +124,15 @@ class CallSettings:
         others = {
             ATTRIBUTES.get(name, name): value for name, value in overrides.items() if name not in (*PARAMS, "model", "base")
         }
+        if "hosted" in others:
+            others["hosted"] = stated_tools(others["hosted"])
         return self.changed(params=params, model=model, **others)
 
     def taken_over(self, call: CallSettings) -> CallSettings:
-        """Return a copy for a call that another model has begun, with what belongs to the call: system message, tools, rounds and
-        log are those of `call`. Nothing is cached, since the cache is another model's (O-1.230)."""
+        """Return a copy for a call that another model has begun, with what belongs to the call: system message, tools, hosted
+        tools, rounds and log are those of `call`. Nothing is cached, since the cache is another model's (O-1.230)."""
         return self.changed(
-            name=call.name, system=call.system, tools=call.tools, max_tool_rounds=call.max_tool_rounds,
+            name=call.name, system=call.system, tools=call.tools, hosted=call.hosted, max_tool_rounds=call.max_tool_rounds,
             log_channel=call.log_channel, cache=None,
         )  # fmt: skip
 
@@ -164,6 +168,7 @@ def call_settings(
         schema_attempts=_schema_attempts(fields, decorators),
         timeout=_timeout(fields, decorators, connection),
         structured=_structured(fields, connection),
+        hosted=stated_tools(fields.get("hosted") or ()),
         cache_prompt=fields["cache_prompt"] if fields.get("cache_prompt") is not None else connection.cache_prompt,
         log_channel=_log_channel(decorators),
         cache=cache,
@@ -171,6 +176,11 @@ def call_settings(
         fallback=(),
         fallback_on=_first(fields.get("fallback_on"), MODEL["fallback_on"].default),
     )
+
+
+def stated_tools(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return hosted tools without the parts that are nil, which count as absent."""
+    return [{name: part for name, part in tool.items() if part is not None} for tool in tools]
 
 
 def _params(fields: Mapping[str, Any], connection: ConnectionSettings) -> dict[str, Any]:

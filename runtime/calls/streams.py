@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.interp.effects import Effect
-    from ..records import Request
+    from ..records import Citation, Request
     from ..running import EffectContext
     from .call import Response
     from .services import RateLimiter
@@ -62,12 +62,12 @@ class StreamedCall(CallRun):
     Two futures hand the turn to and fro: the job sets `arrival` when it has put something into `outcome`, the program sets
     `demand` when it wants the next chunk. `outcome` is a text, at the end the commit, or the failure; None once the program has
     taken it. `end` is what ends the reply, when it came before the last text was taken. `texts` is all that has come so far, tool
-    rounds included; `chunks` counts those of the request on its way. `hurries`: another request waits for the place of this one
-    at its connection, so that it reads on without being asked (O-1.16)."""
+    rounds included, and `citations` all sources that it names; `chunks` counts the texts of the request on its way. `hurries`:
+    another request waits for the place of this one at its connection, so that it reads on without being asked (O-1.16)."""
 
     __slots__ = (
-        "serve", "future", "stream", "forget", "texts", "chunks", "outcome", "end", "arrival", "demand", "over", "progress",
-        "hurries",
+        "serve", "future", "stream", "forget", "texts", "citations", "chunks", "outcome", "end", "arrival", "demand", "over",
+        "progress", "hurries",
     )  # fmt: skip
 
     kind: type[Stream] = Stream
@@ -85,6 +85,7 @@ class StreamedCall(CallRun):
         self.stream = stream
         self.forget = forget
         self.texts: list[str] = []
+        self.citations: list[Citation] = []
         self.chunks = 0
         self.progress: ReplyProgress | None = None  # of the request on its way
         self.outcome: Any = None
@@ -248,7 +249,10 @@ class StreamedCall(CallRun):
     async def _answer(self, request: Request) -> Reply:
         self.progress = request.progress
         self.hurries = False
-        return await self.provider.stream(request, self._give)
+        before = sum(map(len, self.texts))
+        reply = await self.provider.stream(request, self._give)
+        self.citations += [each.moved(before) for each in reply.citations]
+        return reply
 
     def _request(self) -> Request:
         request = super()._request()
@@ -263,10 +267,10 @@ class StreamedCall(CallRun):
 
     @property
     def _may_switch(self) -> bool:
-        return not self.chunks
+        return not self.chunks and (self.paused is None or not self.paused.text)
 
     def _response(self, reply: Reply, cached: bool) -> Response:
-        """Return the Response, whose text is that of all chunks, those of tool rounds too (O-1.72)."""
+        """Return the Response, whose text and citations are those of all chunks, those of tool rounds too (O-1.72)."""
         response = super()._response(reply, cached)
-        response.text = "".join(self.texts)
+        response.text, response.citations = "".join(self.texts), self.citations
         return response

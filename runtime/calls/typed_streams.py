@@ -133,9 +133,10 @@ class TypedStreamedCall(StreamedCall):
         self.stream.attempt = self.tally.schema_attempt
 
     def _request(self) -> Request:
-        self.parts = Parts(self.wanted.schema.shape, self.builder)  # each reply begins anew
-        self.given.clear()
-        self.shown = None
+        if self.paused is None:  # each reply begins anew
+            self.parts = Parts(self.wanted.schema.shape, self.builder)
+            self.given.clear()
+            self.shown = None
         return super()._request()
 
     def _outcome_of_chunk(self, text: str) -> Any:

@@ -1,10 +1,10 @@
 """What requests use: tokens and cost, by one rule for counters, budgets and programs (G-6.4, G-9.7, O-1.132).
 
-Hands on `Use`, which `used_by_reply` and `used_by_broken` make of a request that was answered or broke; `price` and
-`list_price`, its cost; `Metrics`, the counters of a session; `Spending`, what each task has used, for `std::usage`;
-`ReplyProgress`, in which a provider notes what has come of a reply; `prompt_tokens` and `REPLY_TOKENS` to budgets. `call.py`
-tells all of them of each request of a call, `effects/models.py` of those for vectors; `budgets.py` refuses requests. Nothing
-here refuses or delays one.
+Hands on `Use`, which `used_by_reply` and `used_by_broken` make of a request that was answered or broke; `price`, `list_price` and
+`cost_of`, its cost; `Metrics`, the counters of a session; `Spending`, what each task has used, for `std::usage`; `ReplyProgress`,
+in which a provider notes what has come of a reply; `prompt_tokens`, `most_calls` and `REPLY_TOKENS` to budgets. `call.py` tells
+all of them of each request of a call, `effects/models.py` of those for vectors; `budgets.py` refuses requests. Nothing here
+refuses or delays one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cache
 
 from ..memory.entries import count_message, count_text
-from ..records import Msg
+from ..records import NO_CALLS, Msg
 from ..schema.lenient_json import compact_json
 
 TYPE_CHECKING = False
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 REPLY_TOKENS = 4096  # what counts for a reply that has no `max_tokens` and whose length nobody knows
+HOSTED_CALLS = 10  # what counts of a hosted tool without `max_uses`: after about as many Anthropic interrupts a reply
 
 
 class Use:
@@ -32,17 +33,19 @@ class Use:
     requests.
 
     `tokens_cached` and `tokens_cache_write` are parts of `tokens_in`, `tokens_reasoning` is a part of `tokens_out`.
-    `tokens_estimated` are those that no provider reported and we counted. `cost` is in dollars; `unpriced` counts the requests
+    `tokens_estimated` are those that no provider reported and we counted. `hosted` says by type how often the provider ran tools
+    of its own, and `hosted_calls` is their sum. `cost` is in dollars; `unpriced` counts the requests
     without a price, whose cost is not in it."""
 
     __slots__ = (
         "attempts", "tokens_in", "tokens_out", "tokens_cached", "tokens_cache_write", "tokens_reasoning", "tokens_estimated",
-        "cost", "unpriced",
+        "hosted", "cost", "unpriced",
     )  # fmt: skip
 
     def __init__(
         self, attempts: int = 0, tokens_in: int = 0, tokens_out: int = 0, tokens_cached: int = 0, tokens_cache_write: int = 0,
         tokens_reasoning: int = 0, tokens_estimated: int = 0, cost: float = 0.0, unpriced: int = 0,
+        hosted: Mapping[str, int] = NO_CALLS,
     ) -> None:  # fmt: skip
         self.attempts = attempts
         self.tokens_in = tokens_in
@@ -51,6 +54,7 @@ class Use:
         self.tokens_cache_write = tokens_cache_write
         self.tokens_reasoning = tokens_reasoning
         self.tokens_estimated = tokens_estimated
+        self.hosted = hosted
         self.cost = cost
         self.unpriced = unpriced
 
@@ -58,6 +62,11 @@ class Use:
     def tokens(self) -> int:
         """All tokens: input and output."""
         return self.tokens_in + self.tokens_out
+
+    @property
+    def hosted_calls(self) -> int:
+        """All calls of hosted tools."""
+        return sum(self.hosted.values()) if self.hosted else 0
 
     def set_price(self, cost: float | None) -> Use:
         """Set the cost of this one request, in dollars; with None, where nobody knows it, count it as unpriced. Return the Use
@@ -78,6 +87,8 @@ class Use:
             self.tokens_cache_write += other.tokens_cache_write
             self.tokens_reasoning += other.tokens_reasoning
             self.tokens_estimated += other.tokens_estimated
+        if other.hosted:
+            self.hosted = {kind: self.hosted.get(kind, 0) + other.hosted.get(kind, 0) for kind in {**self.hosted, **other.hosted}}
         self.cost += other.cost
         self.unpriced += other.unpriced
 
@@ -89,7 +100,9 @@ def used_by_reply(request: Request, reply: Reply) -> Use:
     tokens_in = reply.tokens_in if reports_input else prompt_tokens(request)
     tokens_out = reply.tokens_out if reports_output else count_message(Msg("assistant", reply.text, reply.calls))
     estimated = (0 if reports_input else tokens_in) + (0 if reports_output else tokens_out)
-    return Use(1, tokens_in, tokens_out, reply.cached, reply.cache_write, reply.reasoning, estimated)
+    return Use(
+        1, tokens_in, tokens_out, reply.cached, reply.cache_write, reply.reasoning, estimated, hosted=reply.hosted
+    )
 
 
 def used_by_broken(request: Request, failure: CallFailure | None) -> Use:
@@ -98,12 +111,13 @@ def used_by_broken(request: Request, failure: CallFailure | None) -> Use:
 
     A provider that answered with an error status, or that was not reached, has done no work. Otherwise its reports count, and
     where they are missing we count what has come. When nothing has come, nobody knows how long the reply became at the provider:
-    it counts as the longest that the request allows."""
+    it counts as the longest that the request allows. So do hosted tools until the last report."""
     progress = request.progress
     is_refused = failure is not None and "status" in failure.fields
     if progress is None or not progress.has_left or is_refused:
         return Use(1)
     reported_in, reported_out, cached, cache_write, reasoning = progress.reported
+    hosted = progress.hosted if progress.is_final and progress.hosted else most_calls(request)
     tokens_in = prompt_tokens(request) if reported_in is None else reported_in
     estimated = tokens_in if reported_in is None else 0
     is_up_to_date = progress.is_final or (progress.texts and progress.texts_at_report == len(progress.texts))
@@ -115,12 +129,17 @@ def used_by_broken(request: Request, failure: CallFailure | None) -> Use:
     else:
         tokens_out = request.params.get("max_tokens", REPLY_TOKENS)
         estimated += tokens_out
-    return Use(1, tokens_in, tokens_out, cached, cache_write, reasoning, estimated)
+    return Use(1, tokens_in, tokens_out, cached, cache_write, reasoning, estimated, hosted=hosted)
+
+
+def most_calls(request: Request) -> dict[str, int]:
+    """Return how often, by type, a request may have its hosted tools run."""
+    return {tool["type"]: tool.get("max_uses", HOSTED_CALLS) for tool in request.hosted}
 
 
 def prompt_tokens(request: Request) -> int:
     """Return the tokens that a request sends: its messages, tools and schema, counted as a memory counts (M-11)."""
-    declared = [tool.as_json() for tool in request.tools]
+    declared = [*request.hosted, *(tool.as_json() for tool in request.tools)]
     if request.schema is not None and request.schema.strategy == "native":
         declared.append(request.schema.json)
     return sum(map(count_message, request.messages)) + sum(count_text(compact_json(part)) for part in declared)
@@ -166,14 +185,16 @@ class ReplyProgress:
 
     `has_left`: the request may have reached the provider. `texts` are the pieces of the reply that have come. `reported` are the
     tokens that the provider has reported so far, as (input, output, read from its cache, written to it, reasoning), None for
-    what it has not reported; `texts_at_report` is how many texts had come by then, `is_final` that it was the last report."""
+    what it has not reported, and `hosted` the calls of hosted tools by type, as far as it reports them; `texts_at_report` is how
+    many texts had come by then, `is_final` that it was the last report."""
 
-    __slots__ = ("has_left", "texts", "reported", "texts_at_report", "is_final")
+    __slots__ = ("has_left", "texts", "reported", "hosted", "texts_at_report", "is_final")
 
     def __init__(self) -> None:
         self.has_left = False
         self.texts: list[str] = []
         self.reported: tuple[int | None, int | None, int, int, int] = (None, None, 0, 0, 0)
+        self.hosted: Mapping[str, int] = NO_CALLS
         self.texts_at_report = 0
         self.is_final = False
 
@@ -226,7 +247,7 @@ class Spending:
         self._most = max(MOST_TASKS, 2 * len(self.spent))  # doubled, so that forgetting stays cheap on average
 
 
-MILLION = 1_000_000
+MILLION, THOUSAND = 1_000_000, 1_000
 
 
 class Metrics:
@@ -238,8 +259,9 @@ class Metrics:
     in dollars, without the requests of `unpriced_calls`, whose price nobody knows. `execution_time_ms` is the time of the runs in
     ms. `model_calls` counts the requests to models that were sent, `agent_calls` those to agents, `emit_count` emits of the
     program. `retries` counts requests that were sent again after a failure of transport, `schema_retries` those after a reply
-    that did not fit its schema, `cache_hits` replies that came from a cache, `tool_calls` the calls that models asked for, and
-    `errors` calls of models and agents that failed after they had begun."""
+    that did not fit its schema, `cache_hits` replies that came from a cache, `tool_calls` the calls that models asked for,
+    `hosted_calls` those that providers ran themselves, and `errors` calls of models and agents that failed after they had
+    begun."""
 
     __slots__ = (
         "total_tokens",
@@ -262,6 +284,7 @@ class Metrics:
         "tokens_out",
         "tokens_reasoning",
         "tokens_estimated",
+        "hosted_calls",
     )
 
     def __init__(self) -> None:
@@ -285,6 +308,7 @@ class Metrics:
         self.tokens_out = 0
         self.tokens_reasoning = 0
         self.tokens_estimated = 0
+        self.hosted_calls = 0
 
     def add(self, model: str, connection: str, use: Use) -> None:
         """Add the tokens and the cost of a request, however it ended. Requests themselves are counted by
@@ -301,6 +325,7 @@ class Metrics:
                 self.tokens_estimated += use.tokens_estimated
             self.tokens_by_model[model] = self.tokens_by_model.get(model, 0) + tokens
             self.tokens_by_connection[connection] = self.tokens_by_connection.get(connection, 0) + tokens
+        self.hosted_calls += use.hosted_calls
         self.estimated_cost += use.cost
         self.unpriced_calls += use.unpriced
 
@@ -310,17 +335,32 @@ class Metrics:
 
 
 def price(
-    pricing: Mapping[str, Mapping[str, float]], model: str, tokens_in: int, tokens_out: int, cached: int = 0, cache_write: int = 0
-) -> float | None:
-    """Return the cost of a request in dollars; None when `pricing` has no row for the model (no price is built in, O-1.131).
+    pricing: Mapping[str, Mapping[str, float]], model: str, tokens_in: int, tokens_out: int, cached: int = 0,
+    cache_write: int = 0, hosted: Mapping[str, int] = NO_CALLS,
+) -> float | None:  # fmt: skip
+    """Return the cost of a request in dollars; None when `pricing` has no row for the model (no price is built in, O-1.131), or
+    when a row has no price for a hosted tool that was called (O-1.227).
 
-    A row has dollars per million tokens. `cached` and `cache_write` are parts of `tokens_in`, with prices of their own where the
-    row has them (O-1.221)."""
+    A row has dollars per million tokens, and per thousand calls of hosted tools, which `hosted` counts by type. `cached` and
+    `cache_write` are parts of `tokens_in`, with prices of their own where the row has them (O-1.221)."""
     row = pricing.get(model)
-    if row is None:
+    if row is None or any(count and kind not in row for kind, count in hosted.items()):
         return None
     full = row["input_per_million"]
     cached = min(cached, tokens_in)
     cache_write = min(cache_write, tokens_in - cached)
     of_cache = cached * row.get("cached", full) + cache_write * row.get("cache_write", full)
-    return ((tokens_in - cached - cache_write) * full + of_cache + tokens_out * row["output_per_million"]) / MILLION
+    of_tokens = ((tokens_in - cached - cache_write) * full + of_cache + tokens_out * row["output_per_million"]) / MILLION
+    return of_tokens + sum(count * row[kind] for kind, count in hosted.items() if count) / THOUSAND if hosted else of_tokens
+
+
+def cost_of(
+    pricing: Mapping[str, Mapping[str, float]], model: str, use: Use, listed: Callable[[int, int, int, int], float | None]
+) -> float | None:
+    """Return the cost of what a request has used in dollars, None where nobody knows it. The program's own prices come before a
+    published one, which `listed` gives for tokens in, out, read from a cache and written to it: it knows no hosted tools
+    (O-1.136)."""
+    tokens = use.tokens_in, use.tokens_out, use.tokens_cached, use.tokens_cache_write
+    if model in pricing:
+        return price(pricing, model, *tokens, use.hosted)
+    return None if use.hosted_calls else listed(*tokens)

@@ -451,7 +451,7 @@ async def perform_usage(run: EffectContext, effect: Effect) -> Any:
 
 
 def _usage(use: Use) -> Any:
-    return ModelUsage.of([getattr(use, name) for name in use.__slots__])
+    return ModelUsage.of([getattr(use, name) for name in ModelUsage.decl.fields])
 
 
 def _left(run: EffectContext) -> Any:

@@ -8,9 +8,10 @@ here sends anything; that, and what else a provider does, is in `sdk.py`.
 from __future__ import annotations
 
 from ...vm.schema import RESPOND
-from ..records import SHORT, Call, Reply
+from ..records import PAUSED, SHORT, Call, Reply
 from ..schema.lenient_json import compact_json
 from .base import origin_of
+from .hosted_tools import anthropic_tools, block_citations, calls_in_blocks, carried
 from .json_fields import Fields, Unreadable, Usage, object_in
 from .media import anthropic_blocks
 from .sdk import BARE_CALLS, CONTINUES, Refusal, SdkProvider, require_countable, stream_failure
@@ -36,6 +37,7 @@ FINISH = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "tool_use": "tool",
+    "pause_turn": PAUSED,
 }
 # The field that a delta adds to, by its type. Thinking and its signature go back unchanged in the tool rounds of the call.
 INPUT_JSON = "partial_json"
@@ -46,6 +48,7 @@ OF_A_BLOCK: dict[Any, frozenset[str]] = {
     "tool_use": frozenset(("type", "id", "name", "input")),
 }
 NOTHING: frozenset[str] = frozenset()
+USES = ("tool_use", "server_tool_use")
 MARKABLE = ("text", "image", "document", "tool_use", "tool_result")
 INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
@@ -92,12 +95,15 @@ class Anthropic(SdkProvider):
             text = "\n\n".join(system)
             cached = request.cache is not None and request.cache.marks(request.messages[0])
             arguments["system"] = [{"type": "text", "text": text, "cache_control": _control(request)}] if cached else text
-        if request.tools:
-            arguments["tools"] = [lower_tool(tool) for tool in request.tools]
+        hosted = carried(request, self.settings)
+        if request.tools or hosted:
+            arguments["tools"] = [*anthropic_tools(hosted), *(lower_tool(tool) for tool in request.tools)]
             if request.cache is not None:
                 arguments["tools"][-1]["cache_control"] = _control(request)
             if request.tool_choice != "auto" and not _thinks(request):  # the API lets no model think that has to call
                 arguments["tool_choice"] = lower_choice(request.tool_choice)
+        if request.container is not None:
+            arguments["container"] = request.container
         if "stop" in params:
             arguments["stop_sequences"] = params["stop"]
         sampling = {name: params[name] for name in SAMPLING if name in params}
@@ -156,6 +162,8 @@ class Anthropic(SdkProvider):
             raise Refusal("the model refused")
         if finish not in FINISH:
             raise Unreadable(f"unknown stop_reason {finish}" if finish else "the reply has no stop_reason")
+        counts = self.counts(Usage(data.data.get("usage")))
+        counts["hosted"] = {**calls_in_blocks(content), **counts["hosted"]}
         return Reply(
             "".join([block.text("text") for block in content if block.text("type") == "text"]),
             calls=[_call(block) for block in content if block.text("type") == "tool_use"],
@@ -163,7 +171,9 @@ class Anthropic(SdkProvider):
             model=data.text_or("model"),
             thoughts="".join([block.text_or("thinking") for block in content if block.text("type") == "thinking"]) or None,
             raw=[_replayed(block.data) for block in content if not _is_blank(block.data)],
-            **self.counts(Usage(data.data.get("usage"))),
+            citations=list(block_citations(content)),
+            container=data.record_or("container").text_or("id") or None,
+            **counts,
         )
 
     def counts(self, usage: Usage) -> Json:
@@ -174,6 +184,7 @@ class Anthropic(SdkProvider):
             "cache_write": usage.tokens("cache_creation_input_tokens"),
             "reasoning": usage.tokens_of("output_tokens_details", "thinking_tokens"),
             "reports": usage.reports(INPUT_TOKENS, ("output_tokens",)),
+            "hosted": usage.calls_of("server_tool_use", web_search="web_search_requests"),
         }
 
 
@@ -233,15 +244,20 @@ class MessageStream:
 
 
 class _GrowingBlock:
-    """A content block, and the texts that deltas add to its fields; those of the input of a call are JSON text."""
+    """A content block, and the texts that deltas add to its fields; those of the input of a call are JSON text. `citations` are
+    those that deltas add."""
 
     def __init__(self, start: Json) -> None:
         self.start = start
         self.parts: dict[str, list[str]] = {}
+        self.citations: list[Json] = []
 
     def take(self, delta: Fields) -> str:
         """Take a delta and return the text that it brings."""
         kind = delta.text_or("type")
+        if kind == "citations_delta":
+            self.citations.append(delta.record("citation").data)
+            require_countable(self.citations)
         name = GROWS.get(kind)
         if name is None:
             return ""
@@ -252,7 +268,9 @@ class _GrowingBlock:
     def whole(self) -> Json:
         grown = {name: "".join(parts) for name, parts in self.parts.items()}
         json = grown.pop(INPUT_JSON, "")
-        texts = {name: Fields(self.start, "a content block").text_or(name) + text for name, text in grown.items()}
+        texts: Json = {name: Fields(self.start, "a content block").text_or(name) + text for name, text in grown.items()}
+        if self.citations:
+            texts["citations"] = [*(self.start.get("citations") or ()), *self.citations]
         if not json:
             return {**self.start, **texts}
         arguments = object_in(json)
@@ -283,14 +301,14 @@ def _is_blank(block: Json) -> bool:
 
 def _replayed(block: Json) -> Json:
     """Return a block as it goes back; an input of a call that was no object becomes an empty one, which the API requires."""
-    return {**block, "input": {}} if block["type"] == "tool_use" and type(block.get("input")) is not dict else block
+    return {**block, "input": {}} if block["type"] in USES and type(block.get("input")) is not dict else block
 
 
 def lower_messages(
     request: Request, said: Sequence[Msg], returned: Callable[[Msg], Any] = lambda message: None
 ) -> list[Json]:
     """Return the messages of a request in Anthropic's form, without the system's. `said` are the messages as the model takes them
-    (`SdkProvider.taken_messages`); `returned` gives the blocks of a message that goes back as it came, None for others. Raises
+    (`SdkProvider.taken_messages`); `returned` gives the blocks of a message that may go back as it came, None for others. Raises
     NotSent for media that this wire does not carry.
 
     The results of one tool round stand together in one user message (O-1.88); the first message is the user's (O-1.103)."""
@@ -299,9 +317,8 @@ def lower_messages(
     if messages and messages[0].role != "user":
         lowered.append({"role": "user", "content": CONTINUES})
     results: list[Json] | None = None
-    for message in messages:
+    for message, blocks in zip(messages, paired_blocks(messages, returned), strict=True):
         if message.role != "tool":
-            blocks = returned(message)
             lowered.append(_lower_message(message, request) if blocks is None else {"role": "assistant", "content": blocks})
             results = None
         else:
@@ -313,6 +330,37 @@ def lower_messages(
             _mark(lowered, request)
             results = None if results is None else lowered[-1]["content"]
     return lowered
+
+
+def paired_blocks(messages: Sequence[Msg], returned: Callable[[Msg], Any]) -> list[list[Json] | None]:
+    """Return for each message the blocks in which it goes back, None for one that goes as the record has it.
+
+    The API refuses a call of a hosted tool without its result, and a result without its call. A result may stand in the next
+    message of the assistant, where the call came together with calls of other tools; and where the other message is gone, or goes
+    as the record has it, this one does so, too."""
+    every = [returned(message) for message in messages]
+    said = [at for at, message in enumerate(messages) if message.role == "assistant"]
+    pairs = {at: _hosted_ids(every[at]) for at in said}
+    if not any(uses or results for uses, results in pairs.values()):
+        return every
+    is_open = all(message.role == "tool" for message in messages[said[-1] + 1 :])  # the latest message may wait for results
+    waiting = list(range(len(said)))
+    while waiting:
+        number = waiting.pop()
+        uses, results = pairs[said[number]]
+        before, _ = pairs[said[number - 1]] if number else (set(), set())
+        _, after = pairs[said[number + 1]] if number + 1 < len(said) else (set(), uses if is_open else set())
+        if results <= uses | before and uses <= results | after:
+            continue
+        every[said[number]], pairs[said[number]] = None, (set(), set())
+        waiting += [other for other in (number - 1, number + 1) if 0 <= other < len(said)]
+    return every
+
+
+def _hosted_ids(blocks: list[Json] | None) -> tuple[set[str], set[str]]:
+    """Return the ids of the calls of hosted tools in a message, and of the calls whose results are in it."""
+    uses = {str(block.get("id")) for block in blocks or () if _type_of(block) == "server_tool_use"}
+    return uses, {str(block["tool_use_id"]) for block in blocks or () if isinstance(block, dict) and "tool_use_id" in block}
 
 
 def _control(request: Request) -> Json:
@@ -368,8 +416,8 @@ def _call(block: Fields) -> Call:
 
 
 def _filled_parts(block: Json) -> set[str]:
-    """Return the names of the parts of a block that are not null."""
-    return {name for name, value in block.items() if value is not None}
+    """Return the names of the parts of a block that are neither null nor empty lists."""
+    return {name for name, value in block.items() if value is not None and value != []}
 
 
 def _type_of(block: Any) -> Any:

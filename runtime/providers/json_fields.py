@@ -213,6 +213,7 @@ def joined(value: Any) -> Any:
     return [joined(part) for part in value] if type(value) is list else value
 
 
+COUNTERS = ("tokens", "_requests", "_calls")  # the last two: of hosted tools
 MOST_TOKENS = 100_000_000  # of one counter; the longest context there is has ten million
 
 
@@ -234,6 +235,12 @@ class Usage:
         """Return a counter of a part of the report, 0 when it is missing."""
         return (self._report.get(part) or {}).get(name) or 0
 
+    def calls_of(self, part: str, **names: str) -> dict[str, int]:
+        """Return counters of a part of the report by the keys that `names` gives their names for, without those that are
+        missing."""
+        counters = self._report.get(part) or {}
+        return {key: counters[name] for key, name in names.items() if counters.get(name) is not None}
+
     def reports(self, inputs: Sequence[str], outputs: Sequence[str]) -> tuple[bool, bool]:
         """Return whether the report has one of the input counters, and one of the output counters."""
         return self._has(inputs), self._has(outputs)
@@ -243,13 +250,14 @@ class Usage:
 
 
 def _is_sound(report: dict[str, Any], depth: int = 0) -> bool:
-    """Return whether all counters are sound: they are the members whose names end in `tokens`, also in the parts `…_details`."""
+    """Return whether all counters are sound: they are the members whose names end as COUNTERS do, also in the parts `…_details`
+    and `server_tool_use`."""
     for name, value in report.items():
         if value is None:
             continue
-        if name.endswith("tokens"):
+        if name.endswith(COUNTERS):
             if type(value) is not int or not 0 <= value <= MOST_TOKENS:
                 return False
-        elif name.endswith("_details") and not (depth == 0 and type(value) is dict and _is_sound(value, 1)):
+        elif name.endswith(("_details", "server_tool_use")) and not (depth == 0 and type(value) is dict and _is_sound(value, 1)):
             return False
     return True

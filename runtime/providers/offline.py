@@ -8,13 +8,13 @@ of replies with it.
 
 from __future__ import annotations
 
-from ...vm.declaration_fields import DATA, Field, anything, array_of, object_of, one_of, text, texts, whole
+from ...vm.declaration_fields import DATA, HOSTED, Field, anything, array_of, object_of, one_of, text, texts, whole
 from ...vm.values.errors import FAULTS
 from ...vm.values.media import KINDS, size_text
 from ..access.secrets import clean_json, clean_text
 from ..connections import check_fields
 from ..errors import CallFailure, ConfigFailure
-from ..records import Call, Reply
+from ..records import NO_CALLS, Call, Citation, Reply
 from ..schema.lenient_json import compact_json
 from ..schema.strategy import minimal_instance
 from .base import Provider, origin_of, timed_out
@@ -30,23 +30,31 @@ if TYPE_CHECKING:
 
 
 # The parts of a scripted reply, which says what a provider would have answered (O-8.19 to O-8.22).
+CITATION = object_of({"url": text(), "title": text(), "start": whole(0), "end": whole(0)}, "url")
 TOOL_CALL = object_of({"tool": text(), "arguments": Field(DATA, "anything", anything)}, "tool")
 PARTS = {
     "text": text(), "chunks": texts(), "tokens_in": whole(0), "tokens_out": whole(0), "model": text(), "delay_ms": whole(0),
     "tokens_cached": whole(0), "tokens_cache_write": whole(0), "tokens_reasoning": whole(0),
     "reasoning": text(),
+    "citations": array_of(CITATION.takes, "an Array of citations"),
+    "hosted_calls": object_of({kind: whole(0) for kind in HOSTED}),
+    "hosted": array_of(one_of(*HOSTED).takes, "an Array of " + ", ".join(f'"{kind}"' for kind in HOSTED)),
     "media": array_of(one_of(*KINDS).takes, 'an Array of "image", "audio", "document"'),
     "finish": one_of("stop", "length", "tool"), "tool_calls": array_of(TOOL_CALL.takes, "an Array of calls"), "error": text(),
 }  # fmt: skip
-FORMS = {"tool_calls": '[{ "tool": "T.method", "arguments": { … } }]'}
+FORMS = {
+    "tool_calls": '[{ "tool": "T.method", "arguments": { … } }]',
+    "citations": '[{ "url": "https://…", "title": "…", "start": 0, "end": 4 }]',
+}  # fmt: skip
 
 FAULT_MESSAGE = "scripted error: {name}"
 
 
 class Script:
     """Replies in order, then `rest` for ever, unless it is None. `missed` counts the requests that got none. A reply is a text or
-    a dict of PARTS (O-8.19); one with `media` is for a request whose prompt has media of these kinds, and waits for it
-    (O-1.204). The constructor raises ConfigFailure (E4001, E4004) for a reply that is neither."""
+    a dict of PARTS (O-8.19); one with `media` is for a request whose prompt has media of these kinds, one with `hosted` for one
+    with hosted tools of these types, and waits for it (O-1.204, O-1.228). The constructor raises ConfigFailure (E4001, E4004) for
+    a reply that is neither."""
 
     __slots__ = ("_replies", "_rest", "missed")
 
@@ -60,23 +68,24 @@ class Script:
 
     def next(self, request: Request | None = None) -> Any:
         """Return the reply that `take` would return for this request, None when there is none; nothing is used up."""
-        at = self._place(_kinds(request))
+        at = self._place(request)
         return None if at is None else [*self._replies, self._rest][at]
 
     def take(self, request: Request | None = None) -> Any:
         """Return the first reply that fits a request, and use it up; None when none is left. An agent has no request."""
-        at = self._place(_kinds(request))
+        at = self._place(request)
         if at is None:
             self.missed += 1
             return None
         return self._rest if at == len(self._replies) else self._replies.pop(at)
 
-    def _place(self, kinds: list[str]) -> int | None:
-        """Return where the first reply for a prompt with media of these kinds stands, the rest behind all others."""
+    def _place(self, request: Request | None) -> int | None:
+        """Return where the first reply for a request stands, the rest behind all others."""
+        has = {"media": _kinds(request), "hosted": [] if request is None else [tool["type"] for tool in request.hosted]}
         for at, reply in enumerate(self._replies):
-            if _fits(reply, kinds):
+            if _fits(reply, has):
                 return at
-        return len(self._replies) if self._rest is not None and _fits(self._rest, kinds) else None
+        return len(self._replies) if self._rest is not None and _fits(self._rest, has) else None
 
 
 def _kinds(request: Request | None) -> list[str]:
@@ -85,8 +94,8 @@ def _kinds(request: Request | None) -> list[str]:
     return [] if asked is None else [part.content.kind for part in asked.media]
 
 
-def _fits(reply: Any, kinds: list[str]) -> bool:
-    return not isinstance(reply, dict) or reply.get("media", kinds) == kinds
+def _fits(reply: Any, has: Mapping[str, list[str]]) -> bool:
+    return not isinstance(reply, dict) or all(reply.get(part, kinds) == kinds for part, kinds in has.items())
 
 
 def scripted_calls(entries: Sequence[Mapping[str, Any]]) -> list[Call]:
@@ -110,9 +119,9 @@ def scripted_reply(scripted: Any, origin: Origin, *, model: str) -> Reply:
     if "error" in scripted:
         raise fault(scripted["error"], origin)
     calls = scripted_calls(scripted.get("tool_calls", ()))
-    text = scripted.get("text", "".join(scripted.get("chunks", ())))
+    text = clean_text(_text(scripted))
     return Reply(
-        clean_text(text),
+        text,
         calls=calls,
         finish=scripted.get("finish", "tool" if calls else "stop"),
         model=scripted.get("model", model),
@@ -122,7 +131,16 @@ def scripted_reply(scripted: Any, origin: Origin, *, model: str) -> Reply:
         cache_write=scripted.get("tokens_cache_write", 0),
         reasoning=scripted.get("tokens_reasoning", 0),
         thoughts=scripted.get("reasoning"),
+        citations=[
+            Citation(each["url"], each.get("title"), each.get("start", 0), each.get("end", len(text)))
+            for each in scripted.get("citations", ())
+        ],
+        hosted=scripted.get("hosted_calls", NO_CALLS),
     )
+
+
+def _text(scripted: Mapping[str, Any]) -> str:
+    return str(scripted.get("text", "".join(scripted.get("chunks", ()))))
 
 
 def pieces(scripted: Any, text: str) -> list[str]:
@@ -182,6 +200,11 @@ def _check(reply: Any, index: int) -> None:
     check_fields(f"scripted reply {index}", reply, PARTS, FORMS)
     if len({"error", "text", "chunks"} & set(reply)) != 1 and "tool_calls" not in reply:
         raise ConfigFailure("E4004", f"scripted reply {index}: expected one of text, chunks, tool_calls, error")
+    length = len(clean_text(_text(reply)))
+    for cited in reply.get("citations", ()):
+        if not cited.get("start", 0) <= cited.get("end", length) <= length:
+            words = f"a citation of {cited['url']} is for no part of the text, which has {length} code points"
+            raise ConfigFailure("E4004", f"scripted reply {index}: {words}")
 
 
 PREFIX = "offline: "
@@ -281,7 +304,7 @@ class KeptPrefixes:
 
     def counts(self, request: Request, plan: CachePlan) -> tuple[int, int]:
         """Return the tokens of a request that were read from the cache, and those that it has written; keep its marked parts."""
-        digest = hash((request.model, str([tool.as_json() for tool in request.tools])))
+        digest = hash((request.model, str([*request.hosted, *(tool.as_json() for tool in request.tools)])))
         total = read = written = 0
         marked = []
         for message in request.messages:

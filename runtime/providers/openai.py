@@ -13,16 +13,17 @@ from ..media import has_media
 from ..records import Call, Msg, Reply
 from ..schema.lenient_json import compact_json
 from .base import origin_of
+from .hosted_tools import calls_in_items, carried, chat_options, most_calls, responses_tools, url_citations
 from .json_fields import Fields, Unreadable, Usage, joined, merge, object_in
 from .media import chat_content, responses_content, tool_media
 from .sdk import BARE_CALLS, CONTINUES, Refusal, SdkProvider, not_carried, require_carried, require_countable, stream_failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from ..records import EmbedRequest, Request, SchemaField, ToolChoice, ToolDef
+    from ..records import Citation, EmbedRequest, Request, SchemaField, ToolChoice, ToolDef
 
 
 LARGEST = 1e9  # number in a vector, so that no sum of squares leaves Float
@@ -121,6 +122,8 @@ class OpenAIChat(OpenAIProvider):
             arguments["tools"] = [lower_tool(tool) for tool in request.tools]
             if request.tool_choice != "auto":
                 arguments["tool_choice"] = lower_choice(request.tool_choice)
+        if request.hosted and (hosted := carried(request, self.settings)):
+            arguments["web_search_options"] = chat_options(hosted)
         if request.params:
             names = {"max_tokens": self.settings.row.max_tokens_name, "reasoning": "reasoning_effort"}
             arguments |= {names.get(name, name): value for name, value in request.params.items() if name not in NO_PARAMS}
@@ -132,6 +135,10 @@ class OpenAIChat(OpenAIProvider):
             arguments["stream"] = True
             arguments["stream_options"] = {"include_usage": True}
         return arguments
+
+    def certain_calls(self, request: Request) -> Mapping[str, int]:
+        """A search model searches with each request (https://developers.openai.com/api/docs/guides/tools-web-search)."""
+        return {tool["type"]: 1 for tool in carried(request, self.settings)}
 
     def left_out(self, request: Request) -> list[str]:
         return [not_carried("reasoning_tokens", CHAT)] if "reasoning_tokens" in request.params else []
@@ -176,12 +183,14 @@ class OpenAIChat(OpenAIProvider):
             raise Refusal(refusal or "stopped by the content filter")
         if finish not in FINISH:
             raise Unreadable(f"unknown finish_reason {finish}" if finish else "the reply has no finish_reason")
+        text = message.text_or("content")
         return Reply(
-            message.text_or("content"),
+            text,
             calls=[_call(entry) for entry in message.records_or("tool_calls")],
             finish=FINISH[finish],
             model=data.text_or("model"),
             thoughts=next((message.data[name] for name in THOUGHTS if _is_filled(message.data.get(name))), None),
+            citations=list(url_citations(message.records_or("annotations"), text)),
             raw={"role": "assistant"} | {key: value for key, value in message.data.items() if _is_replayed(key, value)},
             **self.counts(Usage(data.data.get("usage"))),
         )
@@ -194,6 +203,7 @@ class OpenAIChat(OpenAIProvider):
             "cache_write": usage.tokens_of("prompt_tokens_details", "cache_write_tokens"),
             "reasoning": usage.tokens_of("completion_tokens_details", "reasoning_tokens"),
             "reports": usage.reports(("prompt_tokens",), ("completion_tokens",)),
+            "hosted": usage.calls_of("server_tool_use", web_search="web_search_requests"),
         }
 
 
@@ -241,6 +251,7 @@ class ChatStream:
         self._finish = ""
         self._about: Json = {}  # model and usage
         self._unknown: Json = {}
+        self._annotations: list[Json] = []
         self.answer: list[str] = []
 
     @property
@@ -266,6 +277,8 @@ class ChatStream:
         text = delta.text_or("content")
         self._content.append(text)
         self._refusal.append(delta.text_or("refusal"))
+        self._annotations += [annotation.data for annotation in delta.records_or("annotations")]
+        require_countable(self._annotations)
         merge(self._unknown, delta.data, OF_A_MESSAGE)
         for piece in delta.records_or("tool_calls"):
             self._call(piece)
@@ -300,6 +313,7 @@ class ChatStream:
         if refusal:
             message["refusal"] = refusal
         message["tool_calls"] = [call.whole() for call in self._calls]
+        message["annotations"] = self._annotations
         return Fields({**self._about, "choices": [{"message": message, "finish_reason": self._finish}]})
 
 
@@ -413,8 +427,12 @@ class OpenAIResponses(OpenAIProvider):
         arguments["input"] = [
             item for m in messages for item in self.returned(m, request) or lower_responses_message(m, request)
         ]
-        if request.tools:
-            arguments["tools"] = [lower_responses_tool(tool) for tool in request.tools]
+        hosted = carried(request, self.settings)
+        if request.tools or hosted:
+            run_there = responses_tools(hosted, self.settings.row.hosted.get(self.wire, {}))
+            arguments["tools"] = [*run_there, *(lower_responses_tool(tool) for tool in request.tools)]
+            if (most := most_calls(hosted)) is not None:
+                arguments["max_tool_calls"] = most
             if request.tool_choice != "auto":
                 arguments["tool_choice"] = lower_responses_choice(request.tool_choice)
         for name, wire_name in PARAMS.items():
@@ -448,14 +466,18 @@ class OpenAIResponses(OpenAIProvider):
     def read(self, data: Fields) -> Reply:
         output = data.records("output")
         calls = [_responses_call(item) for item in output if item.text("type") == "function_call"]
+        counts = self.counts(Usage(data.data.get("usage")))
+        counts["hosted"] = {**calls_in_items(output), **counts["hosted"]}
+        parts = list(_text_parts(output))
         return Reply(
-            "".join(_texts(output)),
+            "".join([text for text, _ in parts]),
             calls=calls,
             finish=_finish(data, bool(calls)),
             model=data.text_or("model"),
             thoughts="\n\n".join(_summaries(output)) or None,
             raw=[_replayed(item.data) for item in output] if all(map(_can_return, output)) else None,
-            **self.counts(Usage(data.data.get("usage"))),
+            citations=list(_citations(parts)),
+            **counts,
         )
 
     def counts(self, usage: Usage) -> ResponsesJson:
@@ -466,6 +488,7 @@ class OpenAIResponses(OpenAIProvider):
             "cache_write": usage.tokens_of("input_tokens_details", "cache_write_tokens"),
             "reasoning": usage.tokens_of("output_tokens_details", "reasoning_tokens"),
             "reports": usage.reports(("input_tokens",), ("output_tokens",)),
+            "hosted": usage.calls_of("server_side_tool_usage_details", web_search="web_search_calls"),
         }
 
 
@@ -565,7 +588,15 @@ def _summaries(output: list[Fields]) -> Iterator[str]:
             yield from [piece.text_or("text") for piece in item.records_or("summary") if piece.text_or("text")]
 
 
-def _texts(output: list[Fields]) -> Iterator[str]:
+def _citations(parts: list[tuple[str, list[Fields]]]) -> Iterator[Citation]:
+    before = 0
+    for text, notes in parts:
+        yield from url_citations(notes, text, before)
+        before += len(text)
+
+
+def _text_parts(output: list[Fields]) -> Iterator[tuple[str, list[Fields]]]:
+    """Yield each text of a reply with its annotations."""
     for item in output:
         if item.text("type") != "message":
             continue
@@ -574,7 +605,7 @@ def _texts(output: list[Fields]) -> Iterator[str]:
             if kind == "refusal":
                 raise Refusal(piece.text_or("refusal") or "the model refused")
             if kind == "output_text":
-                yield piece.text("text")
+                yield piece.text("text"), piece.records_or("annotations")
 
 
 def _replayed(item: ResponsesJson) -> ResponsesJson:

@@ -16,8 +16,9 @@ from contextvars import ContextVar
 
 from ...vm.providers import WRITTEN
 from ..connections import resolve_headers, resolve_key
-from ..records import DEFAULTS, Msg, ProviderState, Request
+from ..records import DEFAULTS, NO_CALLS, Msg, ProviderState, Request
 from .base import Provider, origin_of, timed_out
+from .hosted_tools import left_out
 from .http_answers import (
     MOST_STREAM_BYTES,
     EventReader,
@@ -53,6 +54,7 @@ WIRE_NAMES = {
     "stop": ("stop_sequences", "stop"),
     "reasoning": ("reasoning", "reasoning_effort", "reasoning.effort", "effort", "thinking"),
     "reasoning_tokens": ("reasoning_tokens", "budget_tokens"),
+    "hosted": ("hosted", "web_search_options", "web_search", "code_interpreter", "code_execution"),
 }
 
 
@@ -69,8 +71,10 @@ def not_carried(name: str, wire: str) -> str:
 
 
 def without_param(request: Request, name: str) -> Request:
-    """Return a copy of a request without one parameter of its record."""
+    """Return a copy of a request without one parameter of its record, or without its hosted tools."""
     values = {slot: getattr(request, slot) for slot in Request.__slots__}
+    if name == "hosted":
+        values["hosted"] = ()
     values["params"] = {key: value for key, value in request.params.items() if key != name}
     return Request(**values)
 
@@ -339,7 +343,8 @@ class SdkProvider(Provider):
                 raise origin_of(request).filtered(self._redactor.clean(str(refusal) or "the model refused")) from None
             except Unreadable as unreadable:
                 raise origin_of(request).invalid_response(self._redactor.clean(str(unreadable))) from None
-            reply.notes = [*notes, *self.left_out(request)]
+            reply.notes = [*notes, *self.left_out(request), *left_out(request, self.settings)]
+            reply.hosted = reply.hosted or self.certain_calls(request)
             if isinstance(reply.raw, self.raw_form):
                 more = self.says_more(reply.raw)
                 reply.state = ProviderState(self.name, self.peer, request.model, reply.raw, more)
@@ -358,7 +363,8 @@ class SdkProvider(Provider):
         from ..memory.stages import without_tools
 
         messages = without_tools(request.messages, lambda message: self.returned(message, request) is not None)
-        return [*messages, Msg("user", CONTINUES)] if messages[-1].role == "assistant" else messages
+        is_text = messages[-1].role == "assistant" and self.returned(messages[-1], request) is None
+        return [*messages, Msg("user", CONTINUES)] if is_text else messages
 
     def says_more(self, raw: Any) -> bool:
         """Return whether a message in the provider's own form holds more than its neutral record: only then it must go back
@@ -449,6 +455,10 @@ class SdkProvider(Provider):
             origin = origin_of(request)
             raise self._failure(self._imported(origin), error, request, patience) from None
 
+    def certain_calls(self, request: Request) -> Mapping[str, int]:
+        """Return how often, by type, the hosted tools of a request were called when its reply does not tell."""
+        return NO_CALLS
+
     def left_out(self, request: Request) -> list[str]:
         """Return notes on the parameters of a request that `lower` leaves out (O-1.134)."""
         return []
@@ -474,6 +484,7 @@ class SdkProvider(Provider):
             counts["tokens_in"] if reports_input else None, counts["tokens_out"] if reports_output else None,
             counts["cached"], counts["cache_write"], counts["reasoning"],
         )  # fmt: skip
+        request.progress.hosted = counts["hosted"]
         request.progress.texts_at_report = len(request.progress.texts) + with_text
         request.progress.is_final = is_final
 
@@ -640,14 +651,15 @@ def shown_address(url: str) -> str:
 def _refused_param(reason: Reason, request: Sent) -> str | None:
     """Return the parameter that a refusal is about: by the field that names it, else by a name in the message."""
     words = reason.message.replace("`", " ").replace("'", " ").replace('"', " ").replace(":", " ").split()
-    for name in request.params:
+    hosted = ["hosted"] if isinstance(request, Request) and request.hosted else []
+    for name in [*request.params, *hosted]:
         if any(wire == reason.param or wire in words for wire in WIRE_NAMES.get(name, ())):
             return name
     return None
 
 
 def require_countable(parts: Sequence[Any]) -> None:
-    """Raise Unreadable for a reply with more than MOST_PARTS calls or content blocks."""
+    """Raise Unreadable for a reply with more than MOST_PARTS calls, content blocks or citations."""
     if len(parts) > MOST_PARTS:
         raise Unreadable(f"the reply has more than {MOST_PARTS} parts")
 
@@ -655,7 +667,9 @@ def require_countable(parts: Sequence[Any]) -> None:
 def _bounded(reply: Reply) -> Reply:
     """Return a reply; Unreadable when it is larger than a program may get (G-6.1)."""
     require_countable(reply.calls)
+    require_countable(reply.citations)
     texts = [reply.text, reply.model, *(part for call in reply.calls for part in (call.id, call.name, call.text))]
+    texts += [part for cited in reply.citations for part in (cited.url, cited.title or "")]
     if sum(len(text.encode()) for text in texts) > MOST_REPLY_BYTES:
         raise Unreadable(TOO_LARGE)
     return reply

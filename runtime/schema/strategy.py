@@ -64,9 +64,9 @@ class Plan:
         """Return the tools of a request: those of the model, then `respond`."""
         return [*others, self.tool] if self.tool else others
 
-    def choice(self, others: Sequence[ToolDef]) -> ToolChoice:
-        """Return the tool choice of a request: with the strategy `tool` the model must call one of the other tools or
-        `respond`, without others `respond`; with another strategy it is free."""
+    def choice(self, others: Sequence[Any]) -> ToolChoice:
+        """Return the tool choice of a request, `others` being its other tools, hosted ones too: with the strategy `tool` the
+        model must call one of these or `respond`, without others `respond`; with another strategy it is free."""
         if self.tool is None:
             return "auto"
         return "required" if others else {"name": RESPOND}

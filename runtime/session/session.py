@@ -11,6 +11,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from ...vm.builtins.hashmaps import LOAD, machinery
+from ...vm.declaration_fields import OTHER_PRICES, PRICES
 from ...vm.interp.machine import LARGEST_MEMORY, Machine, Stopped
 from ...vm.interp.tasks import DONE
 from ...vm.memory_steps import TOOL_METHODS
@@ -614,9 +615,8 @@ def translated_tier(machine: Machine, metered: bool) -> Any:
 
 def _prices(image: Image) -> dict[str, dict[str, float]]:
     """Return the prices of the manifest, by model id (O-1.131)."""
-    names = ("input_per_million", "output_per_million", "cached", "cache_write")
     return {
-        model: {name: price for name, price in zip(names, prices, strict=False) if price is not None}
+        model: {name: price for name, price in zip((*PRICES, *OTHER_PRICES), prices, strict=False) if price is not None}
         for model, prices in image.header.pricing.items()
     }
 

@@ -110,6 +110,10 @@ OTHERS: dict[str, tuple[list[Any], list[Any]]] = {
     rows.MAP: ([{"a": "b"}], [{"a": 1}, ["a"]]),
     rows.VARIABLES: ([{"a": "b"}], [{"a": 1}, ["a"]]),
     rows.DATA: ([{}, {"seed": 7, "list": [1, {"deep": True}]}], [["a"], 1, "a"]),
+    rows.TOOLS: (
+        [[], [{"type": "web_search"}], [{"type": "web_search", "max_uses": 1}, {"type": "code_execution", "memory": "1g"}]],
+        [1, "web_search", {"type": "web_search"}, [{"type": "search"}], [{"type": "web_search", "max_uses": 0}], [{}]],
+    ),
 }
 
 

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import concerto
+import msgpack
 import pytest
 from concerto.vm import values
+from concerto.vm.snapshot.envelope import MAGIC, seal
 from concerto.vm.snapshot.kinds import KINDS
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -317,3 +319,28 @@ def test_a_dump_waits_for_the_call_of_another_thread() -> None:
         caller.join()
         dumper.join()
         assert len(found) == 1
+
+
+@pytest.mark.parametrize("lacking", [1, 2, 5])
+def test_records_of_before_have_the_fields_that_came_later(lacking: int) -> None:
+    """A Response of a state without `citations`, without `reasoning` or the counts of tokens, and a ModelUsage without calls of
+    hosted tools."""
+    program = concerto.compile("""
+        model M { provider: offline, base: "m" }
+        hashmap kept: HashMap<String, Response> = HashMap::new();
+        hashmap used: HashMap<String, std::usage::ModelUsage> = HashMap::new();
+        pub fn ask() { kept.set("a", M.execute("x").unwrap()); used.set("a", std::usage::last()); }
+        pub fn told() -> (Response, std::usage::ModelUsage) { (kept.get("a").unwrap(), used.get("a").unwrap()) }
+    """)
+    with program.session(offline=True) as session:
+        session.call("ask")
+        state, told = session.dump(), session.call("told")
+    what, _, identity, body = msgpack.unpackb(state[len(MAGIC) + 2 : -32], raw=False, strict_map_key=False)
+    for row in body[0]:
+        if row[1] == "Response":
+            del row[3][-lacking:]
+        elif row[1] == "ModelUsage":
+            del row[3][-1]
+    with program.session(offline=True) as session:
+        session.restore(seal(what, identity, body))
+        assert session.call("told") == told

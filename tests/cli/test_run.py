@@ -345,7 +345,8 @@ def test_empty_lines_take_no_time(cli, write):
 
 UNKNOWN = (
     "replies.json: scripted reply 1: unknown field txt; fields are text, chunks, tokens_in, tokens_out, model, delay_ms, "
-    "tokens_cached, tokens_cache_write, tokens_reasoning, reasoning, media, finish, tool_calls, error"
+    "tokens_cached, tokens_cache_write, tokens_reasoning, reasoning, citations, hosted_calls, hosted, media, finish, "
+    "tool_calls, error"
 )
 
 

@@ -54,3 +54,12 @@ def test_a_secret_in_arguments_of_a_call_is_taken_out(cli, write, monkeypatch):
     err = cli("run", "--offline-script", "r.json", "--allow-env=MY_API_KEY", "--verbose=requests", "a.conc").err
     assert 'assistant calls T__say (call_1): {"text":"<secret MY_API_KEY>"}' in err
     assert "  tool call_1: <secret MY_API_KEY>" in err and "sk-" not in err and "quoted" not in err
+
+
+def test_hosted_tools_are_shown_once(cli, write):
+    model = 'model M { provider: offline, base: "m", hosted: [{ type: "web_search", max_uses: 2 }] }'
+    write("a.conc", f'{model} fn main() {{ M.execute("a")?; M.execute("b")?; M.with(hosted: []).execute("c")?; }}')
+    code, _, err = cli("run", "--verbose=requests", "a.conc")
+    first, second, third = (one.split("\n")[1:-1] for one in err.split("request M-")[1:])
+    assert code == 0 and first == ['  hosted tools: [{"type":"web_search","max_uses":2}]', "  user: a"]
+    assert second == ["  hosted tools as before", "  user: b"] and third == ["  user: c"]

@@ -119,8 +119,8 @@ MUTANTS = {
     },
     "M-12.6": {
         "token limit drops prompt": Mutant(
-            call, "*self.messages[:-1], self.user, *self.tail]",
-            "*self.messages[:-1], *[self.user][: len(self.prompt) < 200], *self.tail]", CALL,
+            call, "*self.messages[:-1], self.user, *self.tail, *going_on]",
+            "*self.messages[:-1], *[self.user][: len(self.prompt) < 200], *self.tail, *going_on]", CALL,
         ),
         "prompt stored before the call": Mutant(
             call, "self.head = await self.conversation.open(",
@@ -323,7 +323,7 @@ MUTANTS = {
         ),
     },
     "M-12.25": {
-        "tool text before every round": Mutant(call, "self.round_count == 1 and", "", finding.combined),
+        "tool text before every round": Mutant(call, "not self.rounds and", "", finding.combined),
         "tool text before the newest round": Mutant(
             call, "self.tail += [*shown, *arrived]",
             "self.tail = [*self.tail[: -2 * (self.round_count > 1) or None], *shown, *arrived]",

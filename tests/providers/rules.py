@@ -229,6 +229,72 @@ RULES = {
             " https://platform.claude.com/docs/en/build-with-claude/prompt-caching",
             READ_MEDIA,
         ),
+        Rule(
+            "anthropic-hosted",
+            "anthropic",
+            "a hosted tool has a dated type and its name; domains are allowed or blocked, not both, and without a scheme",
+            "Web search tool, https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool",
+            READ_MEDIA,
+        ),
+        Rule(
+            "anthropic-hosted-pairs",
+            "anthropic",
+            "a server_tool_use is followed by its result, there or, behind results of other tools, in the next message; a result"
+            " has its server_tool_use before it",
+            "https://github.com/gsd-build/gsd-2/pull/2870",
+            READ_MEDIA,
+        ),
+        Rule(
+            "anthropic-pause",
+            "anthropic",
+            "a message that ends in pause_turn goes back as it came, as the last one, and the reply goes on with it",
+            "Server tools, https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools",
+            READ_MEDIA,
+        ),
+        Rule(
+            "anthropic-encrypted",
+            "anthropic",
+            "encrypted_content of results and encrypted_index of citations come back as they were",
+            "Web search tool, https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool",
+            READ_MEDIA,
+        ),
+        Rule(
+            "anthropic-container",
+            "anthropic",
+            "while a call that runs in a container waits, the request names the container",
+            "https://github.com/anthropics/anthropic-sdk-python/issues/1801",
+            READ_MEDIA,
+        ),
+        # ------------------------------------------------------------ hosted tools elsewhere
+        Rule(
+            "chat-search",
+            "openai-chat",
+            "only search models take web_search_options",
+            "https://github.com/pydantic/pydantic-ai/issues/2822",
+            READ_MEDIA,
+        ),
+        Rule(
+            "responses-hosted",
+            "openai-responses",
+            "a hosted tool is web_search or code_interpreter with a container; max_tool_calls bounds all calls of such tools",
+            "Web search, https://developers.openai.com/api/docs/guides/tools-web-search; the parameter types of the SDK",
+            READ_MEDIA,
+        ),
+        Rule(
+            "openai-citations",
+            "openai",
+            "start_index and end_index are those of a slice of the text in code points",
+            "Introduction to the deep research API,"
+            " https://cookbook.openai.com/examples/deep_research_api/introduction_to_deep_research_api",
+            READ_MEDIA,
+        ),
+        Rule(
+            "xai-hosted",
+            "xai",
+            "web search is a tool of the Responses API, with at most five domains, allowed or excluded, in its filters",
+            "Web Search, https://docs.x.ai/developers/tools/web-search",
+            READ_MEDIA,
+        ),
         # ------------------------------------------------------------ Gemini over its OpenAI-compatible endpoint
         Rule(
             "gemini-signature",

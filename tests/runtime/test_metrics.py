@@ -18,7 +18,7 @@ def test_the_names_of_the_counters():
     assert list(Metrics().as_json()) == [
         "total_tokens", "tokens_by_model", "tokens_by_connection", "estimated_cost", "unpriced_calls", "execution_time_ms",
         "model_calls", "retries", "schema_retries", "cache_hits", "tool_calls", "agent_calls", "emit_count", "errors",
-        "tokens_in", "tokens_cached", "tokens_cache_write", "tokens_out", "tokens_reasoning", "tokens_estimated",
+        "tokens_in", "tokens_cached", "tokens_cache_write", "tokens_out", "tokens_reasoning", "tokens_estimated", "hosted_calls",
     ]  # fmt: skip
 
 

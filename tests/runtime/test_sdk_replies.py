@@ -181,7 +181,7 @@ def test_stop_sequence_and_tool_finish():
         ("responses", responses(status="failed", error={"code": "server_error", "message": "boom"})),
         ("responses", responses(status="incomplete", incomplete_details={"reason": "other"})),
         ("responses", {"status": "completed"}),
-        ("anthropic", anthropic(stop_reason="pause_turn")),
+        ("anthropic", anthropic(stop_reason="interrupted")),
         ("anthropic", anthropic([{"type": "text"}])),
         ("anthropic", {"stop_reason": "end_turn"}),
     ],

@@ -11,7 +11,7 @@ from concerto.vm.declaration_fields import CALL_SETTINGS
 VALUES = {
     "base": '"b"', "temperature": "0.25", "top_p": "0.5", "max_tokens": "7", "stop_sequences": '["s"]', "system_prompt": '"p"',
     "max_tool_rounds": "3", "structured": '"tool"', "timeout": "9",
-    "reasoning": '"low"', "reasoning_tokens": "2000",
+    "reasoning": '"low"', "reasoning_tokens": "2000", "hosted": '[{ "type": "web_search" }]',
 }  # fmt: skip
 
 

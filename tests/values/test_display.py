@@ -45,7 +45,7 @@ from concerto.vm.values.limits import float_literal, float_text
 Point = make_struct_class(StructType("P", ("x", "y")))
 Empty = make_struct_class(StructType("Nothing", ()))
 Shape = EnumType("E", ["A", Variant("B", 2), Variant("C", fields=("x",)), Variant("D", 1)])
-RESPONSE = Response.of(("hi", 1, 2, "m", "offline", 3, "stop", None, 1, False, Map({})))
+RESPONSE = Response.of(("hi", 1, 2, "m", "offline", 3, "stop", None, 1, False, Map({}), 0, 0, 0, None, Array([])))
 
 CASES = [
     (7, "Int", "7", "7"),

@@ -58,7 +58,7 @@ CASES = [
         '{"role":"assistant","content":"","tool_calls":[{"id":"1","name":"t","arguments":{}}]}',
     ),
     (
-        Response.of(("t", 1, 2, "m", "p", 3, "stop", None, 1, False, Map({}))),
+        Response.of(("t", 1, 2, "m", "p", 3, "stop", None, 1, False, Map({}), 0, 0, 0, None, Array([]))),
         '{"text":"t","tokens_in":1,"tokens_out":2,"model":"m","provider":"p","latency_ms":3,"finish":"stop",'
         '"cost":null,"attempts":1,"cached":false,"data":{}}',
     ),

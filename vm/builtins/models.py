@@ -12,7 +12,7 @@ builder keeps is marked as shared; of a stream its state is changed here and by 
 
 from __future__ import annotations
 
-from ..declaration_fields import CALL_SETTINGS, LIMITS, MODEL, NUMBER, TEXT, TEXTS, WHOLE, WORD
+from ..declaration_fields import CALL_SETTINGS, LIMITS, MODEL, NUMBER, TEXT, TEXTS, TOOLS, WHOLE, WORD, hosted_fault
 from ..interp.effects import AgentCall, ModelCall, ModelLife
 from ..interp.tasks import SUSPENDED
 from ..panics import Panic
@@ -33,6 +33,7 @@ from ..values import (
     ToolRef,
     share,
     typeof,
+    unkey,
 )
 from ..values.text import brief
 from .binding import arguments_of, expect
@@ -164,7 +165,10 @@ def with_context(machine: MachineContext, task: Task, receiver: Any, value: Any)
 
 
 # The types of the settings of one call.
-KINDS = {NUMBER: "Float?", WHOLE: "Int?", TEXT: "String?", TEXTS: "Array<String>?", WORD: "String?", LIMITS: "Float?"}
+KINDS = {
+    NUMBER: "Float?", WHOLE: "Int?", TEXT: "String?", TEXTS: "Array<String>?", WORD: "String?", LIMITS: "Float?",
+    TOOLS: "Array<Any>?",
+}  # fmt: skip
 SETTINGS = {name: KINDS[MODEL[name].kind] for name in CALL_SETTINGS}
 WITH_NAMES = (*SETTINGS, "memory", "tools")
 FIELDS = ", ".join(f"{name}: {kind} = nil" for name, kind in SETTINGS.items())
@@ -188,12 +192,22 @@ def with_settings(machine: MachineContext, task: Task, receiver: Any, site: Site
 
 
 def setting(name: str, value: Any) -> Any:
-    """Return the value of a model's field as plain data, an Array as a list. Raises P013 for one that the field does not take."""
-    plain = list(value.items) if type(value) is Array else value
+    """Return the value of a model's field as plain data. Raises P013 for one that the field does not take."""
+    plain = _plain(value)
     row = MODEL[name]
     if not row.takes(plain):
-        raise Panic("P013", f"with: `{name}` is {row.says}, found {brief(value)}")
+        fault = hosted_fault(plain) if row.kind == TOOLS else None
+        raise Panic("P013", f"with: {f'`{name}` is {row.says}' if fault is None else fault[2]}, found {brief(value)}")
     return plain
+
+
+def _plain(value: Any) -> Any:
+    """Return Arrays as lists and Maps as dicts; anything else as it is."""
+    if type(value) is Array:
+        return [_plain(item) for item in value.items]
+    if type(value) is Map:
+        return {unkey(key): _plain(part) for key, part in value.items.items()}
+    return value
 
 
 # ---------------------------------------------------------------- calls of models alone

@@ -64,8 +64,9 @@ class Record:
 class Header(Record):
     """`format`: [major, minor]; `opcodes`, `std`: versions of the opcode set and the library. `compiler`: name and version of
     what made the image. `name`: the program's name. `entry`: number of the function main, or None. `wanted`: texts of
-    capabilities (O-10.21). `budgets`: limits of a run by their keys in the manifest. `pricing`: by id of the model [in, out] or
-    [in, out, cached, cache_write], the prices of a million tokens, None where one of the last two is not set."""
+    capabilities (O-10.21). `budgets`: limits of a run by their keys in the manifest. `pricing`: by id of the model [in, out],
+    the prices of a million tokens, and where one of them is set those of `declaration_fields.py: OTHER_PRICES`, None for the
+    others; prices of hosted tools only where one of them is set."""
 
     __slots__ = ("format", "opcodes", "std", "compiler", "name", "entry", "wanted", "budgets", "pricing")
     format: list[int]

@@ -10,6 +10,7 @@ new kind of type a row in `HEADS`. Whether a number is in range is not checked h
 from __future__ import annotations
 
 from .. import memory_steps
+from ..declaration_fields import HOSTED, OTHER_PRICES
 from . import fields as f
 from . import image as i
 from .image import Limits
@@ -160,12 +161,16 @@ def _constant(value: Any, limits: Limits) -> None:
 
 
 def _prices(value: Any, limits: Limits) -> None:
-    """Check prices per million tokens: in, out, and where set, cached ones and those written to a cache (O-1.221)."""
-    (ALL_PRICES if type(value) is list and len(value) == 4 else TWO_PRICES)(value, limits)
+    """Check prices: of tokens in and out, and where set, of cached ones and those written to a cache, and of hosted tools
+    (O-1.221, O-1.227)."""
+    (ROWS_OF_PRICES.get(len(value), TWO_PRICES) if type(value) is list else TWO_PRICES)(value, limits)
 
 
 TWO_PRICES = f.row(f.number, f.number)
-ALL_PRICES = f.row(f.number, f.number, f.optional(f.number), f.optional(f.number))
+ROWS_OF_PRICES = {
+    2 + count: f.row(f.number, f.number, *[f.optional(f.number)] * count)
+    for count in (len(OTHER_PRICES) - len(HOSTED), len(OTHER_PRICES))
+}  # fmt: skip
 
 
 # Per record, a checker for each of its fields in order.

@@ -220,9 +220,10 @@ def _filled(r: Reader, cls: Any, types: Any, shared: Any, fields: Any, holes: bo
     return struct
 
 
-# The last fields of a Response, which one of a snapshot from before has not: the tokens of O-1.221, then `reasoning`.
+# The last fields of a Response, which one of a snapshot from before has not: the tokens of O-1.221, then `reasoning`, then
+# `citations`, of which each has an Array of its own.
 COUNTED_LATER = (0, 0, 0, None)
-LACKING = (1, 4)  # how many of them it may lack
+LACKING = (1, 2, 5)  # how many of them it may lack
 # Records whose last field, `media`, one of a snapshot from before has not.
 ATTACHED_LATER = ("Message", "Prompt", "Entry")
 
@@ -264,7 +265,9 @@ def _build_record(r: Reader, name: Any, shared: Any, fields: Any, *run: Any) -> 
     missing = len(cls.decl.types) - len(r.list(fields))
     later: tuple[Any, ...] = ()
     if cls is Response and missing in LACKING:
-        later = COUNTED_LATER[-missing:]
+        later = (*COUNTED_LATER[5 - missing :], Array([]))
+    elif name == "ModelUsage" and missing == 1:  # `hosted_calls`
+        later = (0,)
     elif name in ATTACHED_LATER and missing == 1:
         later = (Array([]),)
     record = _filled(r, cls, cls.decl.types, shared, fields, False, later)

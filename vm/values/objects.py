@@ -126,16 +126,18 @@ _STRING: Descriptor = ("string",)
 _BOOL: Descriptor = ("bool",)
 _ANY_MAP: Descriptor = ("map", _STRING, ("any",))
 
-# Fields of Response in the order of O-1.106 to O-1.115, then of O-1.221 and O-1.217.
+Citation = _record("Citation", {"url": _STRING, "title": ("nilable", _STRING), "start": _INT, "end": _INT})
+
+# Fields of Response in the order of O-1.106 to O-1.115, then of O-1.221, O-1.217 and O-1.225.
 _Answer: Any = _record(
     "Response",
     {
         "text": _STRING, "tokens_in": _INT, "tokens_out": _INT, "model": _STRING, "provider": _STRING,
         "latency_ms": _INT, "finish": _STRING, "cost": ("nilable", ("float",)), "attempts": _INT, "cached": _BOOL,
         "data": _ANY_MAP, "tokens_cached": _INT, "tokens_cache_write": _INT, "tokens_reasoning": _INT,
-        "reasoning": ("nilable", _STRING),
+        "reasoning": ("nilable", _STRING), "citations": ("array", ("struct", "Citation")),
     },
-    hidden=("tokens_cached", "tokens_cache_write", "tokens_reasoning", "reasoning"),
+    hidden=("tokens_cached", "tokens_cache_write", "tokens_reasoning", "reasoning", "citations"),
 )  # fmt: skip
 
 
@@ -146,10 +148,7 @@ class Response(_Answer):  # type: ignore[misc]
     __slots__ = ("run",)
 
     def __init__(self, *fields: Any) -> None:
-        """Set the fields in order; of those that come last, counts of O-1.221 are 0 and `reasoning` is nil when they are not
-        given."""
-        missing = len(self.decl.fields) - len(fields)
-        super().__init__(*fields, *(0, 0, 0, None)[4 - missing :])
+        super().__init__(*fields)
         self.run: tuple[str, tuple[Any, ...]] = ("", ())
 
     def of_run(self, run: tuple[str, tuple[Any, ...]]) -> Response:
@@ -249,7 +248,7 @@ ModelUsage = _record(
     "ModelUsage",
     {
         "attempts": _INT, "tokens_in": _INT, "tokens_out": _INT, "tokens_cached": _INT, "tokens_cache_write": _INT,
-        "tokens_reasoning": _INT, "tokens_estimated": _INT, "cost": _FLOAT, "unpriced": _INT,
+        "tokens_reasoning": _INT, "tokens_estimated": _INT, "cost": _FLOAT, "unpriced": _INT, "hosted_calls": _INT,
     },
 )  # fmt: skip
 BudgetLeft = _record(
@@ -279,9 +278,8 @@ Passage = _record("Passage", {"text": _STRING, "start": _INT, "headings": ("arra
 RECORDS: dict[str, type[Any]] = {
     cls.decl.name: cls
     for cls in (
-        Response, Message, Chunk, Prompt, ToolCall, LedgerEntry, Entry, Turn, Fact, Provenance, Learned, Dominant, Observed, Emit,
-        HttpResponse, RegexMatch, ModelUsage, BudgetLeft, Url, DateTime, Media,
-        Passage,
+        Response, Citation, Message, Chunk, Prompt, ToolCall, LedgerEntry, Entry, Turn, Fact, Provenance, Learned, Dominant,
+        Observed, Emit, HttpResponse, RegexMatch, ModelUsage, BudgetLeft, Url, DateTime, Media, Passage,
     )
 }
 

@@ -402,7 +402,7 @@ HOSTED: dict[str, Rows] = {head: dict.fromkeys(signatures) for head, signatures 
 STRUCTS = """struct Emit { channel: String, payload: Any }
 struct RegexMatch { text: String, start: Int, end: Int, groups: Array<Option<String>> }
 struct ModelUsage { attempts: Int, tokens_in: Int, tokens_out: Int, tokens_cached: Int, tokens_cache_write: Int,
-    tokens_reasoning: Int, tokens_estimated: Int, cost: Float, unpriced: Int }
+    tokens_reasoning: Int, tokens_estimated: Int, cost: Float, unpriced: Int, hosted_calls: Int }
 struct BudgetLeft { tokens: Int?, cost: Float?, model_calls: Int?, steps: Int?, seconds: Float? }
 struct HttpResponse { status: Int, body: String, headers: Map<String, String> }
 """ + RECORDS + media.RECORD

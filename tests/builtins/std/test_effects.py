@@ -57,7 +57,7 @@ def test_hashes(library: Library, panics: Callable[..., str]) -> None:
         assert panics(library, f"crypto::{name}", 1).startswith("P007")
 
 
-USED = ModelUsage.of([1] * 9)
+USED = ModelUsage.of([1] * 10)
 DAY = DateTime.of((2024, 1, 31, 0, 0, 0, 0, 60, "+01:00"))
 DAY_MS = 1_706_655_600_000
 PAYLOADS = [
