@@ -15,7 +15,8 @@ def test_a_sound_fact_is_taken():
     "wrong",
     [
         {"about": "abc"}, {"about": [1]}, {"by": 5}, {"run": [1]}, {"rule": {}}, {"task": 3}, {"c0": True}, {"c0": 2},
-        {"c0": "1"}, {"id": "1"}, {"name": None}, {"tier": "other"}, {"trust": "other"}, {"seqs": ["1"]}, {"elements": [[1, 2]]}, {"more": 1},
+        {"c0": "1"}, {"id": "1"}, {"name": None}, {"tier": "other"}, {"trust": "other"}, {"seqs": ["1"]}, {"elements":
+        [[1, 2]]}, {"more": 1},
     ],
 )  # fmt: skip
 def test_anything_else_is_refused(wrong):
