@@ -45,9 +45,9 @@ def check_embedder(c: Checker, symbol: EmbedderSymbol) -> None:
     name = connection.name if isinstance(connection, ConnectionSymbol) else connection
     row = PROVIDERS.get(str(known.get("provider")))
     if row is not None and not row.has_embeddings:
-        others = ", ".join(f"`{name}`" for name, other in PROVIDERS.items() if other.has_embeddings and name in PREDECLARED)
+        others = ", ".join(f"`{name}`" for name, other in PROVIDERS.items() if other.embeddings_model is not None)
         message = f"the provider {row.name} has no embeddings, which {owner} asks of it"
-        c.report("E4006", node.name.span, message, help=f"name another connection; {others} have them")
+        c.report("E4006", node.name.span, message, help=f"name another connection, such as one of {others}")
         return
     base = fields.get("base")
     if base is None and not is_misspelt("base", node.entries, EMBEDDER_FIELDS) and not any(e.key.text == "base" for e in entries):
