@@ -6,7 +6,7 @@ the step `embed` of a memory.
 
 from __future__ import annotations
 
-from ...vm.providers import PREDECLARED, PROVIDERS
+from ...vm.providers import PROVIDERS
 from ..fields import EMBEDDER, EMBEDDER_FIELDS
 from ..hints.names import did_you_mean
 from ..source import Span
