@@ -45,7 +45,7 @@ def execute(arguments: argparse.Namespace) -> int:
     env = environment(arguments.env_file)
     layer, models = _declared(arguments)
     names = _chosen(arguments.connection, layer, models, env)
-    settings = [_settings(name, layer) for name in names]
+    settings = [_settings(name, layer, env) for name in names]
     answers = asked(settings, env)
     if arguments.json:
         import json
@@ -95,7 +95,7 @@ def _chosen(name: str | None, layer: Layer, models: Sequence[Model], env: Mappin
             raise exits.Exit(exits.USAGE, f"there is no connection {name}{near}\nconnections are: {', '.join(every)}")
         return [name]
     used = [*dict.fromkeys(model.connection for model in models)] or [*layer]
-    keyed = [n for n in PREDECLARED if env.get(PROVIDERS[n].key_variable or "", "").strip()]
+    keyed = [n for n in PREDECLARED if any(env.get(name, "").strip() for name in PROVIDERS[n].key_variables)]
     chosen = used or keyed
     if not chosen:
         variables = ", ".join(row.key_variable for row in PROVIDERS.values() if row.key_variable is not None)
@@ -106,13 +106,13 @@ def _chosen(name: str | None, layer: Layer, models: Sequence[Model], env: Mappin
     return chosen
 
 
-def _settings(name: str, layer: Layer) -> ConnectionSettings:
+def _settings(name: str, layer: Layer, env: Mapping[str, str]) -> ConnectionSettings:
     from ..runtime.connections import check_connections, resolve
     from ..runtime.errors import ConfigFailure
 
     try:
         check_connections([{name: layer[name]}] if name in layer else [])
-        return resolve(name, [layer])
+        return resolve(name, [layer], env)
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
 
