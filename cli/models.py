@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..runtime.connections import ConnectionSettings
     from ..runtime.errors import CallFailure
+    from ..runtime.providers.sdk import SdkProvider
     from ..vm.bytecode.image import Model
 
     Layer = Mapping[str, Mapping[str, Any]]
@@ -122,15 +123,16 @@ def _settings(name: str, layer: Layer, env: Mapping[str, str]) -> ConnectionSett
 
 class Answer:
     """What a connection answered: the `ids` of its models, or the `failure`, which is None if it gave the list. `place` is the
-    address that was asked, without secrets, `package` the library that asked."""
+    address that was asked, without secrets, `provider` what asked, None for the built-in one."""
 
-    __slots__ = ("settings", "place", "package", "ids", "failure")
+    __slots__ = ("settings", "place", "provider", "ids", "failure")
 
     def __init__(
-        self, settings: ConnectionSettings, place: str, package: str, ids: Sequence[str] = (), failure: CallFailure | None = None
-    ) -> None:
+        self, settings: ConnectionSettings, place: str, provider: SdkProvider | None, ids: Sequence[str] = (),
+        failure: CallFailure | None = None,
+    ) -> None:  # fmt: skip
         self.settings = settings
-        self.package = package
+        self.provider = provider
         self.place = place
         self.ids = ids
         self.failure = failure
@@ -157,7 +159,7 @@ def asked(connections: Sequence[ConnectionSettings], env: Mapping[str, str]) -> 
 
 async def _ask(settings: ConnectionSettings, env: Mapping[str, str]) -> Answer:
     if not settings.row.wires:  # the offline provider is built in
-        return Answer(settings, "", "", [settings.default_model or ""])
+        return Answer(settings, "", None, [settings.default_model or ""])
     from ..runtime.access.secrets import Redactor
     from ..runtime.errors import CallFailure
     from ..runtime.providers.pool import wire_class
@@ -168,9 +170,9 @@ async def _ask(settings: ConnectionSettings, env: Mapping[str, str]) -> Answer:
     provider = wire_class(settings)(settings, env, Redactor())
     try:
         ids = await provider.model_ids(SideRequest(settings.name, settings.name, settings.timeout or SECONDS))
-        return Answer(settings, place, provider.package, ids)
+        return Answer(settings, place, provider, ids)
     except CallFailure as failure:
-        return Answer(settings, place, provider.package, failure=failure)
+        return Answer(settings, place, provider, failure=failure)
     finally:
         await provider.aclose()
 
@@ -183,12 +185,14 @@ def advice(answer: Answer, env: Mapping[str, str]) -> str:
     failure, settings = answer.failure, answer.settings
     assert failure is not None
     status, variant = failure.fields.get("status"), failure.variant
-    variable = settings.api_key_env
+    variable = settings.key_variable(env)
     match failure.kind, variant:
+        case "ConnectionError", "MissingKey" if settings.row.account is not None and not settings.names_key:
+            return ""  # the message has all the ways
         case "ConnectionError", "MissingKey":
             return f"set it: `export {variable}=…`, or name a file of NAME=value lines: `--env-file .env`"
         case "ConnectionError", "AuthenticationFailed":
-            return _about_the_key(settings, answer.place, status)
+            return _about_the_key(answer, status, variable)
         case "ConnectionError", "NetworkError":
             return _about_the_address(settings, answer.place, env)
         case "TimeoutError", _:
@@ -202,14 +206,24 @@ def advice(answer: Answer, env: Mapping[str, str]) -> str:
         case "ConnectionError", "ProviderUnavailable" if status is not None and status >= 500:
             return "address and key got there; the provider itself fails: try again later, and look at its status page"
         case "ConnectionError", "ProviderUnavailable" if status is None:
-            return f"install it: `python -m pip install {answer.package}`"
+            return _about_the_package(answer)
         case "AgentError", "InvalidRequest":
             return f"the endpoint refuses to be asked: {_about_the_path(settings)}"
     return ""
 
 
-def _about_the_key(settings: ConnectionSettings, place: str, status: int | None) -> str:
-    variable = settings.api_key_env
+def _about_the_package(answer: Answer) -> str:
+    from importlib.util import find_spec
+
+    missing = answer.provider is not None and find_spec(answer.provider.package) is None
+    return f"install it: `python -m pip install {answer.provider.package}`" if missing and answer.provider is not None else ""
+
+
+def _about_the_key(answer: Answer, status: int | None, variable: str | None) -> str:
+    settings, place = answer.settings, answer.place
+    if answer.provider is not None and settings.row.account is not None and not settings.names_key:
+        asked = answer.provider.asked_as()
+        return "" if status is None else f"{place} refuses who asks {asked}: is it the right account, and may it use these models?"
     if status is None:
         return f"copy the key into {variable} again, without quotes and line ends"
     if variable is None and settings.api_key is None:
@@ -258,8 +272,11 @@ def _print(answer: Answer, models: Sequence[Model], env: Mapping[str, str], *, a
     if not answer.place:
         print(f"{settings.name}: built in, without an endpoint", file=sys.stderr)
         return
-    key = "without a key" if settings.api_key_env is None else f"with the key in {settings.api_key_env}"
-    print(f"{settings.name}: {count} at {answer.place}, asked {key}", file=sys.stderr)
+    assert answer.provider is not None
+    print(f"{settings.name}: {count} at {answer.place}, asked {answer.provider.asked_as()}", file=sys.stderr)
+    if not answer.provider.lists_ids:
+        print("  note: these are models that may be deployed; a request names a deployment of yours", file=sys.stderr)
+        return
     for note in _missing(answer, models):
         print(f"  note: {note}", file=sys.stderr)
 

@@ -32,8 +32,7 @@ KEY_FILE = "GOOGLE_APPLICATION_CREDENTIALS"
 class _Account:
     """What both share: one search at a time, in a thread, while the time limits of the request count."""
 
-    extra: str  # of pyproject.toml, which brings `library`
-    library: str
+    library: str  # which the extra of pyproject.toml brings that is called like the provider
     what: str  # is looked for
 
     def __init__(self, settings: ConnectionSettings, env: Mapping[str, str], redactor: Redactor) -> None:
@@ -52,7 +51,8 @@ class _Account:
         try:
             import_module(self.library)
         except ImportError:
-            advice = f"{install_advice(self.extra)} (the extra `{self.extra}`)"
+            extra = self.settings.row.name
+            advice = f"{install_advice(extra)} (the extra `{extra}`)"
             message = f"the package {self.library} is not installed, which {self.what} need: {advice}"
             raise origin.not_sent("ConnectionError", "ProviderUnavailable", message) from None
 
@@ -89,7 +89,7 @@ class _Account:
 class AwsAccount(_Account):
     """The account whose keys sign the requests of a connection (SigV4)."""
 
-    extra, library, what = "bedrock", "boto3", "AWS credentials"
+    library, what = "boto3", "AWS credentials"
 
     async def keys(self, origin: Origin, patience: Patience) -> tuple[str, str, str | None]:
         """Return an access key, its secret, and the token of a session or None. Raises CallFailure where there are none, and
@@ -134,7 +134,7 @@ class AwsAccount(_Account):
 class GoogleAccount(_Account):
     """The account whose access tokens stand in the requests of a connection."""
 
-    extra, library, what = "vertex", "google.auth", "Google credentials"
+    library, what = "google.auth", "Google credentials"
 
     async def token(self, origin: Origin, patience: Patience) -> str:
         """Return an access token. Raises CallFailure where there is none, and TimeoutError when a limit of time runs out."""
