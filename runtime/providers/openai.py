@@ -272,12 +272,12 @@ class ChatStream:
             raise stream_failure(event)
         self.is_empty = False
         for name in ("model", "usage"):
-            if event.has(name):
+            if event.data.get(name) not in (None, ""):  # Azure's annotations come without a model
                 self._about[name] = event.data[name]
         return "".join([self._choice(choice) for choice in event.records_or("choices")])
 
     def _choice(self, choice: Fields) -> str:
-        delta = choice.record("delta")
+        delta = choice.record_or("delta")
         text = delta.text_or("content")
         self._content.append(text)
         self._refusal.append(delta.text_or("refusal"))
