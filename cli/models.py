@@ -166,7 +166,7 @@ async def _ask(settings: ConnectionSettings, env: Mapping[str, str]) -> Answer:
     from ..runtime.providers.sdk import shown_address
     from ..runtime.records import SideRequest
 
-    place = shown_address(settings.base_url or "")
+    place = shown_address(settings.base_url) if settings.base_url else ""
     provider = wire_class(settings)(settings, env, Redactor())
     try:
         ids = await provider.model_ids(SideRequest(settings.name, settings.name, settings.timeout or SECONDS))
@@ -222,8 +222,8 @@ def _about_the_package(answer: Answer) -> str:
 def _about_the_key(answer: Answer, status: int | None, variable: str | None) -> str:
     settings, place = answer.settings, answer.place
     if answer.provider is not None and settings.row.account is not None and not settings.names_key:
-        asked = answer.provider.asked_as()
-        return "" if status is None else f"{place} refuses who asks {asked}: is it the right account, and may it use these models?"
+        who = f"{place} refuses who asks {answer.provider.asked_as()}"
+        return "" if status is None else f"{who}: is it the right account, and may it use these models?"
     if status is None:
         return f"copy the key into {variable} again, without quotes and line ends"
     if variable is None and settings.api_key is None:

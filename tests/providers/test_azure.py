@@ -96,7 +96,7 @@ def test_endpoint_and_version_of_variables(mock: Any) -> None:
         ({"api_version": None}, {}, "lacks `api_version`: write it, or set OPENAI_API_VERSION"),
         ({"base_url": None}, {}, "lacks `base_url`: write it, or set AZURE_OPENAI_ENDPOINT"),
         ({"base_url": None}, {"AZURE_OPENAI_ENDPOINT": "mine"}, "the value of AZURE_OPENAI_ENDPOINT is not taken as `base_url`"),
-        ({"api_version": None}, {"OPENAI_API_VERSION": "2024/1"}, "the value of OPENAI_API_VERSION is not taken as `api_version`"),
+        ({"api_version": None}, {"OPENAI_API_VERSION": "a/b"}, "the value of OPENAI_API_VERSION is not taken as `api_version`"),
     ],
 )
 def test_what_is_missing_is_named(mock: Any, fields: Any, env: Any, said: str) -> None:
