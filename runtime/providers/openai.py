@@ -277,7 +277,8 @@ class ChatStream:
         return "".join([self._choice(choice) for choice in event.records_or("choices")])
 
     def _choice(self, choice: Fields) -> str:
-        delta = choice.record_or("delta")
+        # an annotation of Azure's filter says nothing else
+        delta = choice.record_or("delta") if choice.has("content_filter_results") else choice.record("delta")
         text = delta.text_or("content")
         self._content.append(text)
         self._refusal.append(delta.text_or("refusal"))
