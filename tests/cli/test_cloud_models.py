@@ -140,3 +140,17 @@ def test_the_service_of_aws_that_lists(monkeypatch):
     with pytest.raises(KeyError):
         provider.model_ids(SideRequest("lab", "lab", 5)).send(None)
     assert asked == ["https://bedrock.eu-north-1.amazonaws.com/foundation-models?byProvider=anthropic"]
+
+
+def test_a_manifest_with_two_accounts(ask, cli):
+    with Bedrock() as mock:
+        ask("bedrock", mock, profile="work", api_key_env="LAB_KEY")
+    code, _, err = cli("check", "main.conc")
+    assert code == 65 and "error[E4001]: [connections.lab] has `profile` and a key, which each say who asks" in err
+
+
+def test_inspect_names_the_variables_of_an_account(cli, write):
+    write("lab.conc", 'model M { provider: bedrock, base: "b" } fn main() { println(M.execute("x")?.text); }')
+    code, out, _ = cli("inspect", "lab.conc")
+    assert code == 0
+    assert "key_variables: AWS_ACCESS_KEY_ID, AWS_BEARER_TOKEN_BEDROCK, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN" in out.splitlines()

@@ -351,3 +351,10 @@ print([name for name in ("boto3", "botocore", "google.auth", "anthropic", "opena
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1:] == ["[]"], done.stderr
+
+
+def test_betas_stand_in_the_body(mock: Bedrock) -> None:
+    """AWS reads no header of Anthropic's."""
+    with session_on(mock, {**FIELDS, "extra": {"anthropic_beta": ["context-1m"]}}, env=ENV) as session:
+        assert session.call("ask", "hi") == "echo hi"
+    assert mock.seen[0].pop("anthropic_beta") == ["context-1m"]
