@@ -208,7 +208,7 @@ class ProviderRow:
     @property
     def has_embeddings(self) -> bool:
         """Whether its API has embeddings, as far as its wires tell: all speak them but those of Anthropic (O-1.240)."""
-        return not self.wires or any(wire.startswith("openai.") for wire in self.wires.values())
+        return "messages" not in self.wires
 
     def carries(self, field: str) -> bool:
         """Return whether a connection of this provider may have the field; True for a name that is no field (O-1.12, O-1.14,

@@ -35,6 +35,10 @@ class AzureMixin:
     api_versions = (API_VERSION,)
     token: str | None = None
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedded: list[str] = []  # versions of the API that were asked for vectors
+
     def let_in(self, headers: Json) -> None:
         given = headers.get("api-key"), headers.get("authorization")
         if given != ((None, f"Bearer {self.token}") if self.token else (KEY, None)):
@@ -46,6 +50,10 @@ class AzureMixin:
         try:
             self.let_in({name.lower(): value for name, value in headers.items()})
             version = parse_qs(where.query).get("api-version", [""])[0]
+            if where.path == f"/openai/deployments/{body['model']}/embeddings":
+                self.embedded.append(version)
+                rows = [{"index": at, "embedding": [1.0, float(len(text))]} for at, text in enumerate(body["input"])]
+                return as_json(200, {"data": rows, "usage": {"prompt_tokens": 1, "total_tokens": 1}})
             if version not in self.api_versions or where.path != self.place(body):
                 raise Broken("azure-path", "Resource not found", code="404", status=404)
             if body["model"] == "gone":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import concerto
 import pytest
 
 from .cloud_mocks import API_VERSION, AzureChat, AzureResponses
@@ -152,3 +153,20 @@ def test_a_cache_is_named_where_it_is_wanted(mock: Any) -> None:
         session.call("counts", "word " * 1200)
         total, cached, _ = session.call("counts", "and now")
     assert 1024 <= cached < total and all("prompt_cache_key" in body for body in mock.seen)
+
+
+def test_embeddings_stand_under_their_deployment() -> None:
+    program = concerto.compile("""
+        connect lab { provider: "azure", base_url: "http://127.0.0.1:9", api_version: "VERSION" }
+        embedder E { provider: lab, base: "my-vectors" }
+        pub fn ask() -> Result<Array<Array<Float>>, AgentError> { E.embed_all(["a", "bbb"]) }
+    """.replace("VERSION", API_VERSION))
+    with AzureChat() as mock, program.session(connections={"lab": {"base_url": mock.url, "api_key": KEY}}) as session:
+        assert [round(row[1] / row[0], 3) for row in session.call("ask")] == [1.0, 3.0]  # of length 1
+    assert mock.embedded == [API_VERSION]
+
+
+@pytest.mark.parametrize("provider", ["bedrock", "vertex"])
+def test_what_has_no_embeddings_says_so(provider: str) -> None:
+    with pytest.raises(concerto.CompileError, match=f"the provider {provider} has no embeddings"):
+        concerto.compile(f'embedder E {{ provider: {provider}, base: "v" }} fn main() {{ println(E.embed("x")?.len()); }}')
