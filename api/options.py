@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 from ..runtime.access import permissions
 from ..runtime.breaker import Breakers
 from ..runtime.calls.budgets import Account
+from ..runtime.connections import ProcessEnvironment
 from ..runtime.effects.standard_input import Scripted, SystemInput
 from ..runtime.host import Host
 from ..runtime.prompt_cache import PromptCaches
@@ -261,7 +262,7 @@ def host_of(
     return Host(
         emit=emit,
         print=sys.stdout.write,
-        env=dict(os.environ) if environment is None else environment,
+        env=ProcessEnvironment(os.environ) if environment is None else environment,
         now=time.monotonic,
         sleep=asyncio.sleep,
         random=generator.random,

@@ -239,7 +239,7 @@ def key_variables(image: Image) -> list[str]:
     used = {m.connection for m in image.models} | {m.steps.get("embed", {}).get("connection", "") for m in image.memories}
     used |= {e.table.get("connection", "") for e in image.embedders}
     used |= {i.embedder.get("connection", "") for i in image.indexes if i.embedder is not None}
-    return sorted({v for n in used if n in connections and (v := connections[n].api_key_env)})
+    return sorted({variable for name in used if name in connections for variable in connections[name].secret_variables})
 
 
 def lines_of(facts: dict[str, Any], indent: str = "") -> list[str]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..runtime.connections import ConnectionSettings
     from ..runtime.errors import CallFailure
+    from ..runtime.providers.sdk import SdkProvider
     from ..vm.bytecode.image import Model
 
     Layer = Mapping[str, Mapping[str, Any]]
@@ -45,7 +46,7 @@ def execute(arguments: argparse.Namespace) -> int:
     env = environment(arguments.env_file)
     layer, models = _declared(arguments)
     names = _chosen(arguments.connection, layer, models, env)
-    settings = [_settings(name, layer) for name in names]
+    settings = [_settings(name, layer, env) for name in names]
     answers = asked(settings, env)
     if arguments.json:
         import json
@@ -95,7 +96,7 @@ def _chosen(name: str | None, layer: Layer, models: Sequence[Model], env: Mappin
             raise exits.Exit(exits.USAGE, f"there is no connection {name}{near}\nconnections are: {', '.join(every)}")
         return [name]
     used = [*dict.fromkeys(model.connection for model in models)] or [*layer]
-    keyed = [n for n in PREDECLARED if env.get(PROVIDERS[n].key_variable or "", "").strip()]
+    keyed = [n for n in PREDECLARED if any(env.get(name, "").strip() for name in PROVIDERS[n].key_variables)]
     chosen = used or keyed
     if not chosen:
         variables = ", ".join(row.key_variable for row in PROVIDERS.values() if row.key_variable is not None)
@@ -106,13 +107,13 @@ def _chosen(name: str | None, layer: Layer, models: Sequence[Model], env: Mappin
     return chosen
 
 
-def _settings(name: str, layer: Layer) -> ConnectionSettings:
+def _settings(name: str, layer: Layer, env: Mapping[str, str]) -> ConnectionSettings:
     from ..runtime.connections import check_connections, resolve
     from ..runtime.errors import ConfigFailure
 
     try:
         check_connections([{name: layer[name]}] if name in layer else [])
-        return resolve(name, [layer])
+        return resolve(name, [layer], env)
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
 
@@ -122,15 +123,16 @@ def _settings(name: str, layer: Layer) -> ConnectionSettings:
 
 class Answer:
     """What a connection answered: the `ids` of its models, or the `failure`, which is None if it gave the list. `place` is the
-    address that was asked, without secrets, `package` the library that asked."""
+    address that was asked, without secrets, `provider` what asked, None for the built-in one."""
 
-    __slots__ = ("settings", "place", "package", "ids", "failure")
+    __slots__ = ("settings", "place", "provider", "ids", "failure")
 
     def __init__(
-        self, settings: ConnectionSettings, place: str, package: str, ids: Sequence[str] = (), failure: CallFailure | None = None
-    ) -> None:
+        self, settings: ConnectionSettings, place: str, provider: SdkProvider | None, ids: Sequence[str] = (),
+        failure: CallFailure | None = None,
+    ) -> None:  # fmt: skip
         self.settings = settings
-        self.package = package
+        self.provider = provider
         self.place = place
         self.ids = ids
         self.failure = failure
@@ -157,20 +159,20 @@ def asked(connections: Sequence[ConnectionSettings], env: Mapping[str, str]) -> 
 
 async def _ask(settings: ConnectionSettings, env: Mapping[str, str]) -> Answer:
     if not settings.row.wires:  # the offline provider is built in
-        return Answer(settings, "", "", [settings.default_model or ""])
+        return Answer(settings, "", None, [settings.default_model or ""])
     from ..runtime.access.secrets import Redactor
     from ..runtime.errors import CallFailure
     from ..runtime.providers.pool import wire_class
     from ..runtime.providers.sdk import shown_address
     from ..runtime.records import SideRequest
 
-    place = shown_address(settings.base_url or "")
+    place = shown_address(settings.base_url) if settings.base_url else ""
     provider = wire_class(settings)(settings, env, Redactor())
     try:
         ids = await provider.model_ids(SideRequest(settings.name, settings.name, settings.timeout or SECONDS))
-        return Answer(settings, place, provider.package, ids)
+        return Answer(settings, place, provider, ids)
     except CallFailure as failure:
-        return Answer(settings, place, provider.package, failure=failure)
+        return Answer(settings, place, provider, failure=failure)
     finally:
         await provider.aclose()
 
@@ -183,12 +185,14 @@ def advice(answer: Answer, env: Mapping[str, str]) -> str:
     failure, settings = answer.failure, answer.settings
     assert failure is not None
     status, variant = failure.fields.get("status"), failure.variant
-    variable = settings.api_key_env
+    variable = settings.key_variable(env)
     match failure.kind, variant:
+        case "ConnectionError", "MissingKey" if settings.row.account is not None and not settings.names_key:
+            return ""  # the message has all the ways
         case "ConnectionError", "MissingKey":
             return f"set it: `export {variable}=…`, or name a file of NAME=value lines: `--env-file .env`"
         case "ConnectionError", "AuthenticationFailed":
-            return _about_the_key(settings, answer.place, status)
+            return _about_the_key(answer, status, variable)
         case "ConnectionError", "NetworkError":
             return _about_the_address(settings, answer.place, env)
         case "TimeoutError", _:
@@ -202,14 +206,24 @@ def advice(answer: Answer, env: Mapping[str, str]) -> str:
         case "ConnectionError", "ProviderUnavailable" if status is not None and status >= 500:
             return "address and key got there; the provider itself fails: try again later, and look at its status page"
         case "ConnectionError", "ProviderUnavailable" if status is None:
-            return f"install it: `python -m pip install {answer.package}`"
+            return _about_the_package(answer)
         case "AgentError", "InvalidRequest":
             return f"the endpoint refuses to be asked: {_about_the_path(settings)}"
     return ""
 
 
-def _about_the_key(settings: ConnectionSettings, place: str, status: int | None) -> str:
-    variable = settings.api_key_env
+def _about_the_package(answer: Answer) -> str:
+    from importlib.util import find_spec
+
+    missing = answer.provider is not None and find_spec(answer.provider.package) is None
+    return f"install it: `python -m pip install {answer.provider.package}`" if missing and answer.provider is not None else ""
+
+
+def _about_the_key(answer: Answer, status: int | None, variable: str | None) -> str:
+    settings, place = answer.settings, answer.place
+    if answer.provider is not None and settings.row.account is not None and not settings.names_key:
+        who = f"{place} refuses who asks {answer.provider.asked_as()}"
+        return "" if status is None else f"{who}: is it the right account, and may it use these models?"
     if status is None:
         return f"copy the key into {variable} again, without quotes and line ends"
     if variable is None and settings.api_key is None:
@@ -258,8 +272,11 @@ def _print(answer: Answer, models: Sequence[Model], env: Mapping[str, str], *, a
     if not answer.place:
         print(f"{settings.name}: built in, without an endpoint", file=sys.stderr)
         return
-    key = "without a key" if settings.api_key_env is None else f"with the key in {settings.api_key_env}"
-    print(f"{settings.name}: {count} at {answer.place}, asked {key}", file=sys.stderr)
+    assert answer.provider is not None
+    print(f"{settings.name}: {count} at {answer.place}, asked {answer.provider.asked_as()}", file=sys.stderr)
+    if not answer.provider.lists_ids:
+        print("  note: these are models that may be deployed; a request names a deployment of yours", file=sys.stderr)
+        return
     for note in _missing(answer, models):
         print(f"  note: {note}", file=sys.stderr)
 

@@ -13,6 +13,7 @@ import sys
 import time
 
 from ..runtime.access.permissions import Permissions
+from ..runtime.connections import ProcessEnvironment
 from ..vm.builtins.capabilities import BY_KEY, CAPABILITIES, GROUPS, Malformed
 from . import exits
 from .inputs import file_namer, load_program, project_folder, project_permissions, read
@@ -543,11 +544,11 @@ def emit_printer(arguments: argparse.Namespace) -> Any:
     return json_line if arguments.emit_format == "json" else text
 
 
-def environment(path: str | None) -> dict[str, str]:
+def environment(path: str | None) -> ProcessEnvironment:
     """Return the environment of the process over the NAME=value lines of a file, None for no file (O-9.28). Raise `Exit`: as
     `read`, and 2 for a line of another form."""
     if path is None:
-        return dict(os.environ)
+        return ProcessEnvironment(os.environ)
     variables: dict[str, str] = {}
     for number, line in enumerate(read(path).decode("utf-8", "replace").splitlines(), 1):
         name, separator, value = line.partition("=")
@@ -556,4 +557,4 @@ def environment(path: str | None) -> dict[str, str]:
         if not separator or not name.strip():
             raise exits.Exit(exits.USAGE, f"{path}:{number}: expected NAME=value")
         variables[name.strip()] = value.strip()
-    return {**variables, **os.environ}
+    return ProcessEnvironment({**variables, **os.environ})

@@ -1,5 +1,5 @@
 """Connections: the merge of their declarations, their keys and headers, and checks of what no compiler has seen (O-1.1 to
-O-1.28).
+O-1.28, O-1.283 to O-1.288).
 
 Hands on `ConnectionSettings` to calls and providers; `resolve_all`, `check_connections`, `check_names`, `check_stages` and
 `stated_connections` to the session, the first two to `concerto inspect` too; `resolve` and `check_connections` to `concerto
@@ -26,7 +26,7 @@ from ..vm.declaration_fields import (
     stated,
     twice,
 )
-from ..vm.providers import PREDECLARED, PROVIDERS
+from ..vm.providers import PREDECLARED, PROVIDERS, two_accounts
 from ..vm.values.text import cut_to
 from .errors import ConfigFailure, NotSent, Origin
 
@@ -45,21 +45,30 @@ if TYPE_CHECKING:
     Layer = Mapping[str, Fields]
 
 
+NO_VARIABLES: Mapping[str, str] = {}
 # Fields that a provider which does not carry them refuses. Other such fields have no effect: a host may put another provider in
 # place of the one that the program names.
 CLIENT_FIELDS = ("organization", "project")
 
 
+class ProcessEnvironment(dict[str, str]):
+    """The variables of the process, perhaps with others. A run that has them may use what else this machine has of its user, such
+    as files with credentials (O-1.288); one whose host gives it other variables may not."""
+
+
 class ConnectionSettings:
     """A connection with every default filled in; `resolve` makes it of fields that it has checked. Keys that stand in variables
-    of the environment are not in it. `row` is that of its provider; `timeout` is in seconds, or has several limits in seconds by
-    name (O-1.212), None when the connection sets none. The other attributes are the fields of CONNECTION in
+    of the environment are not in it. `row` is that of its provider; `names_key` says whether the connection itself names its key;
+    `given` has by field the variable of the environment that gave its value (O-1.287). `timeout` is in seconds, or has several
+    limits in seconds by name (O-1.212), None when the connection sets none. The other attributes are the fields of CONNECTION in
     `vm/declaration_fields.py`."""
 
-    __slots__ = ("name", "row", *CONNECTION)
+    __slots__ = ("name", "row", "names_key", "given", *CONNECTION)
 
     name: str
     row: ProviderRow
+    names_key: bool
+    given: Mapping[str, str]
     provider: str
     api_key: str | None
     api_key_env: str | None
@@ -72,6 +81,10 @@ class ConnectionSettings:
     breaker: Mapping[str, Any] | None
     organization: str | None
     project: str | None
+    region: str | None
+    api_version: str | None
+    profile: str | None
+    auth: str | None
     headers: Mapping[str, Any]
     api: str
     unsupported: str
@@ -82,20 +95,56 @@ class ConnectionSettings:
     replies: Sequence[Any] | None
     extra: Mapping[str, Any]
 
-    def __init__(self, name: str, fields: Fields) -> None:
+    def __init__(self, name: str, fields: Fields, env: Mapping[str, str] = NO_VARIABLES) -> None:
         self.name = name
         self.row = PROVIDERS[fields["provider"]]
         for field, row in CONNECTION.items():
             setattr(self, field, fields.get(field, row.default))
+        self.given = {}
+        for field, variables in self.row.variables.items():
+            variable = next((variable for variable in variables if env.get(variable, "").strip()), None)
+            if getattr(self, field) is None and variable is not None:
+                setattr(self, field, env[variable].strip())
+                self.given = {**self.given, field: variable}
+        self.names_key = bool(self.api_key or self.api_key_env)
         self.api_key_env = self.api_key_env or self.row.key_variable
         self.api = self.row.api(self.api, self.base_url)
-        self.base_url = self.base_url or self.row.base_url
+        self.base_url = self.base_url or self.row.address(self.region)
 
     def model_id(self, base: str | None) -> str | None:
         """Return the model id that a request names: `base` or the connection's default, with aliases replaced (O-1.9, O-1.36);
         None when there is neither."""
         name = base or self.default_model
         return None if name is None else self.models.get(name, name)
+
+    @property
+    def secret_variables(self) -> tuple[str, ...]:
+        """The variables that the connection may read its key or its credentials from, without those of its headers."""
+        if self.names_key:
+            return () if self.api_key_env is None else (self.api_key_env,)
+        return () if self._has_profile else (*self.row.key_variables, *(self.row.account or ()))
+
+    @property
+    def _has_profile(self) -> bool:
+        return self.profile is not None and self.row.carries("profile")
+
+    def key_variable(self, env: Mapping[str, str]) -> str | None:
+        """Return the variable of the key: the named one, else the first of the provider's that is set, else its last one. None
+        where there is none, or where a profile stands in place of it."""
+        if self.names_key:
+            return self.api_key_env
+        if self._has_profile:
+            return None
+        variables = self.row.key_variables
+        if self.row.token_variable is not None and self.auth is not None:
+            variables = (self.row.token_variable,) if self.auth == "token" else variables[1:]
+        return next((name for name in variables if env.get(name, "").strip()), variables[-1] if variables else None)
+
+    def sends_token(self, env: Mapping[str, str]) -> bool:
+        """Return whether the key is a token, which stands elsewhere in a request (O-1.286)."""
+        if self.auth is not None or self.names_key:
+            return self.auth == "token"
+        return self.row.token_variable is not None and self.key_variable(env) == self.row.token_variable
 
     @property
     def address(self) -> str:
@@ -127,19 +176,20 @@ def merged_fields(name: str, layers: Sequence[Layer]) -> dict[str, Any]:
     return fields
 
 
-def resolve(name: str, layers: Sequence[Layer]) -> ConnectionSettings:
-    """Return the settings of one connection; `layers` are as in `merged_fields`. Raises ConfigFailure for unknown fields, and for
-    a provider that is missing, unknown, or does not go with the other fields. Whether values fit is checked by
-    `check_connections`, which has to be called first."""
+def resolve(name: str, layers: Sequence[Layer], env: Mapping[str, str] = NO_VARIABLES) -> ConnectionSettings:
+    """Return the settings of one connection; `layers` are as in `merged_fields`, `env` has the variables that may give what they
+    leave out. Raises ConfigFailure for unknown fields, and for a provider that is missing, unknown, or does not go with the other
+    fields. Whether values fit is checked by `check_connections`, which has to be called first; what variables give, by
+    `resolve_key`."""
     fields = merged_fields(name, layers)
     _check(name, fields)
-    return ConnectionSettings(name, fields)
+    return ConnectionSettings(name, fields, env)
 
 
-def resolve_all(layers: Sequence[Layer]) -> dict[str, ConnectionSettings]:
+def resolve_all(layers: Sequence[Layer], env: Mapping[str, str] = NO_VARIABLES) -> dict[str, ConnectionSettings]:
     """Return the settings of all connections by name, the predeclared ones too. Raises ConfigFailure as `resolve`."""
     names = dict.fromkeys([*PREDECLARED, *(name for layer in reversed(layers) for name in layer)])
-    return {name: resolve(name, layers) for name in names}
+    return {name: resolve(name, layers, env) for name in names}
 
 
 def _check(name: str, fields: Fields) -> None:
@@ -158,17 +208,24 @@ def _check(name: str, fields: Fields) -> None:
     for field in CLIENT_FIELDS:
         if fields.get(field) is not None and not row.carries(field):
             raise ConfigFailure("E4006", f"connection {name}: {field} is not carried by {provider}")
+    two = two_accounts(row, fields)
+    if two is not None:
+        raise ConfigFailure("E4001", f"connection {name}: {two[0]} and {two[1]} each say who asks; keep one of them")
 
 
 def resolve_key(settings: ConnectionSettings, env: Mapping[str, str], redactor: Redactor, origin: Origin) -> str:
     """Return the key of a connection, trimmed, and make it known to the redactor. It is to be read at the first request, not
-    before. A provider that needs no key may have a stand-in for it (`ProviderRow.stand_in_key`).
+    before. A provider that needs no key may have a stand-in for it (`ProviderRow.stand_in_key`); "" where the credentials of an
+    account stand in its place (`ProviderRow.account`).
 
-    Raises NotSent, made by `origin`, when there is no key, or when no header can carry it; the failure must name the variable,
-    never a value (O-1.26, G-10.2)."""
-    variable = settings.api_key_env
+    Raises NotSent, made by `origin`, when there is no key, or when no header can carry it, and for a field that the provider
+    needs and that nothing gives; the failure must name the variable, never a value (O-1.26, G-10.2)."""
+    _require_complete(settings, origin)
+    variable = settings.key_variable(env)
     key = (settings.api_key or (env.get(variable, "") if variable else "")).strip()
     if not key:
+        if settings.row.account is not None and not settings.names_key:
+            return ""
         if settings.row.stand_in_key is not None and variable is None:
             return settings.row.stand_in_key
         raise _missing(variable or "api_key", origin)
@@ -194,6 +251,20 @@ def resolve_headers(settings: ConnectionSettings, env: Mapping[str, str], redact
         redactor.add(text, variable)
         headers[header] = text
     return headers
+
+
+def _require_complete(settings: ConnectionSettings, origin: Origin) -> None:
+    """Raise NotSent for a field that the provider needs and nothing gives, and for a variable whose value it does not take
+    (O-1.287)."""
+    row = settings.row
+    for field, variable in settings.given.items():
+        if not CONNECTION[field].takes(getattr(settings, field)):
+            message = f"the value of {variable} is not taken as `{field}`, which is {CONNECTION[field].says}"
+            raise origin.not_sent("ConnectionError", "ProviderUnavailable", message)
+    for field in row.needs:
+        if getattr(settings, field) is None:
+            message = f"connection {settings.name} lacks `{field}`: write it, or set {' or '.join(row.variables[field])}"
+            raise origin.not_sent("ConnectionError", "ProviderUnavailable", message)
 
 
 def _missing(variable: str, origin: Origin) -> NotSent:

@@ -150,11 +150,14 @@ class Origin:
         failure = self.failure(kind, variant, message, **fields)
         return NotSent(kind, variant, failure.message, **failure.fields)
 
-    def of_status(self, status: int, message: str, retry_after_ms: int | None = None) -> CallFailure:
+    def of_status(
+        self, status: int, message: str, retry_after_ms: int | None = None, meaning: int | None = None
+    ) -> CallFailure:
         """Return the failure that an HTTP status of 400 or more means. `retry_after_ms` is how many milliseconds the server asks
-        to wait, None when it does not say."""
-        other = SERVER_STATUS if status >= 500 else OTHER_CLIENT_STATUS
-        kind, variant, retry_class = STATUS.get(status, other)
+        to wait, None when it does not say; `meaning` is a status that this one stands for, if it does not mean itself."""
+        meant = status if meaning is None else meaning
+        other = SERVER_STATUS if meant >= 500 else OTHER_CLIENT_STATUS
+        kind, variant, retry_class = STATUS.get(meant, other)
         return self.failure(kind, variant, message, retry_class, status=status, retry_after_ms=retry_after_ms)
 
     def redirected(self, status: int, place: str) -> CallFailure:

@@ -38,8 +38,10 @@ ALLOWED = {
 LIBRARIES = {
     "vm": {"msgpack"},
     "compiler": {"ply"},
-    "runtime": {"openai", "anthropic", "httpx2", "psycopg", "redis", "mcp", "mcp_types", "anyio", "genai_prices", "psutil",
-                "pypdf"},  # fmt: skip
+    "runtime": {
+        "openai", "anthropic", "httpx2", "psycopg", "redis", "mcp", "mcp_types", "anyio", "genai_prices", "psutil", "boto3",
+        "botocore", "google", "pypdf",
+    },
     "conformance": {"conformance"},  # its scripts, by the name it has in the repository
     "colours": {"pygments"},
     "lsp": {"pygls", "lsprotocol"},

@@ -1,5 +1,5 @@
 """The fields of declarations and the arguments of decorators: one row each, with kind, range, words and default (O-0.4, O-1.4 to
-O-1.59, O-1.213, O-1.230, O-1.231, O-4.37 to O-4.41, O-7.2 to O-7.8, L-1.8).
+O-1.59, O-1.213, O-1.230, O-1.231, O-1.283 to O-1.286, O-4.37 to O-4.41, O-7.2 to O-7.8, L-1.8).
 
 The checker adds types and helps to these rows; manifest, image and host are checked against them as they are. A new field of a
 declaration is one row here; what it does is the matter of whoever reads the declaration.
@@ -138,6 +138,16 @@ def text(default: str | None = None) -> Field:
 def address() -> Field:
     """Return the field of a complete HTTP or HTTPS address (`is_address`)."""
     return Field(ADDRESS, "an address that begins with `https://` or `http://` and a host", is_address)
+
+
+def label(what: str) -> Field:
+    """Return the field of a name that becomes part of an address: letters, digits, hyphens and points. `what` says of what it is
+    the name, with an example."""
+
+    def takes(value: Any) -> bool:
+        return is_text(value) and value.isascii() and value[:1].isalnum() and value.replace("-", "a").replace(".", "a").isalnum()
+
+    return Field(TEXT, f"the name of {what}", takes)
 
 
 def one_of(*words: str, default: str | None = None) -> Field:
@@ -436,8 +446,8 @@ STRATEGIES = ("auto", "native", "tool", "prompt")
 # `breaker` of a connection, `@breaker` before one (O-1.231).
 BREAKER: dict[str, Field] = {"failures": whole(1, 1000, default=5), "seconds": duration(30.0)}
 
-# O-1.4 to O-1.15, O-1.34, O-1.134, O-1.211, O-1.214, O-1.215, O-1.220, O-1.231. The table of providers says which words
-# `provider` takes. A literal `api_key` only the host may give (O-9.44).
+# O-1.4 to O-1.15, O-1.34, O-1.134, O-1.211, O-1.214, O-1.215, O-1.220, O-1.231, O-1.283 to O-1.286. The table of providers
+# says which words `provider` takes. A literal `api_key` only the host may give (O-9.44).
 CONNECTION: dict[str, Field] = {
     "provider": text(),
     "api_key_env": text(),
@@ -447,6 +457,10 @@ CONNECTION: dict[str, Field] = {
     "timeout": limits(TIMEOUT),
     "organization": text(),
     "project": text(),
+    "region": label('a region, such as "us-east-1"'),
+    "api_version": label('a version of the API, such as "2024-10-21"'),
+    "profile": text(),  # of AWS (O-1.285)
+    "auth": one_of("key", "token"),  # what the key is (O-1.286)
     "api": one_of("auto", *APIS, default="auto"),
     "unsupported": one_of("error", "drop", default="error"),
     "structured": one_of(*STRATEGIES, default="auto"),

@@ -1,4 +1,4 @@
-"""The providers a connection may name: one row each (O-1.3, O-1.18 to O-1.23).
+"""The providers a connection may name: one row each (O-1.3, O-1.18 to O-1.23, O-1.270 to O-1.279, O-1.282).
 
 What the checker says of connections, the defaults of connections, the class that sends their requests, the templates of `concerto
 init` and the notes on prompt caches are read from `PROVIDERS`, and no other file of the product lists providers. The table stands
@@ -6,7 +6,8 @@ here because compiler and runtime both read it; the machine does not (V-1.8).
 
 Hands on `PROVIDERS` to the compiler (checker, fields, manifest), the commands `compile`, `init` and `models` and, with
 `ProviderRow`, to `runtime/connections.py`, `PREDECLARED` to the checker, `models` and `runtime/connections.py`, `WRITTEN` to the
-checker and `runtime/providers/sdk.py`, `APIS` to `declaration_fields.py`, and the forms of a prompt cache, MARKS and NAME, to the
+checker and `runtime/providers/sdk.py`, `two_accounts` to the checker and
+`runtime/connections.py`, `APIS` to `declaration_fields.py`, and the forms of a prompt cache, MARKS and NAME, to the
 checker and `runtime/prompt_cache.py`. Nothing is sent here: that is `runtime/providers/`.
 """
 
@@ -94,6 +95,9 @@ EVERY_HOSTED: Mapping[str, HostedTools] = {
     },
 }  # fmt: skip
 
+NO_ADDRESSES: Mapping[str, str] = {}
+NO_VARIABLES: Mapping[str, tuple[str, ...]] = {}
+
 
 class ProviderRow:
     """What a provider brings by itself.
@@ -102,8 +106,14 @@ class ProviderRow:
     another address than `base_url` that is `elsewhere`, if given. Without wires the offline provider answers. `fields`: those
     that only some providers carry and this one does; `api` is carried by whoever has several wires.
 
+    `base_url` may hold `{region}`, in whose place the field `region` stands; `region_urls`: the addresses of regions that have
+    another. `needs`: fields without which nothing can be asked; `variables`: by field the variables of the environment that give
+    it where nothing else does, the first that is set (O-1.287).
+
     `key_variable` is the default of `api_key_env`, `stand_in_key` what is sent where no variable is named, `key_shape` the
-    pattern of its keys. `max_tokens_name`: of the parameter in the API `chat`. `structured`: what `auto` means (O-1.15);
+    pattern of its keys. `token_variable`: of a token that is taken in place of a key (O-1.286). `account`: the names of the
+    variables of an account whose credentials are used without a key, None where a key is the only way in (O-1.288).
+    `max_tokens_name`: of the parameter in the API `chat`. `structured`: what `auto` means (O-1.15);
     `prompt_cache`: how a request says what the provider
     keeps of it (O-1.220), by marks in it (MARKS) or by a name (NAME), "" for not at all.
     `strict_schemas_only`: its native schemas have neither optional keys nor recursion (O-2.42). `bills_prefixes_less`: tokens
@@ -118,7 +128,8 @@ class ProviderRow:
     __slots__ = (
         "name", "wires", "elsewhere", "base_url", "key_variable", "stand_in_key", "key_shape", "fields", "max_tokens_name",
         "structured", "prompt_cache", "strict_schemas_only", "bills_prefixes_less", "default_model", "starter", "nicknames",
-        "picture", "address_ends", "served_by", "embeddings_model", "hosted",
+        "picture", "address_ends", "served_by", "embeddings_model", "hosted", "region_urls", "needs", "variables",
+        "token_variable", "account",
     )  # fmt: skip
 
     def __init__(
@@ -145,6 +156,11 @@ class ProviderRow:
         served_by: str | None = None,
         embeddings_model: str | None = None,
         hosted: Mapping[str, HostedTools] = NO_TOOLS,
+        region_urls: Mapping[str, str] = NO_ADDRESSES,
+        needs: tuple[str, ...] = (),
+        variables: Mapping[str, tuple[str, ...]] = NO_VARIABLES,
+        token_variable: str | None = None,
+        account: tuple[str, ...] | None = None,
     ) -> None:
         self.name = name
         self.wires = wires
@@ -167,16 +183,32 @@ class ProviderRow:
         self.served_by = served_by
         self.embeddings_model = embeddings_model
         self.hosted = hosted
+        self.region_urls = region_urls
+        self.needs = needs
+        self.variables = variables
+        self.token_variable = token_variable
+        self.account = account
 
     @property
     def needs_base_url(self) -> bool:
-        """Whether it sends requests and has no address of its own (O-1.22)."""
-        return bool(self.wires) and self.base_url is None
+        """Whether it sends requests, and nothing but a declaration gives its address (O-1.22)."""
+        return bool(self.wires) and self.base_url is None and "base_url" not in self.variables
+
+    @property
+    def key_variables(self) -> tuple[str, ...]:
+        """The variables of its keys where a connection names none, those that count more first."""
+        return tuple(name for name in (self.token_variable, self.key_variable) if name is not None)
+
+    def address(self, region: str | None) -> str | None:
+        """Return the base URL of a connection that has none, None where that is nowhere: without a region that is needed."""
+        if self.base_url is None or "{region}" not in self.base_url:
+            return self.base_url
+        return None if region is None else self.region_urls.get(region, self.base_url.replace("{region}", region))
 
     @property
     def has_embeddings(self) -> bool:
         """Whether its API has embeddings, as far as its wires tell: all speak them but those of Anthropic (O-1.240)."""
-        return not self.wires or any(wire.startswith("openai.") for wire in self.wires.values())
+        return "messages" not in self.wires
 
     def carries(self, field: str) -> bool:
         """Return whether a connection of this provider may have the field; True for a name that is no field (O-1.12, O-1.14,
@@ -226,6 +258,16 @@ class ProviderRow:
         return f"it has no hosted tools; {', '.join(others)} have this one"
 
 
+KEY_FIELDS = ("api_key", "api_key_env")
+
+
+def two_accounts(row: ProviderRow, fields: Mapping[str, object]) -> tuple[str, str] | None:
+    """Return the names of two fields of a connection that both say who asks, None where there are no such two (O-1.285)."""
+    key = next((name for name in KEY_FIELDS if fields.get(name)), None)
+    has_both = key is not None and fields.get("profile") is not None and "profile" in row.fields
+    return ("profile", str(key)) if has_both else None
+
+
 # By wire, the parts of a request's body that Concerto writes itself: `extra` may not set them (O-1.211).
 WRITTEN = {
     "chat": frozenset((
@@ -266,7 +308,7 @@ _ROWS = (
     ProviderRow(
         "google", {"chat": "openai.GoogleChat", "responses": RESPONSES},
         base_url="https://generativelanguage.googleapis.com/v1beta/openai/", key_variable="GEMINI_API_KEY",
-        key_shape="AIza[A-Za-z0-9_-]{35}", bills_prefixes_less=True, nicknames=("gemini", "vertex"),
+        key_shape="AIza[A-Za-z0-9_-]{35}", bills_prefixes_less=True, nicknames=("gemini",),
         picture=GOOGLE_PICTURE, embeddings_model="gemini-embedding-001",
     ),
     ProviderRow(
@@ -301,6 +343,38 @@ _ROWS = (
     ProviderRow(
         "lmstudio", CHAT_FIRST, base_url="http://localhost:1234/v1", stand_in_key="none", served_by="lms server start",
         nicknames=("lm-studio",),
+    ),
+    # These go through the clients that the SDKs have for them. What their variables are called is said in those clients (openai
+    # 3.57, anthropic 2.14), what the platforms carry in `runtime/providers/azure.py` and its neighbours.
+    ProviderRow(
+        "azure", {"chat": "azure.AzureChat", "responses": "azure.AzureResponses"}, key_variable="AZURE_OPENAI_API_KEY",
+        token_variable="AZURE_OPENAI_AD_TOKEN", needs=("base_url", "api_version"),
+        variables={"base_url": ("AZURE_OPENAI_ENDPOINT",), "api_version": ("OPENAI_API_VERSION",)},
+        fields=("api_version", "auth", "cache_prompt"), max_tokens_name="max_completion_tokens", prompt_cache=NAME,
+        bills_prefixes_less=True, nicknames=("azure-openai", "azure_openai", "azureopenai", "microsoft", "foundry"),
+        picture=OPENAI_PICTURE, address_ends="",
+    ),
+    ProviderRow(
+        "bedrock", {"messages": "bedrock.Bedrock"}, base_url="https://bedrock-runtime.{region}.amazonaws.com",
+        key_variable="AWS_BEARER_TOKEN_BEDROCK", account=("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+        needs=("region",),
+        variables={"region": ("AWS_REGION", "AWS_DEFAULT_REGION"), "base_url": ("ANTHROPIC_BEDROCK_BASE_URL",)},
+        fields=("region", "profile", "cache_prompt"), prompt_cache=MARKS, strict_schemas_only=True, bills_prefixes_less=True,
+        nicknames=("aws", "amazon", "aws-bedrock", "amazon-bedrock"), picture=ANTHROPIC_PICTURE, address_ends="",
+    ),
+    ProviderRow(
+        "vertex", {"messages": "vertex.Vertex"}, base_url="https://{region}-aiplatform.googleapis.com/v1",
+        region_urls={
+            "global": "https://aiplatform.googleapis.com/v1", "us": "https://aiplatform.us.rep.googleapis.com/v1",
+            "eu": "https://aiplatform.eu.rep.googleapis.com/v1",
+        },
+        account=(), needs=("region", "project"),
+        variables={
+            "region": ("CLOUD_ML_REGION",), "project": ("ANTHROPIC_VERTEX_PROJECT_ID",),
+            "base_url": ("ANTHROPIC_VERTEX_BASE_URL",),
+        },
+        fields=("region", "project", "cache_prompt"), structured="tool", prompt_cache=MARKS, strict_schemas_only=True,
+        bills_prefixes_less=True, nicknames=("vertexai", "vertex-ai", "google-vertex", "gcp"), picture=ANTHROPIC_PICTURE,
     ),
     ProviderRow(
         "custom", CHAT_FIRST, stand_in_key="none", structured="prompt", fields=("cache_prompt",), prompt_cache=NAME,

@@ -13,7 +13,7 @@ from functools import partial
 
 from ...vm import declaration_fields as rows
 from ...vm.builtins import Row
-from ...vm.providers import NAME, PREDECLARED, PROVIDERS, WRITTEN
+from ...vm.providers import NAME, PREDECLARED, PROVIDERS, WRITTEN, two_accounts
 from ..decisions import BuiltinCall
 from ..fields import (
     AGENT,
@@ -95,6 +95,10 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
             "E4002", node.name.span, f"{owner} lacks `base_url`, which a {row.name} provider needs",
             help='add `base_url: "https://…"`',
         )
+    two = None if row is None else two_accounts(row, known)
+    if two is not None:
+        message = f"{owner} has `profile` and a key, which each say who asks"
+        c.report("E4001", node.name.span, message, help="keep one of them")
     for entry in node.entries:
         _check_carried(c, owner, entry, known.get("provider"))
         if entry.key.text == "extra":

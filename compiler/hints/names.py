@@ -309,8 +309,11 @@ FIELDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("system", "instructions", "prompt"), ("system_prompt",)),
     "stop": ("stop_sequences",),
     **dict.fromkeys(("connection", "type", "kind"), ("provider",)),
-    **dict.fromkeys(("url", "endpoint", "base"), ("base_url",)),
-    **dict.fromkeys(("key", "token"), ("api_key",)),
+    **dict.fromkeys(("url", "endpoint", "base", "azure_endpoint"), ("base_url",)),
+    **dict.fromkeys(("key", "token", "access_token"), ("api_key",)),
+    **dict.fromkeys(("location", "aws_region"), ("region",)),
+    **dict.fromkeys(("project_id", "gcp_project"), ("project",)),
+    **dict.fromkeys(("deployment", "azure_deployment", "deployment_name"), ("base", "default_model")),
     "retries": ("retry_policy", "retry"),
 }
 

@@ -266,11 +266,11 @@ RESULTS: dict[str, Any] = {
 
 def key_variables(connections: Iterable[ConnectionSettings]) -> set[str]:
     """Return the names of the variables that connections read their keys and headers from: their values are secrets."""
-    names = set()
+    names: set[str] = set()
     for connection in connections:
-        names.add(connection.api_key_env or "")
+        names.update(connection.secret_variables)
         names.update(value["env"] for value in connection.headers.values() if not isinstance(value, str))
-    return names - {""}
+    return names
 
 
 class Environment:

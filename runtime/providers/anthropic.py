@@ -1,6 +1,7 @@
 """The wire of Anthropic, the Messages API through the official SDK (O-1.85 to O-1.103, last column).
 
-Hands on `Anthropic`, which `pool.py` makes by the row of the provider in `vm/providers.py`. `lower` writes a request, `read` and
+Hands on `Anthropic`, which `pool.py` makes by the row of the provider in `vm/providers.py`, and which other platforms change
+(`bedrock.py`, `vertex.py`), with `listing`, by which they ask for lists of models. `lower` writes a request, `read` and
 `MessageStream` read a reply: they raise `Refusal` where the model refuses, and `Unreadable` for JSON that is no reply. Nothing
 here sends anything; that, and what else a provider does, is in `sdk.py`.
 """
@@ -18,7 +19,7 @@ from .sdk import BARE_CALLS, CONTINUES, Refusal, SdkProvider, require_countable,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from ..records import Msg, Request, ToolChoice, ToolDef
@@ -49,6 +50,7 @@ OF_A_BLOCK: dict[Any, frozenset[str]] = {
 }
 NOTHING: frozenset[str] = frozenset()
 USES = ("tool_use", "server_tool_use")
+NO_HEADERS: Mapping[str, str] = {}
 MARKABLE = ("text", "image", "document", "tool_use", "tool_result")
 INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
@@ -108,8 +110,7 @@ class Anthropic(SdkProvider):
             arguments["stop_sequences"] = params["stop"]
         sampling = {name: params[name] for name in SAMPLING if name in params}
         if sampling:
-            arguments["extra_body"] = sampling  # they go past the SDK, and to an older API version
-            arguments["extra_headers"] = {"anthropic-version": SAMPLING_VERSION}
+            arguments |= self.sampled(sampling)
         output: Json = {}
         if request.schema is not None and request.schema.strategy == "native":
             output["format"] = {"type": "json_schema", "schema": request.schema.json}
@@ -119,6 +120,10 @@ class Anthropic(SdkProvider):
         if request.stream:
             arguments["stream"] = True
         return arguments
+
+    def sampled(self, sampling: Json) -> Json:
+        """Return the arguments by which sampling parameters go past the SDK, and to an older version of the API."""
+        return {"extra_body": sampling, "extra_headers": {"anthropic-version": SAMPLING_VERSION}}
 
     def _think(self, request: Request, arguments: Json, output: Json) -> None:
         """Write into `arguments` and `output` how much the model is to think (O-1.210): newer models choose the number of tokens
@@ -186,6 +191,21 @@ class Anthropic(SdkProvider):
             "reports": usage.reports(INPUT_TOKENS, ("output_tokens",)),
             "hosted": usage.calls_of("server_tool_use", web_search="web_search_requests"),
         }
+
+
+def listing(address: str, headers: Mapping[str, str] = NO_HEADERS) -> Callable[[Any], Any]:
+    """Return what `SdkProvider.fetch` takes to ask for a list that the SDK has no method for, at an address of its own."""
+
+    def create(client: Any) -> Any:
+        from anthropic._response import async_to_streamed_response_wrapper  # in which the SDK wraps its own methods
+
+        async def ask(extra_headers: dict[str, str], timeout: None) -> Any:
+            options = {"headers": {**headers, **extra_headers}, "timeout": timeout}
+            return await client.get(address, cast_to=object, options=options)
+
+        return async_to_streamed_response_wrapper(ask)
+
+    return create
 
 
 class MessageStream:

@@ -111,7 +111,7 @@ def _place(response: Any) -> str:
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))
 
 
-NAMES = ("message", "msg", "detail", "error")  # keys under which bodies have a message, the likeliest first
+NAMES = ("message", "Message", "msg", "detail", "error")  # keys under which bodies have a message, the likeliest first
 MOST_SHOWN = 300  # code points of a body without a message, or of the title of a page
 MOST_PARTS = 10_000  # of a body that are searched for a message
 
@@ -119,12 +119,14 @@ MOST_PARTS = 10_000  # of a body that are searched for a message
 class Reason:
     """What a provider says of a request that it refuses, found in whatever body it sends (O-1.130).
 
-    `message` is in the provider's own words, if it has any; `param` is the parameter that it names, None where it names none.
+    `message` is in the provider's own words, if it has any; `param` is the parameter that it names and `code` its own name of the
+    error, None where it has none.
     `clean` takes secrets out, before anything is cut: half of a secret still is one."""
 
     def __init__(self, status: int, body: bytes, clean: Callable[[str], str]) -> None:
         text = body.decode("utf-8", "replace").strip()
         self.param: str | None = None
+        self.code: str | None = None
         message = None
         try:
             value = json.loads(text)
@@ -133,7 +135,9 @@ class Reason:
         if isinstance(value, dict):
             inner = value.get("error", value)
             if isinstance(inner, dict):
-                self.param = inner["param"] if isinstance(inner.get("param"), str) else None
+                self.param, self.code = (
+                    inner[name] if isinstance(inner.get(name), str) else None for name in ("param", "code")
+                )
                 message = inner["message"].strip() if isinstance(inner.get("message"), str) else None
         message = message or first_named(value)
         if message is None:

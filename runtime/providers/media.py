@@ -1,8 +1,9 @@
 """How media stand in the messages of each wire (O-1.202). What a wire cannot carry is refused before it is sent: media are never
 left out.
 
-Hands on `chat_content`, `responses_content` and `anthropic_blocks`, the parts of one message, to the wires; and `tool_media`, the
-user message in which the wire `chat` gets the media of tool results. All raise NotSent (InvalidRequest).
+Hands on `chat_content`, `responses_content` and `anthropic_blocks`, the parts of one message, to the wires; `require_contents` to
+those that take no links; and `tool_media`, the user message in which the wire `chat` gets the media of tool results. All raise
+NotSent (InvalidRequest).
 
 Sources, read on 2026-11-27: chat completions take PDF alone as `file`, and none by its address; text goes as text (File inputs,
 https://developers.openai.com/api/docs/guides/file-inputs). The Responses API has no audio in messages, the Messages API none at
@@ -33,6 +34,12 @@ UNNAMED = {PDF: "document.pdf", TEXT: "document.txt"}
 
 def _refused(request: Request, what: str, wire: str) -> NoReturn:
     raise origin_of(request).not_sent("AgentError", "InvalidRequest", f"media: {what} is not carried by {wire}")
+
+
+def require_contents(request: Request, wire: str) -> None:
+    """Raise NotSent for media by link, which `wire` does not fetch."""
+    for part in (part for message in request.messages for part in message.media if part.content.url is not None):
+        _refused(request, _what(part), wire)
 
 
 def _what(part: MediaPart) -> str:

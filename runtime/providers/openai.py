@@ -37,11 +37,11 @@ class OpenAIProvider(SdkProvider):
 
     def make_client(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any) -> Any:
         settings = self.settings
-        client = sdk.AsyncOpenAI(
-            api_key=key,
+        client = self.open(
+            sdk,
+            key,
             organization=settings.organization,
             project=settings.project,
-            base_url=settings.base_url,
             max_retries=0,
             default_headers=headers,
             http_client=http_client,
@@ -52,6 +52,10 @@ class OpenAIProvider(SdkProvider):
         client.admin_api_key = None
         client._custom_headers = headers
         return client
+
+    def open(self, sdk: Any, key: str, **options: Any) -> Any:
+        """Return a client of the SDK module at the address of the connection, made with further options."""
+        return sdk.AsyncOpenAI(api_key=key, base_url=self.settings.base_url, **options)
 
     async def embed(self, request: EmbedRequest) -> list[list[float]]:
         arguments: dict[str, Any] = {"model": request.model, "input": request.texts, "encoding_format": "float"}
@@ -268,12 +272,13 @@ class ChatStream:
             raise stream_failure(event)
         self.is_empty = False
         for name in ("model", "usage"):
-            if event.has(name):
+            if event.data.get(name) not in (None, ""):  # Azure's annotations come without a model
                 self._about[name] = event.data[name]
         return "".join([self._choice(choice) for choice in event.records_or("choices")])
 
     def _choice(self, choice: Fields) -> str:
-        delta = choice.record("delta")
+        # an annotation of Azure's filter says nothing else
+        delta = choice.record_or("delta") if choice.has("content_filter_results") else choice.record("delta")
         text = delta.text_or("content")
         self._content.append(text)
         self._refusal.append(delta.text_or("refusal"))

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 from ...vm.providers import WRITTEN
 from ..connections import resolve_headers, resolve_key
+from ..errors import CallFailure
 from ..records import DEFAULTS, NO_CALLS, Msg, ProviderState, Request
 from .base import Provider, origin_of, timed_out
 from .hosted_tools import left_out
@@ -36,14 +38,15 @@ from .patience import Countdown, Patience
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
     from contextvars import Token
     from typing import Any, Protocol, TypeAlias
 
     from ..access.secrets import Redactor
     from ..connections import ConnectionSettings
-    from ..errors import CallFailure, Origin
+    from ..errors import Origin
     from ..records import Reply, SideRequest
+    from .event_frames import FrameReader
 
 
 # Parameter of the record: what the program calls it, then every name that a wire gives it.
@@ -222,6 +225,7 @@ if TYPE_CHECKING:
 MOST_REPLY_BYTES = 1 << 20  # of all texts of a reply (G-6.1)
 LAST_EVENTS = ("message_stop", "response.completed", "response.incomplete")
 DONE = b"[DONE]"
+FILTERED = "content_filter"  # code of a request that a filter has stopped: Azure's (O-1.290)
 TOO_LARGE = f"the reply is larger than {MOST_REPLY_BYTES} bytes"
 MOST_MODELS = 10_000  # of the list of an endpoint
 MOST_PARTS = 1_000  # calls or content blocks of a reply
@@ -257,6 +261,7 @@ class SdkProvider(Provider):
     raw_form: type  # the type of a message in that form
     models_at_once: int | None = None  # ids on a page of the list of models; None where it has no pages
     forms: Mapping[str, Sequence[str]] = {}  # forms that a model may refuse, and words of such a refusal (O-1.138)
+    lists_ids = True  # the list of models has the ids that requests name
 
     def __init__(
         self,
@@ -279,6 +284,23 @@ class SdkProvider(Provider):
     def make_client(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any) -> Any:
         """Return a client of the SDK module `sdk` that retries nothing and takes nothing from the environment."""
         raise NotImplementedError
+
+    async def let_in(self, client: Any, origin: Origin, patience: Patience) -> None:
+        """Give the client what proves who asks, where that is no key. Raises CallFailure, TimeoutError when a limit of time runs
+        out."""
+
+    def events_of(self) -> EventReader | FrameReader:
+        """Return a new object that cuts the body of a stream into events."""
+        return EventReader()
+
+    def meaning(self, status: int, reason: Reason) -> int:
+        """Return the HTTP status that an error status of this provider means, with what the provider says."""
+        return status
+
+    def asked_as(self) -> str:
+        """Return how a request proves who asks, for people: a phrase that goes on behind "asked"."""
+        variable = None if self.settings.api_key else self.settings.key_variable(self._env)
+        return "without a key" if variable is None else f"with the key in {variable}"
 
     def create(self, client: Any) -> Any:
         """Return the function of the SDK's client that sends a request, takes the arguments that `lower` returns, and leaves the
@@ -422,6 +444,8 @@ class SdkProvider(Provider):
                 await give(rest)
             await _await_end(pieces)
             return reply
+        except Refused as refused:
+            raise self._refused_stream(refused, request, growing.is_empty) from None
         finally:
             await events.aclose()
             await pieces.aclose()
@@ -429,7 +453,7 @@ class SdkProvider(Provider):
 
     async def _events(self, pieces: AsyncIterator[bytes], patience: Patience, request: Request) -> AsyncGenerator[bytes, None]:
         """Yield the data of each event, until the stream says that it is done, or ends."""
-        reader = EventReader()
+        reader = self.events_of()
         idle = request.limits.idle
         while (piece := await self._piece(pieces, patience, request)) is not None:
             patience.step("idle", idle)
@@ -441,6 +465,16 @@ class SdkProvider(Provider):
         for data in reader.end():
             if data.strip() not in (b"", DONE):
                 yield data
+
+    def _refused_stream(self, refused: Refused, request: Request, at_its_beginning: bool) -> Exception:
+        """Return the failure for a stream that ends in an error status. Behind its beginning the provider has done some work, so
+        that the status does not stand for the request."""
+        failure = self._refusal(refused, request, origin_of(request))
+        if not at_its_beginning:
+            failure = failure.failure if isinstance(failure, RefusedRequest) else failure
+            assert isinstance(failure, CallFailure)
+            failure.fields.pop("status", None)
+        return failure
 
     async def _piece(self, pieces: AsyncIterator[bytes], patience: Patience, request: Request) -> bytes | None:
         """Return the next piece of the body, None at its end."""
@@ -494,26 +528,31 @@ class SdkProvider(Provider):
         arguments: dict[str, Any] = {} if self.models_at_once is None else {"limit": self.models_at_once}
         while True:
             data = await self.fetch(request, arguments, lambda client: client.models.with_streaming_response.list)
-            try:
+            with self.reading(request):
                 page = [self._redactor.clean(entry.text("id")) for entry in data.records("data")]
-            except Unreadable as unreadable:
-                raise origin_of(request).invalid_response(self._redactor.clean(str(unreadable))) from None
             ids += page
             has_more = self.models_at_once is not None and data.data.get("has_more") is True
             if not page or not has_more or len(ids) >= MOST_MODELS:
                 return ids[:MOST_MODELS]
             arguments["after_id"] = page[-1]
 
+    @contextmanager
+    def reading(self, request: Sent) -> Iterator[None]:
+        """Make a failure of what cannot be read of an answer, as a context manager."""
+        try:
+            yield
+        except Unreadable as unreadable:
+            raise origin_of(request).invalid_response(self._redactor.clean(str(unreadable))) from None
+
     async def fetch(self, request: SideRequest, arguments: dict[str, Any], create: Create) -> Fields:
         """Send a request for something else than a reply, and return the JSON of its answer; an array is the field `data` of it.
         Raises CallFailure. `create` returns the function of the SDK's client that sends it."""
         try:
-            body = await self._body(request, arguments, create)
-            return fields_of(b'{"data":%s}' % body if body.lstrip().startswith(b"[") else body)
+            with self.reading(request):
+                body = await self._body(request, arguments, create)
+                return fields_of(b'{"data":%s}' % body if body.lstrip().startswith(b"[") else body)
         except RefusedRequest as refused:
             raise refused.failure from None
-        except Unreadable as unreadable:
-            raise origin_of(request).invalid_response(self._redactor.clean(str(unreadable))) from None
 
     async def _answer(self, request: Sent, arguments: dict[str, Any], patience: Patience, create: Create | None = None) -> Any:
         """Return the SDK's answer to a request, with its body not read yet. No exception of the SDK gets out of here."""
@@ -522,8 +561,11 @@ class SdkProvider(Provider):
         start = Start(self._gate, patience, request.limits.connect)
         token = asked_by_us.set(True)
         try:
+            await self.let_in(client, origin, patience)
             async with start:
                 return await patience.waiting(self._open_answer((create or self.create)(client), arguments))
+        except CallFailure:
+            raise
         except Exception as error:
             raise self._failure(self._imported(origin), error, request, patience) from None
         finally:
@@ -577,8 +619,11 @@ class SdkProvider(Provider):
     def _refusal(self, refused: Refused, request: Sent, origin: Origin) -> Exception:
         reason = Reason(refused.status, refused.body, self._redactor.clean)
         wait_ms = retry_after_ms(refused.headers, time.time())
-        failure = origin.of_status(refused.status, reason.message, wait_ms)
-        if refused.status != 400:
+        if refused.status == 400 and reason.code == FILTERED:
+            return origin.filtered(reason.message)
+        meaning = self.meaning(refused.status, reason)
+        failure = origin.of_status(refused.status, reason.message, wait_ms, meaning)
+        if meaning != 400:
             return failure
         text, forms = reason.message.lower(), self.forms if isinstance(request, Request) else {}
         refused_forms = [name for name, words in forms.items() if any(word in text for word in words)]

@@ -141,7 +141,7 @@ class Session:
                 methods.update((store_name(handle.name, handle.scope), list(STORE_METHODS)) for handle in handles)
             methods.update((memory.name, list(TOOL_METHODS)) for memory in image.memories)
             host.permissions.check_tools(methods, [server.name for server in image.mcp if not server.methods])
-        self.connections: Mapping[str, ConnectionSettings] = resolve_all(layers)
+        self.connections: Mapping[str, ConnectionSettings] = resolve_all(layers, host.env)
         self.pool = ProviderPool(
             self.connections,
             env=host.env,

@@ -64,7 +64,8 @@ def flattened(fields: dict[str, Field], besides: tuple[str, ...] = ()) -> list[t
 
 
 def connection(entry: str) -> str:
-    taker = {"replies": "offline", "cache_prompt": "anthropic"}.get(entry.partition(":")[0], "openai")
+    takers = {"replies": "offline", "cache_prompt": "anthropic", "region": "vertex", "profile": "bedrock"}
+    taker = {**takers, "api_version": "azure", "auth": "azure"}.get(entry.partition(":")[0], "openai")
     return f'connect c {{ provider: "{taker}", {entry} }} {model(connection="c")}'
 
 

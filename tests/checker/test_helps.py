@@ -117,12 +117,12 @@ NIL = [
 DECLARATIONS = [
     (
         "model M { provider: opena } fn main() {}", "E4003",
-        "did you mean `openai`? connections are: `openai`, `ollama`, `google`, `groq`, `offline`, `vllm` and 7 more; "
+        "did you mean `openai`? connections are: `openai`, `ollama`, `azure`, `google`, `groq`, `offline` and 10 more; "
         "declare it with `connect`",
     ),
     (
         'connect lab { provider: "offline" } model M { provider: lob } fn main() {}', "E4003",
-        "did you mean `lab`? connections are: `lab`, `groq`, `vllm`, `xai`, `google`, `ollama` and 8 more; "
+        "did you mean `lab`? connections are: `lab`, `groq`, `vllm`, `xai`, `azure`, `google` and 11 more; "
         "declare it with `connect`",
     ),
     ("schema T { note: String? } fn main() {}", "E4020", "write `note?: String`"),

@@ -25,7 +25,7 @@ PLACES = {
 PLAIN = {
     "provider", "base_url", "default_model", "models", "timeout", "organization", "project", "api", "unsupported", "structured",
     "replies", "retry", "rate_limit", "breaker", "media_bytes", "media_tokens", "extra",
-    "cache_prompt",
+    "cache_prompt", "region", "api_version", "profile", "auth",
 }  # fmt: skip
 SOURCE = """
 connect lab {{ provider: "custom", base_url: "{url}", retry: {{ max_attempts: 1 }}, {fields} }}

@@ -51,7 +51,8 @@ class Mock:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                raw = self.rfile.read(int(self.headers["content-length"]))
+                body = mock.body_of(self.path, json.loads(raw))
                 fault = mock.faults.pop(0) if mock.faults else None
                 if isinstance(fault, str):
                     mock.seen.append(body)
@@ -62,7 +63,7 @@ class Mock:
                     mock.seen.append(body)
                     status, kind, data = fault, "application/json", b'{"error": {"message": "not now"}}'
                 else:
-                    status, kind, data = mock.answer(self.path, dict(self.headers), body)
+                    status, kind, data = mock.answer_raw(self.path, dict(self.headers), raw)
                 self.send_response(status)
                 self.send_header("content-type", kind)
                 self.send_header("content-length", str(len(data)))
@@ -105,6 +106,14 @@ class Mock:
 
     # ------------------------------------------------------------ one request
 
+    def body_of(self, path: str, body: Json) -> Json:
+        """A body with what stands in the path."""
+        return body
+
+    def answer_raw(self, path: str, headers: Json, raw: bytes) -> tuple[int, str, bytes]:
+        """The answer to a body as it came."""
+        return self.answer(path, headers, json.loads(raw))
+
     def answer(self, path: str, headers: Json, body: Json) -> tuple[int, str, bytes]:
         self.seen.append(body)
         try:
@@ -116,8 +125,7 @@ class Mock:
         said = self.think(body)
         usage = self.usage(body)
         if body.get("stream"):
-            lines = "".join(self.line(event) for event in self.events(said, usage, body))
-            return 200, "text/event-stream", lines.encode()
+            return 200, *self.streamed(self.events(said, usage, body))
         return 200, "application/json", json.dumps(self.reply(said, usage, body)).encode()
 
     models = ("m-2", "m-1")  # that the endpoint offers
@@ -131,6 +139,10 @@ class Mock:
             return 404, "text/html", b"<html><title>Not here</title></html>"
         rows = [{"id": id, "object": "model", "created": 1, "owned_by": "us"} for id in self.models]
         return 200, "application/json", json.dumps({"object": "list", "data": rows}).encode()
+
+    def streamed(self, events: list[Json]) -> tuple[str, bytes]:
+        """The content type of a stream of these events, and its body."""
+        return "text/event-stream", "".join(map(self.line, events)).encode()
 
     def line(self, event: Json) -> str:
         return f"data: {json.dumps(event)}\n\n"

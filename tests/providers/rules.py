@@ -10,6 +10,14 @@ from typing import NamedTuple
 
 READ = "2026-11-23"
 READ_MEDIA = "2026-11-27"
+AZURE_GUIDE = "Azure OpenAI REST API reference, https://learn.microsoft.com/azure/ai-foundry/openai/reference"
+BEDROCK_GUIDE = "InvokeModel, https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html"
+SDK = "; the client of the anthropic SDK, version 2.14"
+BEDROCK_CLAUDE = (
+    "Anthropic Claude models, https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-claude.html" + SDK
+)
+VERTEX_GUIDE = "Vertex AI API, https://docs.anthropic.com/en/api/claude-on-vertex-ai" + SDK
+VISION = "Images and vision, https://platform.claude.com/docs/en/build-with-claude/vision"
 DEEPSEEK_GUIDE = "Thinking Mode, https://api-docs.deepseek.com/guides/thinking_mode"
 GEMINI_GUIDE = "Thought signatures, https://ai.google.dev/gemini-api/docs/thought-signatures"
 
@@ -315,6 +323,92 @@ RULES = {
             "streamed calls may have no index, or all the index 0, and end with the finish reason stop",
             "https://github.com/open-webui/computer/issues/224",
         ),
+        # ------------------------------------------------------------ Azure
+        Rule(
+            "azure-path",
+            "azure",
+            "chat completions stand under /openai/deployments/NAME, the Responses API under /openai, both with an api-version",
+            AZURE_GUIDE,
+            READ_MEDIA,
+        ),
+        Rule(
+            "azure-key",
+            "azure",
+            "a key stands in the header api-key, a token of Entra in Authorization",
+            "Authentication & endpoints, https://nitinkc.github.io/AI-parameter-playbook/setup/auth-endpoints/, which quotes "
+            + AZURE_GUIDE,
+            READ_MEDIA,
+        ),
+        Rule(
+            "azure-deployment",
+            "azure",
+            "a deployment that is not there is a status 404 with the code DeploymentNotFound",
+            "https://github.com/microsoft/autogen/issues/822",
+            READ_MEDIA,
+        ),
+        Rule(
+            "azure-filter",
+            "azure",
+            "a prompt that the filter stops is a status 400 with the code content_filter",
+            "https://www.developersdigest.tech/errors/api/azure-openai/404-not-found, which lists the errors of the reference",
+            READ_MEDIA,
+        ),
+        Rule(
+            "azure-annotations",
+            "azure",
+            "a stream begins with an event without choices, and may end with one whose choice has annotations and no delta",
+            "Content streaming, https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-streaming",
+            None,
+        ),
+        # ------------------------------------------------------------ Amazon Bedrock
+        Rule(
+            "bedrock-path",
+            "bedrock",
+            "POST /model/ID/invoke, or invoke-with-response-stream; neither model nor stream stands in the body",
+            BEDROCK_GUIDE,
+            READ_MEDIA,
+        ),
+        Rule(
+            "bedrock-signature",
+            "bedrock",
+            "a request is signed by SigV4 for the service bedrock, or brings a key as a bearer",
+            "AWS Signature Version 4, https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html" + SDK,
+            READ_MEDIA,
+        ),
+        Rule("bedrock-version", "bedrock", "the body has an anthropic_version", BEDROCK_CLAUDE, READ_MEDIA),
+        Rule(
+            "cloud-sampling",
+            "bedrock, vertex",
+            "versions since 2026-10-21 take no temperature, top_p or top_k",
+            "https://developersdigest.tech/blog/claude-api-version-2026-10-21-sdk-migration",
+            READ_MEDIA,
+        ),
+        Rule("cloud-links", "bedrock, vertex", "pictures and documents come as data, not by link", VISION, READ_MEDIA),
+        Rule(
+            "bedrock-model",
+            "bedrock",
+            "an id that no model has is a ValidationException, status 400: the model identifier is invalid",
+            "https://repost.aws/questions/QUHVYaQqJNQKWWbAUPYFVZdQ",
+            None,
+        ),
+        Rule(
+            "bedrock-frames",
+            "bedrock",
+            "a stream comes in frames with two CRCs; the payload of a chunk has an event as Base64 in `bytes`",
+            "Event stream encoding, https://docs.aws.amazon.com/lexv2/latest/dg/event-stream-encoding.html; ResponseStream,"
+            " https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ResponseStream.html",
+            READ_MEDIA,
+        ),
+        # ------------------------------------------------------------ Vertex AI
+        Rule(
+            "vertex-path",
+            "vertex",
+            "POST /projects/P/locations/R/publishers/anthropic/models/ID:rawPredict, or streamRawPredict; no model in the body",
+            VERTEX_GUIDE,
+            READ_MEDIA,
+        ),
+        Rule("vertex-version", "vertex", "the body has an anthropic_version", VERTEX_GUIDE, READ_MEDIA),
+        Rule("vertex-token", "vertex", "an access token stands in Authorization", VERTEX_GUIDE, READ_MEDIA),
         # ------------------------------------------------------------ DeepSeek
         Rule(
             "deepseek-reasoning",

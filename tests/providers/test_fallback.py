@@ -49,8 +49,9 @@ PAIRS = [
     for one in ("openai-chat", "openai-responses", "anthropic", "gemini")
     for two in ("openai-responses", "anthropic", "gemini")
     if one != two
-]
-SIGNED = {"anthropic": "anthropic-first", "gemini": "gemini-signature"}  # who wants a state with each call; the rule
+] + [("azure-chat", "bedrock"), ("bedrock", "vertex"), ("vertex", "azure-responses")]
+# Who wants a state with each call; the rule.
+SIGNED = {**dict.fromkeys(("anthropic", "bedrock", "vertex"), "anthropic-first"), "gemini": "gemini-signature"}
 FAULTS = [429, 500, 404, "reset", "hang"]
 REASONS = dict(zip(FAULTS, ["rate_limit", "server", "not_found", "connection", "timeout"], strict=True))
 
@@ -113,7 +114,7 @@ def test_rounds_that_are_done_go_on_elsewhere_and_no_state_with_them(one, two, w
     """A round with the first provider's signed state; the second one refuses what it has not signed itself (O-1.209)."""
     with Two(one, two) as both:
         # chat completions refuse tools at the default effort once, which is asked again without being a retry
-        both.one.faults = [None, None, 500] if one == "openai-chat" else [None, 500]
+        both.one.faults = [None, None, 500] if one in ("openai-chat", "azure-chat") else [None, 500]
         text, provider = both.call(way, "weather and weather")
         assert provider == "two"
         if two in SIGNED:  # it gets the round as a text and is told to go on

@@ -9,6 +9,7 @@ import concerto
 import pytest
 
 from ..oracles import check_request
+from .cloud_mocks import API_VERSION, PROJECT, REGION, AzureChat, AzureResponses, Bedrock, Vertex
 from .mocks import Anthropic, DeepSeek, Gemini, Mock, NumberedGemini, OpenAIChat, OpenAIResponses, PlainResponses
 from .rules import RULES
 
@@ -20,9 +21,14 @@ PROVIDERS: dict[str, tuple[type[Mock], str, dict[str, Any]]] = {
     "gemini": (Gemini, "chat", {"provider": "google"}),
     "gemini-numbered": (NumberedGemini, "chat", {"provider": "google"}),
     "deepseek": (DeepSeek, "chat", {"provider": "custom", "structured": "native"}),
+    "azure-chat": (AzureChat, "chat", {"provider": "azure", "api_version": API_VERSION}),
+    "azure-responses": (AzureResponses, "responses", {"provider": "azure", "api_version": API_VERSION, "api": "responses"}),
+    "bedrock": (Bedrock, "anthropic", {"provider": "bedrock", "region": REGION}),
+    "vertex": (Vertex, "anthropic", {"provider": "vertex", "region": REGION, "project": PROJECT, "structured": "native"}),
 }
-EXPECTED = {"openai-chat": ["chat-effort"], "responses-without-reasoning": ["responses-include"]}
+EXPECTED = {"openai-chat": ["chat-effort"], "azure-chat": ["chat-effort"], "responses-without-reasoning": ["responses-include"]}
 """Rules that a provider tells us of by refusing the first request, once a session."""
+STATELESS = ("openai-chat", "azure-chat")
 
 PROGRAM = concerto.compile("""
     connect lab { provider: "custom", base_url: "http://127.0.0.1:9/v1" }
@@ -145,7 +151,7 @@ def test_a_store_keeps_it_for_the_next_session(bench, way, tmp_path, monkeypatch
         assert "sun in" in other.call(way, "weather", "lasting")
         assert other.call(way, "thanks", "lasting") == "echo thanks"
     held = b"".join(file.read_bytes() for file in (tmp_path / ".concerto").iterdir())
-    assert (b'"kind":"state"' in held) == (bench.name != "openai-chat") and b"key-of-the-tests" not in held
+    assert (b'"kind":"state"' in held) == (bench.name not in STATELESS) and b"key-of-the-tests" not in held
     bench.check(EXPECTED.get(bench.name, []) * 2)
 
 
@@ -189,7 +195,7 @@ def test_no_program_sees_a_state(bench):
     shown, kept = bench.call("shown"), bench.call("kept")
     for word in ("thought_signature", "I think about", "gAAAA", "signature", "EmwKAhgB"):
         assert word not in shown
-    assert ('"kind":"state"' in kept) == (bench.name != "openai-chat")
+    assert ('"kind":"state"' in kept) == (bench.name not in STATELESS)
 
 
 def test_another_model_gets_none_of_it(bench):
@@ -217,7 +223,7 @@ def test_without_tools_units_are_texts(bench):
 
 
 def test_sampling_that_a_model_refuses_is_an_error_that_names_it(bench):
-    refuses = bench.name in ("openai-chat", "anthropic")
+    refuses = bench.name in STATELESS or bench.wire == "anthropic"
     if not refuses:
         assert bench.call("warm", "hi") == "echo hi"
         return
@@ -230,7 +236,7 @@ def test_what_is_cached_is_counted_apart(bench):
     long = "word " * 1200
     first, second = bench.call("counts", long), bench.call("counts", "and now")
     assert first[1] == 0 and second[0] > first[0]
-    assert 1024 <= second[1] < second[0] and (bench.name == "anthropic" or second[1] % 128 == 0)
+    assert 1024 <= second[1] < second[0] and (bench.wire == "anthropic" or second[1] % 128 == 0)
     assert second[2] > second[3] and (second[3] == 20) == (bench.wire != "chat" or bench.name == "deepseek")
 
 

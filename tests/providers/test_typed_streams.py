@@ -9,6 +9,7 @@ import concerto
 import pytest
 
 from ..oracles import check_request
+from .cloud_mocks import API_VERSION, PROJECT, REGION, AzureChat, AzureResponses, Bedrock, Vertex
 from .mocks import Anthropic, DeepSeek, OpenAIChat, OpenAIResponses, Said
 
 Json = dict[str, Any]
@@ -48,6 +49,10 @@ WIRES: dict[str, tuple[type[Any], str, Json]] = {
     "responses": (OpenAIResponses, "responses", {"provider": "openai", "api": "responses"}),
     "anthropic": (Anthropic, "anthropic", {"provider": "anthropic"}),
     "deepseek": (DeepSeek, "chat", {"provider": "custom"}),
+    "azure-chat": (AzureChat, "chat", {"provider": "azure", "api_version": API_VERSION}),
+    "azure-responses": (AzureResponses, "responses", {"provider": "azure", "api_version": API_VERSION, "api": "responses"}),
+    "bedrock": (Bedrock, "anthropic", {"provider": "bedrock", "region": REGION}),
+    "vertex": (Vertex, "anthropic", {"provider": "vertex", "region": REGION, "project": PROJECT}),
 }
 
 
@@ -67,7 +72,7 @@ def test_parts_over_each_wire(name: str, how: str) -> None:
     assert seen[-1] == "Report {title: Hello, rows: [Row {name: a, n: 1}, Row {name: b, n: 2}]} 2 true"
     rows = "[Row {name: a, n: 1}, Row {name: b, n: 2}]"
     assert seen[-2] == f"Progress::Done(Hello) Progress::Done({rows})"
-    shown = (name, how) != ("responses", "tool")  # the mock sends calls of this wire whole
+    shown = (wire, how) != ("responses", "tool")  # the mock sends calls of this wire whole
     assert (len(seen) > 2) is shown, seen
 
 

@@ -6,6 +6,7 @@ import pytest
 from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.calls.settings import call_settings, system_text
 from concerto.runtime.connections import check_connections, resolve, resolve_all, resolve_headers, resolve_key
+from concerto.runtime.effects.world import key_variables
 from concerto.runtime.errors import CallFailure, ConfigFailure, Origin
 from concerto.vm.providers import PROVIDERS
 
@@ -76,6 +77,8 @@ def test_which_api(fields, api):
         ({"provider": "offline", "project": "p"}, "E4006"),
         ({"provider": "custom", "base_url": "http://x", "organization": "o"}, "E4006"),
         ({"provider": "openai", "colour": "red"}, "E4001"),
+        ({"provider": "bedrock", "profile": "work", "api_key_env": "K"}, "E4001"),
+        ({"provider": "ollama", "project": "p"}, "E4006"),
     ],
 )
 def test_what_the_host_may_not_give(fields, code):
@@ -90,6 +93,21 @@ def test_an_unknown_provider_is_named_with_its_connection_and_the_known_ones(pro
         settings(provider=provider)
     known = ", ".join(PROVIDERS)
     assert refused.value.message == f"connection lab: unknown provider {json.dumps(provider)}; providers are {known}"
+
+
+def test_variables_give_what_nobody_declares():
+    env = {"AWS_REGION": "  ", "AWS_DEFAULT_REGION": " eu-west-1 ", "OPENAI_API_VERSION": "1"}
+    found = resolve("lab", [{"lab": {"provider": "bedrock"}}], env)
+    assert (found.region, found.given) == ("eu-west-1", {"region": "AWS_DEFAULT_REGION"})
+    assert resolve("lab", [{"lab": {"provider": "bedrock", "region": "a"}}], env).given == {}
+    assert resolve("lab", [{"lab": {"provider": "openai"}}], env).api_version is None
+
+
+def test_a_host_may_put_another_provider_in_place_of_a_cloud():
+    """The fields of the first one have no effect then."""
+    program = {"lab": {"provider": "bedrock", "region": "a", "profile": "work", "api_key_env": "K"}}
+    found = resolve("lab", [{"lab": {"provider": "custom", "base_url": "http://box/v1"}}, program])
+    assert (found.base_url, found.key_variable({})) == ("http://box/v1", "K")
 
 
 def test_aliases():
@@ -195,9 +213,32 @@ def test_a_stand_in_is_no_secret():
     assert redactor.clean("it broke") == "it broke"
 
 
+AWS = ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+
+
+@pytest.mark.parametrize(
+    ("fields", "variables"),
+    [
+        ({"provider": "bedrock"}, AWS),
+        ({"provider": "bedrock", "profile": "work"}, ()),
+        ({"provider": "bedrock", "api_key_env": "MINE"}, ("MINE",)),
+        ({"provider": "azure"}, ("AZURE_OPENAI_AD_TOKEN", "AZURE_OPENAI_API_KEY")),
+        ({"provider": "vertex"}, ()),
+        ({"provider": "vertex", "api_key_env": "MINE"}, ("MINE",)),
+        ({"provider": "openai", "api_key": "given"}, ("OPENAI_API_KEY",)),
+        ({"provider": "ollama"}, ()),
+    ],
+)
+def test_the_variables_that_may_hold_a_secret(fields, variables):
+    found = settings(**fields)
+    assert found.secret_variables == variables and key_variables([found]) == set(variables)
+
+
 @pytest.mark.parametrize(
     ("fields", "address"),
     [
+        ({"provider": "bedrock"}, "a base_url that is missing"),
+        ({"provider": "bedrock", "region": "eu-north-1"}, "bedrock-runtime.eu-north-1.amazonaws.com:443"),
         ({"provider": "offline"}, "a base_url that is missing"),
         ({"provider": "custom", "base_url": "http://"}, "a base_url that is no URL"),
         ({"provider": "custom", "base_url": "http://h:99999"}, "a base_url that is no URL"),

@@ -11,13 +11,14 @@ from concerto.runtime.providers.offline import OfflineProvider
 from concerto.runtime.providers.pool import ProviderPool, wire_class
 from concerto.runtime.providers.sdk import SdkProvider
 from concerto.runtime.records import Call, Msg, Request, SchemaField, ToolDef
+from concerto.vm.declaration_fields import CONNECTION
 from concerto.vm.providers import APIS, CARRIED_BY_SOME, PREDECLARED, PROVIDERS, WRITTEN
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TABLE = "vm/providers.py"
 MODES = {"offline"}  # a word for runs too
 WITH_WIRES = [(name, api) for name, row in PROVIDERS.items() for api in row.wires]
-VALUES = {"organization": "o", "project": "p"}
+VALUES = {"organization": "o", "project": "p", "region": "us-east-1", "api_version": "2024-10-21", "profile": "mine"}
 MESSAGES = [
     Msg("system", "be kind"), Msg("user", "hi"), Msg("assistant", "", calls=[Call("c1", "T__add", {"x": 1}, '{"x":1}')]),
     Msg("tool", "2", call_id="c1"), Msg("user", "thanks"),
@@ -32,7 +33,7 @@ def pool(settings, **options):
 def settings_of(name, **fields):
     row = PROVIDERS[name]
     carried = {field: value for field, value in VALUES.items() if row.carries(field)}
-    address = {"base_url": "http://box/v1"} if row.needs_base_url else {}
+    address = {"base_url": "http://box/v1"} if row.needs_base_url or "base_url" in row.needs else {}
     return resolve("lab", [{"lab": {"provider": name, **carried, **address, **fields}}])
 
 
@@ -75,7 +76,10 @@ def test_a_row_is_whole(name):
     assert row.structured in ("native", "tool", "prompt")
     assert set(row.fields) <= CARRIED_BY_SOME and "api" not in row.fields
     assert (name in PREDECLARED) is not row.needs_base_url
-    assert not row.wires or (row.key_variable is None) is not (row.stand_in_key is None), "a key is asked for, or stood in for"
+    lets_in = [row.key_variable, row.stand_in_key, row.account]
+    assert not row.wires or any(way is not None for way in lets_in), "a key is asked for, stood in for, or another proof is"
+    assert row.key_variable is None or row.stand_in_key is None
+    assert set(row.variables) | set(row.needs) <= set(CONNECTION) and set(row.needs) <= set(row.variables)
     assert isinstance(pool(settings_of(name), offline=True)["lab"], OfflineProvider)
 
 
@@ -87,9 +91,11 @@ def test_the_specification_has_the_rows(name):
     assert len(lines) == 1
     client, address, key, max_tokens, structured = lines[0].split(" | ")
     assert (f"`{row.base_url}`" in address) if row.base_url else address.startswith("none")
-    assert key.startswith("required" if row.key_variable else "optional" if row.wires else "none")
+    is_required = row.key_variable is not None and row.account is None
+    assert key.startswith("required" if is_required else "optional" if row.wires else "none")
     assert row.stand_in_key is None or f"`{row.stand_in_key}`" in key
-    assert row.key_variable is None or f"`{row.key_variable}`" in spec
+    secrets = {*row.key_variables, *(row.account or ())}
+    assert all(f"`{variable}`" in spec for variable in secrets.union(*row.variables.values()))
     assert structured == row.structured
     assert max_tokens == (f"`{row.max_tokens_name}`" if row.wires else "not applicable")
 
