@@ -208,7 +208,8 @@ def _tool_method(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     methods = [method.name for method in tool.methods if method in tool.arguments]
     help = did_you_mean(name, methods) or listed("methods", methods, like=name)
     if isinstance(tool, McpSymbol):
-        help = did_you_mean(name, [*methods, *method_names("McpRef")]) or f'write `{tool.name}.call("{name}", {{ … }})`, or declare `fn {name}(…);` in it'
+        meant = did_you_mean(name, [*methods, *method_names("McpRef")])
+        help = meant or f'write `{tool.name}.call("{name}", {{ … }})`, or declare `fn {name}(…);` in it'
         return c.report("E2011", node.name.span, f"mcp `{tool.name}` declares no tool `{name}`", help=help)
     return c.report("E2011", node.name.span, f"tool `{tool.name}` has no method `{name}`", help=help)
 

@@ -572,6 +572,15 @@ class Session:
         """Send an emit of the runtime itself to the host, without secrets; its channel is one of ours (O-5.30)."""
         self.emits.send(channel, self.clean(from_json(payload)), True)
 
+    async def ask(self, effect: Effect, channel: str, payload: dict[str, Any]) -> Any:
+        """Send an emit of the runtime itself, on a channel of ours, and return the Ok of what its host, or a mock, answers, or an
+        Err of EmitError. `effect` is the one for which it asks."""
+        from ...vm.interp.effects import EmitPayload
+        from ..effects.world import answered
+
+        self.runtime_emit(channel, payload)
+        return await answered(self, effect, EmitPayload(channel, from_json(payload)))
+
     def tag(self, lasting: bool) -> str:
         """Return a suffix that makes ids of runs unique: among a session and the ones before it, with `lasting` among all
         sessions that may use the same store (M-5.10)."""
