@@ -60,14 +60,14 @@ def refused_by(pins: Mapping[str, Pin], tool: ServedTool) -> str | None:
     return f"it is another one than was pinned; `concerto pin` accepts it:\n{chr(10).join(difference(pin, tool))}"
 
 
-def difference(pin: Pin, tool: ServedTool) -> list[str]:
+def difference(old: Pin, new: Pin | ServedTool) -> list[str]:
     """Return what has changed of a tool, a line for each part, at most MOST_LINES."""
-    before, now = {"description": pin.description, "schema": pin.schema}, {"description": tool.description, "schema": tool.schema}
+    before, now = [{"description": one.description, "schema": one.schema} for one in (old, new)]
     lines: list[str] = []
-    for place, old, new in _changes("", before, now):
+    for place, was, is_now in _changes("", before, now):
         if len(lines) == MOST_LINES:
             return [*lines, "- and more"]
-        lines.append(f"- {place}: {_short(old)} is now {_short(new)}")
+        lines.append(f"- {place}: {_short(was)} is now {_short(is_now)}")
     return lines
 
 
