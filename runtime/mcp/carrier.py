@@ -66,6 +66,7 @@ class Carrier(httpx2.AsyncBaseTransport):
     def __init__(self, name: str, target: Target, address: str, advice: str = "", reach: Reach | None = None) -> None:
         self.name = name
         self.target = target
+        self.path = httpx2.URL(target.url).path
         self.address = address
         self.advice = advice
         self.reach = reach
@@ -83,8 +84,9 @@ class Carrier(httpx2.AsyncBaseTransport):
         target, url = self.target, request.url
         if (url.scheme, url.host, url.port or PORTS.get(url.scheme)) == (target.scheme, target.host, target.port):
             response = await self._sent(self.inner, request, self.address)
-            wants = f"mcp {self.name}: the server wants a login (401): {self.advice}"
-            self.failure = ServerFailure(wants) if response.status_code == UNAUTHORIZED else None
+            if url.path == self.path:  # a login may have other pages there
+                wants = f"mcp {self.name}: the server wants a login (401): {self.advice}"
+                self.failure = ServerFailure(wants) if response.status_code == UNAUTHORIZED else None
             return response
         if self.reach is None or url.scheme not in PORTS:
             raise httpx2.ConnectError("another host than the one that is permitted", request=request)

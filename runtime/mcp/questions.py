@@ -120,7 +120,8 @@ class Caller:
         if self.notes > MOST_PROGRESS or not isfinite(done) or (total is not None and not isfinite(total)):
             return
         text = None if message is None else clean_text(message)[:LONGEST_TEXT]
-        row = {"server": self.server, "tool": self.name, "progress": float(done), "total": total, "message": text}
+        whole = None if total is None else float(total)
+        row = {"server": self.server, "tool": self.name, "progress": float(done), "total": whole, "message": text}
         self.run.runtime_emit(PROGRESS, row)
 
     def _log(self, text: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from ...vm.builtins.handles import READING
 from ...vm.builtins.hashmaps import LOAD, machinery
 from ...vm.declaration_fields import OTHER_PRICES, PRICES
 from ...vm.interp.machine import LARGEST_MEMORY, Machine, Stopped
@@ -136,6 +137,8 @@ class Session:
         if host.permissions is not None:
             entries: list[Any] = [*image.tools, *image.mcp]
             methods: dict[str, list[str]] = {entry.name: [method[0] for method in entry.methods] for entry in entries}
+            for server in image.mcp:
+                methods[server.name] += READING
             for model in image.models:
                 handles = [program.handle(*row) for row in model.tools if row[0] in ("hashmaps", "ledgers")]
                 methods.update((store_name(handle.name, handle.scope), list(STORE_METHODS)) for handle in handles)

@@ -51,8 +51,12 @@ def call(machine: MachineContext, task: Task, server: McpRef, name: str, argumen
     return SUSPENDED
 
 
-# What a server has besides tools. The type that the place of `resource` asks for is known to the compiler: it calls the hidden
-# methods, so that another content is an Err (O-4.50).
+# What a server has besides tools: the methods that read it, by the names that permissions know (O-4.50).
+READING = ("resource", "resources", "prompt", "messages", "prompts")
+
+
+# The type that the place of `resource` asks for is known to the compiler: it calls the hidden methods, so that another content is
+# an Err.
 
 
 @handle("McpRef", "resource<T>(uri: String) -> Result<T, ToolError>", clause="O-4.50")
