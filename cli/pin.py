@@ -34,18 +34,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Pin the tools of a program's servers and print what has changed; return 0, with `--check` 1 where something has. Raise
-    `Exit`: as `load_program` and `pins_of`, 2 for a program without servers and for a name that none has, 1 for a server that
-    cannot be connected and a file that cannot be written."""
+    `Exit`: as `load_program` and `pins_of`, 2 for a name that no server has, 1 for a server that cannot be connected and a file
+    that cannot be written."""
     from ..runtime.errors import ConfigFailure
     from ..runtime.session.session import Session
 
     program = load_program(arguments.file, quiet=arguments.quiet)
     declared = [server.name for server in program.image.mcp]
     names = arguments.server or declared
-    unknown = [name for name in names if name not in declared]
-    if unknown or not names:
-        listed = f"its MCP servers are: {', '.join(declared)}" if declared else "it declares no MCP server"
-        raise exits.Exit(exits.USAGE, f"{arguments.file}: {listed}")
+    if any(name not in declared for name in names):
+        raise exits.Exit(exits.USAGE, f"{arguments.file}: its MCP servers are: {', '.join(declared) or 'none'}")
+    if not names:
+        if not arguments.quiet:
+            print("no MCP server is declared")
+        return exits.OK
     old = pins_of(arguments.file)
     try:
         session = Session(program, _host(arguments))

@@ -279,8 +279,8 @@ class AskingServer:
         return result
 
     async def _told(self, record: Json, caller: Caller) -> Json:
-        """Return the reply to a request. A question that comes before it is asked, and progress told; then the runner is asked for
-        what comes next."""
+        """Return the reply to a request. A question that comes before it is asked, and progress told; then the runner is asked
+        for what comes next."""
         while True:
             body = await self._asked(record)
             if "elicit" in body:

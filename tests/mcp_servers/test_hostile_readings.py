@@ -50,15 +50,16 @@ RESOURCES = {
     "no contents": BAD.format(what="resource no contents"),
     "asks on": "ExecutionFailed: mcp Wiki: asks on asks more than 10 times",
     "waits on": "ExecutionFailed: mcp Wiki: the resource waits on asks for input more than 10 times",
-    "asks a model": "ExecutionFailed: mcp Wiki: the resource asks a model asks for sampling/createMessage, which a program does not give",
+    "asks a model": "ExecutionFailed: mcp Wiki: the resource asks a model asks for sampling/createMessage, which a program does "
+    "not give",
 }
 PROMPTS = {
     "huge": "ExecutionFailed: the prompt huge has more than 1000 messages, or 1048576 bytes of text",
     "many": "ExecutionFailed: the prompt many has more than 1000 messages, or 1048576 bytes of text",
     "system": BAD.format(what="prompt system"),
     "no messages": BAD.format(what="prompt no messages"),
-    "no picture": "ExecutionFailed: the image in the result of the prompt no picture is refused: it is no PNG, JPEG, GIF or WebP, "
-    "which its first bytes would tell",
+    "no picture": "ExecutionFailed: the image in the result of the prompt no picture is refused: it is no PNG, JPEG, GIF or "
+    "WebP, which its first bytes would tell",
 }
 
 

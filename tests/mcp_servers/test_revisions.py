@@ -147,7 +147,8 @@ def test_a_tool_that_changed_is_refused(manner: str) -> None:
 @pytest.mark.parametrize("open_", [lambda: stdio("-S", str(RAW), "nan"), lambda: http("nan")])
 def test_a_schema_is_json(open_: Any) -> None:
     with open_() as session:
-        assert failure(session, "a").message == "mcp Wiki offers no tool echo; it is refused: its schema is no JSON: NaN is not a JSON value"
+        reason = "its schema is no JSON: NaN is not a JSON value"
+        assert failure(session, "a").message == f"mcp Wiki offers no tool echo; it is refused: {reason}"
 
 
 def test_a_result_has_its_limit() -> None:
