@@ -147,8 +147,9 @@ def fault_of(schema: Mapping[str, Any], content: Mapping[str, Any]) -> str | Non
         if fault is not None:
             return f"{name}: {fault}"
     required = schema.get("required")
-    missing = [name for name in required if name not in content] if isinstance(required, list) else []
-    return f"missing: {', '.join(map(str, missing))}" if missing else None
+    names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+    missing = [name for name in names if name not in content]
+    return f"missing: {', '.join(missing)}" if missing else None
 
 
 def _entries(value: Any) -> Mapping[str, Any]:

@@ -49,7 +49,9 @@ def test_an_answer_fits_its_form_or_the_fault_is_named() -> None:
 
 
 def test_a_form_that_is_none_asks_for_nothing() -> None:
-    for form in ({}, {"properties": 5, "required": 5}, {"properties": {"a": 5}}, {"properties": {"a": {"type": "odd"}}}):
+    odd: dict[str, Any] = {"properties": {"a": {"type": "odd"}}}
+    forms: list[dict[str, Any]] = [{}, {"properties": 5, "required": 5}, {"required": [{}, 5]}, odd]
+    for form in forms:
         assert fault_of(form, {}) is None
     assert fault_of({}, {"a": 1}) == "there is no field a; the fields are: none"
     assert fault_of({"properties": {"a": 5}}, {"a": 1}) is None
