@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 class Browser:
     """Logins to MCP servers over HTTP that want one (OAuth 2.1). `open` gets the URL of a page, shows it to a person, and returns
     the URL at which the login has ended, or an awaitable of it: `redirect_url` with what the server has added to it. `tokens`
-    keeps what was got, as a text by the URL of the server; without it a login is for the session alone. `client_id` and
+    keeps what was got, as a text by the URL of the server; without it a login lasts as long as the Browser. `client_id` and
     `client_secret` are those of a client that is registered with the servers; without them one is registered. Raises ValueError
     for a `redirect_url` that is no URL of http or https, or another type of any of these."""
 

@@ -195,7 +195,12 @@ class SdkConnection:
 
     async def tools(self) -> list[ServedTool]:
         pages = self._pages(lambda params: self._session_now.list_tools(params=params), "the list of tools")
-        return [ServedTool(tool.name, tool.description or "", tool.input_schema) async for page in pages for tool in page.tools]
+        try:
+            return [ServedTool(row.name, row.description or "", row.input_schema) async for page in pages for row in page.tools]
+        except ServerFailure as failure:
+            if failure.gone or not self._lacks("tools"):
+                raise
+            return []  # a server of resources or prompts alone
 
     async def resources(self) -> list[ServedResource]:
         if self._lacks("resources"):

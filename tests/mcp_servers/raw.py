@@ -30,7 +30,7 @@ def result_of(manner: str, method: str, params: dict[str, Any]) -> dict[str, Any
     """Raises Refused."""
     METHODS.append(method)
     old = manner in ("handshake", "silent", "leaves", "asking")
-    has = {"tools": {}, **({} if manner == "bare" else {"resources": {}, "prompts": {}})}
+    has = {**({} if manner == "untooled" else {"tools": {}}), **({} if manner == "bare" else {"resources": {}, "prompts": {}})}
     if method == "initialize":
         if not old:
             raise Refused(UNSUPPORTED, "no such version", {"supported": [NEW], "requested": params.get("protocolVersion", "")})
@@ -46,7 +46,7 @@ def result_of(manner: str, method: str, params: dict[str, Any]) -> dict[str, Any
     if method == "server/discover" and not old:
         supported = ["2099-01-01"] if manner == "future" else [NEW]
         return {**done, **cached, "supportedVersions": supported, "capabilities": has}
-    if method == "tools/list":
+    if method == "tools/list" and manner != "untooled":
         return {**done, **cached, "tools": tools_of(manner)}
     if method == "tools/call":
         return {**done, **called(manner, params["arguments"]["text"], params.get("inputResponses"))}

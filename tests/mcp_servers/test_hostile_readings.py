@@ -90,6 +90,12 @@ def test_a_server_without_them(session: concerto.Session) -> None:
     assert failure(session, "ask", "a") == "ExecutionFailed: mcp Wiki does not serve the prompt a: no such method"
 
 
+@pytest.mark.parametrize("session", [("http", "untooled")], indirect=True)
+def test_a_server_of_resources_alone(session: concerto.Session) -> None:
+    assert session.call("read", "fine") == "fine"
+    assert failure(session, "echo", "a") == "ToolNotFound: mcp Wiki offers no tool echo; it offers: "
+
+
 @pytest.mark.parametrize("session", [("stdio", "newest"), ("stdio", "asking")], indirect=True)
 def test_what_a_server_is_told(session: concerto.Session) -> None:
     """Of both kinds: one that is answered in a second request, one that asks by a request of its own."""

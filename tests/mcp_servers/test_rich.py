@@ -16,6 +16,8 @@ from typing import Any
 import concerto
 import pytest
 
+from ..command import concerto as command
+
 pytest.importorskip("mcp")
 
 RICH = Path(__file__).with_name("rich.py")
@@ -145,6 +147,19 @@ def test_named_methods_alone_may_be_used() -> None:
     assert caught.value.value.variant == "PermissionDenied"
 
 
+def test_a_method_is_disabled_on_the_command_line(tmp_path: Path) -> None:
+    """O-4.20: by a flag, which knows these names of every server."""
+    (tmp_path / "main.conc").write_text(
+        """mcp Wiki { transport: "stdio", command: "python", fn page() -> String; }
+fn main() { println(Wiki.resource("a").unwrap_err().message); }
+"""
+    )
+    done = command("run", "main.conc", "--allow-run", "--disable-tool=Wiki.resource", cwd=tmp_path)
+    assert (done.code, done.out) == (0, "permission denied: tool Wiki.resource is disabled\n")
+    done = command("run", "main.conc", "--allow-run", "--disable-tool=Wiki.resourc", cwd=tmp_path)
+    assert done.code == 2 and "there is no tool Wiki.resourc to disable" in done.err
+
+
 @pytest.mark.parametrize(("way", "limits"), [("newest", []), ("old", [None])])
 def test_no_time_limit_runs_while_a_person_is_asked(way: str, limits: list[Any]) -> None:
     """A server of the newest kind is asked again after the answer, so that no request is on its way meanwhile."""
@@ -159,3 +174,20 @@ def test_no_time_limit_runs_while_a_person_is_asked(way: str, limits: list[Any])
         session.on_emit("mcp:elicit", answer)
         assert session.call("call", "lend", "Emma") == {"result": "Emma for 1 days on paper"}
     assert found == [limits]
+
+
+def test_on_the_command_line_a_script_answers(tmp_path: Path) -> None:
+    """O-5.39; without one the log says that nobody did."""
+    (tmp_path / "main.conc").write_text(
+        f'''// answer: mcp:elicit {{"days": 3}}
+mcp Wiki {{ transport: "stdio", command: "python", args: ["{RICH}"] }}
+fn main() -> Result<Nil, Error> {{ println(Wiki.call("lend", {{ title: "Emma" }})?); Ok() }}
+'''
+    )
+    path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
+    done = command("run", "main.conc", "--allow-run=python", "--offline-script=main.conc", cwd=tmp_path, PATH=path)
+    assert (done.out, done.err) == ('{"result": Emma for 3 days on paper}\n', "")
+    done = command("run", "main.conc", "--allow-run=python", "--verbose", cwd=tmp_path, PATH=path)
+    assert "[emit:mcp:elicit] {" in done.out and done.out.endswith('{"result": Emma: decline}\n')
+    said = "[warn] mcp Wiki asks `How long do you want Emma?`: nobody answers emits on mcp:elicit; it was declined\n"
+    assert done.err == said
