@@ -15,6 +15,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .api.browser import Browser as Browser
     from .api.calls import Call as Call
     from .api.channels import Channel as Channel
     from .api.media import Media as Media
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "browser": "Browser",
     "calls": "Call",
     "media": "Media",
     "options": "Budgets Buffered Immediate Permissions SharedBudget",

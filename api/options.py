@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 from ..runtime.access import permissions
 from ..runtime.breaker import Breakers
@@ -27,6 +27,10 @@ from ..runtime.prompt_cache import PromptCaches
 from ..runtime.session.code_cache import CodeCache
 from ..vm.builtins.capabilities import BY_KEY
 from ..vm.declaration_fields import OTHER_PRICES, PRICES
+from .browser import Browser
+
+if TYPE_CHECKING:
+    from ..runtime.mcp.pins import Pins
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,16 +199,17 @@ class Options(TypedDict, total=False):
     sessions share, or a list of them. `offline`: answer every model call without network or keys; `offline_script`: the replies
     then, in order, in the form of `--offline-script`; it implies `offline`. `connections`: fields of connections by name, over
     those of the source; `api_key` may stand here. `agents`: fields of agents by connector, over those of the manifest; `mcp`:
-    those of MCP servers by name. `pricing`: model id to `{"input_per_million", "output_per_million"}` and, where they differ from
-    that of input, the prices `"cached"` and `"cache_write"`, and those of a thousand calls of hosted tools by their types. `env`:
-    the environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
-    Buffered(…). `emit_timeout_ms`: how many milliseconds an awaited emit waits by default. `stores`: stores of memories by name,
-    over those of the manifest (M-8.3), `embedders` those of memories by name, likewise (M-10.16). `summarizers`: by the names
-    that memories give them, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1).
-    `token_counter`: its `count(entry, model)` gives the tokens of an entry (M-11.1). `tier`: "interp" for the interpreter alone,
-    else "both" (V-7.7). `code_cache`: a directory where translated code is kept from one process to the next, if only this user
-    can write it (V-7.2). `stdin`: what `std::io` reads: a text, bytes, or a file such as sys.stdin; without it there is no
-    standard input (L-7.11.4).
+    those of MCP servers by name. `mcp_pins`: the file of `concerto pin`, with the tools of servers that were accepted (G-9.6), so
+    that one that has changed is refused. `browser`: a Browser, by which a person logs in to MCP servers (O-4.56). `pricing`:
+    model id to `{"input_per_million", "output_per_million"}` and, where they differ from that of input, the prices `"cached"` and
+    `"cache_write"`, and those of a thousand calls of hosted tools by their types. `env`: the environment, that of the process
+    when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or Buffered(…). `emit_timeout_ms`: how
+    many milliseconds an awaited emit waits by default. `stores`: stores of memories by name, over those of the manifest (M-8.3),
+    `embedders` those of memories by name, likewise (M-10.16). `summarizers`: by the names that memories give them, each with
+    `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1). `token_counter`: its `count(entry, model)`
+    gives the tokens of an entry (M-11.1). `tier`: "interp" for the interpreter alone, else "both" (V-7.7). `code_cache`: a
+    directory where translated code is kept from one process to the next, if only this user can write it (V-7.2). `stdin`: what
+    `std::io` reads: a text, bytes, or a file such as sys.stdin; without it there is no standard input (L-7.11.4).
     """
 
     permissions: Permissions | None
@@ -214,6 +219,8 @@ class Options(TypedDict, total=False):
     connections: Mapping[str, Mapping[str, Any]]
     agents: Mapping[str, Mapping[str, Any]]
     mcp: Mapping[str, Mapping[str, Any]]
+    mcp_pins: str | os.PathLike[str] | None
+    browser: Browser | None
     pricing: Mapping[str, Mapping[str, float]]
     env: Mapping[str, str] | None
     seed: int | None
@@ -250,8 +257,8 @@ def host_of(
 ) -> Host:
     """Return the host that the options describe; `check_options` has accepted them. `emit` gets channel, value and whether
     the runtime made the emit; `answer` answers awaited emits, None if nobody does; `project` is the folder of the manifest;
-    `hears` says whether anybody listens to memories. Nothing is opened here. Raises OSError if the working directory has been
-    removed."""
+    `hears` says whether anybody listens to memories. Nothing but the file of pins is opened here. Raises OSError if the working
+    directory has been removed, ValueError for pins that cannot be read."""
     environment = options.get("env")
     mode = options.get("emit_mode", Immediate())
     script = options.get("offline_script")
@@ -276,6 +283,8 @@ def host_of(
         connections=options.get("connections", {}),
         agents=options.get("agents", {}),
         mcp=options.get("mcp", {}),
+        pins=_pins_of(options.get("mcp_pins")),
+        browser=options.get("browser"),
         pricing=options.get("pricing", {}),
         answer=answer,
         emit_timeout_ms=options.get("emit_timeout_ms"),
@@ -291,6 +300,19 @@ def host_of(
         breakers=None if offline else _BREAKERS,
         prompt_caches=None if offline else _PROMPT_CACHES,
     )
+
+
+def _pins_of(option: str | os.PathLike[str] | None) -> Pins:
+    """Return the pins of a file. Raises ValueError for one that cannot be read, or holds none."""
+    if option is None:
+        return {}
+    from ..runtime.mcp.pins import PinsRefused, read_pins
+
+    try:
+        with open(option, encoding="utf-8") as file:
+            return read_pins(file.read())
+    except (OSError, UnicodeError, PinsRefused) as error:
+        raise ValueError(f"mcp_pins: {os.fspath(option)}: {error}") from None
 
 
 def _input_of(option: Any) -> Callable[[], Any] | None:
@@ -361,6 +383,8 @@ RULES: dict[str, Rule] = {
     "connections": _mapping("names of connections to their fields", *FIELDS),
     "agents": _mapping("connectors of agents to their fields", *FIELDS),
     "mcp": _mapping("names of MCP servers to their fields", *FIELDS),
+    "mcp_pins": Rule(_one_of((str, os.PathLike), None), "the path of a file of `concerto pin`, or None"),
+    "browser": Rule(_one_of(Browser, None), "a Browser, or None"),
     "pricing": _mapping("ids of models to prices", _prices, f"the numbers {' and '.join(PRICES)}, at least 0"),
     "env": Rule(_one_of(Mapping, None), "a mapping of str to str, or None", _one_of(str), "a str"),
     "seed": Rule(lambda value: value is None or type(value) is int, "an int, or None"),

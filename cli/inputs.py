@@ -3,9 +3,9 @@
 Hands on to the verbs what a file is: `read`, `read_source` and `is_image` for its bytes; `load_program` and `program_of` for
 what runs, `load_image_of` for what is shown, `compilation` and `is_refused` for what is compiled; `entry_file` for a command
 without FILE; `report`, `report_json` and `error_lines` for diagnostics; `file_namer` and `display_name` for names of files;
-`project_permissions` and `project_folder` for what its manifest says; and `script` and `answers` for the replies and answers of
-`--offline-script`. What is wrong with a file ends the command: `Exit` with a code of O-9.10. Every function that takes the
-path of a FILE and reads it raises what `read` raises.
+`project_permissions` and `project_folder` for what its manifest says; `pins_of` and `pins_path` for pins of MCP servers; and
+`script` and `answers` for the replies and answers of `--offline-script`. What is wrong with a file ends the command: `Exit` with
+a code of O-9.10. Every function that takes the path of a FILE and reads it raises what `read` raises.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..compiler.incremental import CheckCache
     from ..compiler.pipeline import Compilation
     from ..compiler.source import Source
+    from ..runtime.mcp.pins import Pins
     from ..vm.bytecode.image import Image
     from ..vm.interp.link import Program
 
@@ -173,6 +174,32 @@ def project_folder(path: str) -> str | None:
 
     manifest = locate(path).manifest
     return None if manifest is None else manifest.folder
+
+
+def pins_of(file: str) -> Pins:
+    """Return the pins beside a program, none without the file. Raise `Exit`: 66 for a file that cannot be read, 2 for one that
+    holds no pins."""
+    path = pins_path(file)
+    if path is None or not os.path.exists(path):
+        return {}
+    from ..runtime.mcp.pins import PinsRefused, read_pins
+
+    try:
+        with open(path, encoding="utf-8") as pins:
+            return read_pins(pins.read())
+    except (OSError, UnicodeError) as error:
+        raise exits.Exit(exits.NO_INPUT, f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    except PinsRefused as refused:
+        raise exits.Exit(exits.USAGE, f"{path}: {refused}") from None
+
+
+def pins_path(file: str) -> str | None:
+    """Return where the pins of a program lie; None for source on standard input."""
+    if file == "-":
+        return None
+    from ..runtime.mcp.pins import FILE
+
+    return os.path.join(project_folder(file) or os.path.dirname(file), FILE)
 
 
 def report(path: str, result: Compilation, *, quiet: bool) -> None:

@@ -360,7 +360,7 @@ def host_of(
 ) -> Host:
     """Return the host that the flags of a run describe. Without `emit`, emits are printed. `program` is None where programs
     come later, as in the REPL. Agents, servers and commands of a program are processes, offline too (O-1.29). Raise `Exit`: 66
-    or 2 for the files of `--env-file` and `--offline-script`."""
+    or 2 for the files of `--env-file` and `--offline-script`, and the one of pins."""
     from ..runtime.host import Host
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
@@ -386,6 +386,10 @@ def host_of(
         tier=arguments.tier,
         stored_wall=time.time,
     )
+    if program is None or program.image.mcp:
+        from .inputs import pins_of  # a program without servers needs none
+
+        host.pins = pins_of(file)
     processes = program is None or starts_processes(program.image)
     # Orphans of the agents' processes become ours, so that they can be ended with the run.
     if processes and arguments.alone:

@@ -29,6 +29,7 @@ VERBS = (
     Verb("disasm", "show the instructions of a source or image"),
     Verb("inspect", "show what a source or image holds and wants"),
     Verb("models", "list the models that connections offer, and check their keys and addresses", quiet="ids only"),
+    Verb("pin", "accept the tools of MCP servers as they are now", quiet="not what has changed"),
     Verb("conformance", "run the programs of the conformance suite", quiet="summary and failures only"),
     Verb("lsp", "serve an editor: a language server on standard input and output"),
     Verb("version", "show the version"),

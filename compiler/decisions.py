@@ -87,7 +87,7 @@ class BuiltinCall(CallTarget):
     partial: StructSymbol | None = None  # of the parts in which it arrives, by stream_with_schema (O-2.71)
     unwraps: bool = False  # the value is the field of what comes back (O-2.64)
     absent_as_nil: bool = False
-    answer: Type | None = None  # what the answer to an awaited emit has to be (O-5.35)
+    answer: Type | None = None  # what the answer to an awaited emit, or a resource, has to be (O-5.35, O-4.50)
 
 
 @record

@@ -425,6 +425,7 @@ EMIT = Nominal("record", "Emit")
 MEDIA = Nominal("record", "Media")
 LIBRARY_RECORDS = (
     *(Nominal("record", name) for name in ("HttpResponse", "RegexMatch", "ModelUsage", "BudgetLeft", "Url", "DateTime")),
+    *(Nominal("record", name) for name in ("McpResource", "McpPrompt")),
     MEDIA, Nominal("record", "Passage"),
 )
 

@@ -193,10 +193,10 @@ def _mcp(program: Program, args: list[str], value: str, place: Place) -> None:
     if word == "tool":
         tool, rest = take_word(rest)
         body = {"name": tool, "schema": take_json(rest)[1]}
-    elif word in ("result", "error"):
+    elif word in ("result", "error", "elicit", "progress"):
         body = {word: take_json(rest)[1]}
     elif word != "gone":
-        raise Malformed("tool, result, error or gone")
+        raise Malformed("tool, result, error, elicit, progress or gone")
     _script(program, "mcp", args[0] if args else "", Line(word, body, place.at))
 
 

@@ -36,12 +36,12 @@ def check(wanted: ExpectedRequest, requests: list[Json]) -> Failure | None:
 
 def _counts(wanted: ExpectedRequest, request: Json) -> bool:
     """Return whether a request is one of those that the number counts: `request 2` counts those to models, `request NAME 2` those
-    to one model or agent, `request http 2` those over HTTP."""
+    to one model, agent or MCP server, `request http 2` those over HTTP."""
     if wanted.model == "http":
         return request.get("kind") == "http"
     if wanted.model is None:
         return request.get("kind") == "model"
-    return request.get("kind") in ("model", "agent") and request.get("name") == wanted.model
+    return request.get("kind") in ("model", "agent", "mcp") and request.get("name") == wanted.model
 
 
 def _operate(wanted: ExpectedRequest, node: str | None, mine: list[Json]) -> Failure | None:

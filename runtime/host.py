@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from ..vm.interp.effects import Effect
     from .access.network import Network
     from .access.permissions import Permissions
+    from .mcp.login import Browser
+    from .mcp.pins import Pins
     from .mcp.served import McpSettings
     from .memory.embedding import Embedder
     from .memory.stores.protocol import Store
@@ -82,7 +84,8 @@ class Host:
 
     Agents and servers: `agents` are fields by connector, `mcp` fields by server, both over those of declaration and manifest.
     Processes run in the manifest's directory `project`; `children(name, arguments, env, folder)` starts one and
-    `server(settings)` connects to a server (None: by the system, through the SDK).
+    `server(settings)` connects to a server (None: by the system, through the SDK). `pins` are the tools of servers that were
+    accepted (G-9.6); `browser` is how a person logs in to one (O-4.56), None: nobody does.
 
     Functions of the host: `answer(channel, value, run)` answers awaited emits within `emit_timeout_ms` (it raises NoListener when
     nobody does), where `run(number, arguments)` calls a function of the program. `tools` has, by tool and method, functions that
@@ -126,6 +129,8 @@ class Host:
         agents: Mapping[str, Mapping[str, Any]] | None = None,
         mcp: Mapping[str, Mapping[str, Any]] | None = None,
         server: Callable[[McpSettings], Awaitable[Any]] | None = None,
+        pins: Pins | None = None,
+        browser: Browser | None = None,
         project: str | None = None,
         children: Callable[[str, list[str], dict[str, str], str], Awaitable[Any]] | None = None,
         hears: Callable[[], bool] = lambda: False,
@@ -171,6 +176,8 @@ class Host:
         self.agents = agents or {}
         self.mcp = mcp or {}
         self.server = server
+        self.pins = pins or {}
+        self.browser = browser
         self.project = folder if project is None else project
         self.children = children
         self.hears = hears

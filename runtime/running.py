@@ -63,6 +63,9 @@ if TYPE_CHECKING:
         def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
             """Send an emit of the runtime itself to the host, without secrets (O-5.30)."""
 
+        async def ask(self, effect: Effect, channel: str, payload: dict[str, Any]) -> Any:
+            """Send an emit of the runtime itself and return the Result of its answer, as an awaited emit gets it (O-5.25)."""
+
         async def call(
             self, effect: Effect, function: Any, arguments: Sequence[Any], started: Callable[[str], object] | None = None,
             contains: bool = False,

@@ -473,6 +473,14 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
     },
     "Media": {"kind": STRING, "mime": STRING, "bytes": INT, "hash": STRING, "name": Nilable(STRING)},
     "Passage": {"text": STRING, "start": INT, "headings": array(STRING)},
+    "McpResource": {
+        "uri": STRING, "name": STRING, "title": Nilable(STRING), "description": Nilable(STRING), "mime": Nilable(STRING),
+        "size": Nilable(INT),
+    },
+    "McpPrompt": {
+        "name": STRING, "title": Nilable(STRING), "description": Nilable(STRING), "arguments": map_(STRING, STRING),
+        "required": array(STRING),
+    },
     "RegexMatch": {"text": STRING, "start": INT, "end": INT, "groups": array(option(STRING))},
 }  # fmt: skip
 

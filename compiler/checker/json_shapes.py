@@ -20,7 +20,7 @@ from ..syntax import ast
 from ..types import ANY, BOOL, BYTES, FLOAT, INT, NIL, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type, Union, error, result
 from .arguments import call_row, infer_all
 from .durations import TIMED
-from .relations import ERRONEOUS, MISMATCH, convert, generic, is_complete
+from .relations import ERRONEOUS, MISMATCH, convert, generic, is_complete, reads_resource
 from .state import FORM_FIELDS, FREE, Checker, Expected
 from .types import parts_in, written_type
 
@@ -148,11 +148,15 @@ def awaited_emit(c: Checker, operand: ast.Expr, expected: Expected) -> Type | No
 
 def answer_in(node: ast.Expr, expected: Expected) -> Expected:
     """Return what is expected of `node` where the inside of its Result has to be of the expected type: the Result of that for an
-    awaited emit, FREE for every other expression."""
+    awaited emit and a resource of an MCP server (O-4.50), FREE for every other expression."""
     node = ast.ungrouped(node)
-    if expected.type is None or not isinstance(node, ast.Await) or node.tasks is not None or _emit_in(node.operand) is None:
+    if expected.type is None or not (_awaits_emit(node) or reads_resource(node)):
         return FREE
     return expected.of(result(expected.type, ANY))
+
+
+def _awaits_emit(node: ast.Expr) -> bool:
+    return isinstance(node, ast.Await) and node.tasks is None and _emit_in(node.operand) is not None
 
 
 def _emit_in(operand: ast.Expr) -> ast.Call | None:

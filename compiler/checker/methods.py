@@ -64,6 +64,7 @@ from .memory_steps import check_topic
 from .models import check_settings, settings_are_named
 from .operators import fields_of
 from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, learn, nilable, open_local, root_of
+from .resources import resource
 from .schema_calls import items, schema_call
 from .signatures import Bindings, signature_of, substitute, unify
 from .state import FREE, Checker, Expected, ExpressionRule
@@ -181,12 +182,17 @@ def _is_tool_method(c: Checker, node: ast.MethodCall, receiver: Type) -> bool:
     """Return whether a call means a method of a tool; its own methods come before those of traits that it implements
     (L-3.10.3)."""
     name = node.name.text
+    tool = tool_of(node.receiver)
     if isinstance(receiver, Nominal) and receiver.kind == "tool":
-        tool = tool_of(node.receiver)
         # A private method is its own too: it is reported as private, not as unknown.
         own = tool is not None and any(method.name == name for method in tool.methods)
         return own or not (trait_methods(c, receiver, name, node.span) or lookup(kind_of(receiver), name))
-    return receiver in (TOOL_REF, MCP_REF) and lookup(kind_of(receiver), name) is None
+    if receiver not in (TOOL_REF, MCP_REF):
+        return False
+    # A handle in a variable may be that of any server.
+    servers = [tool] if tool is not None else c.tool_sources
+    declares = any(isinstance(s, McpSymbol) and any(method.name == name for method in s.methods) for s in servers)
+    return (receiver == MCP_REF and declares) or lookup(kind_of(receiver), name) is None
 
 
 def _tool_method(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
@@ -202,7 +208,8 @@ def _tool_method(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     methods = [method.name for method in tool.methods if method in tool.arguments]
     help = did_you_mean(name, methods) or listed("methods", methods, like=name)
     if isinstance(tool, McpSymbol):
-        help = did_you_mean(name, methods) or f'write `{tool.name}.call("{name}", {{ … }})`, or declare `fn {name}(…);` in it'
+        meant = did_you_mean(name, [*methods, *method_names("McpRef")])
+        help = meant or f'write `{tool.name}.call("{name}", {{ … }})`, or declare `fn {name}(…);` in it'
         return c.report("E2011", node.name.span, f"mcp `{tool.name}` declares no tool `{name}`", help=help)
     return c.report("E2011", node.name.span, f"tool `{tool.name}` has no method `{name}`", help=help)
 
@@ -334,6 +341,8 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     typed = lookup(row.receiver, "execute_with_schema") if row.name == "execute" and node.type_arguments is not None else None
     if typed is not None or row.name in ("execute_with_schema", "stream_with_schema"):
         return schema_call(c, node, typed or row)
+    if row.name == "resource":
+        return resource(c, node, receiver, row, expected)
     if node.type_arguments is not None:
         c.report("E2028", node.name.span, f"`{row.name}` takes no type arguments", help="drop the `<…>`")
     if row.receiver == TYPED_STREAM and row.name == "items":

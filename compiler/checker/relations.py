@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from ...vm.values.errors import ancestors, nearest_family
 from ..decisions import CheckAny, Coercion, ErrToMessage, FromOption, ToError, ToFloat, ToMessage, ToOption, ToPrompt
-from ..symbols import Local
+from ..symbols import Local, McpSymbol
 from ..syntax import ast
 from ..types import (
     ANY,
@@ -245,6 +245,15 @@ def generic(type_: Type | None, name: str) -> tuple[Type, ...] | None:
 def keyed(type_: Type | None) -> tuple[Type, ...] | None:
     """Return the types of keys and values of a Map or a HashMap, None for any other type."""
     return generic(type_, "Map") or generic(type_, "HashMap")
+
+
+def reads_resource(node: ast.Node | None) -> bool:
+    """Return whether an expression is `N.resource(…)` of a declared server, without a type argument: then its place says the type
+    (O-4.50)."""
+    if not (isinstance(node, ast.MethodCall) and node.name.text == "resource" and node.type_arguments is None):
+        return False
+    server = ast.ungrouped(node.receiver)
+    return isinstance(server, ast.PathExpr) and isinstance(server.binding, McpSymbol)
 
 
 def is_entry(node: ast.Node | None) -> bool:

@@ -45,7 +45,7 @@ from ..syntax import ast
 from ..syntax.ast import Nesting
 from ..syntax.brackets import MAX_NESTING
 from ..types import FLOAT, INT, NEVER, NIL, STRING, Generic, Implementation, Nilable, Nominal, Type, Union, bare, option
-from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join_values, learn, nilable
+from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join_values, learn, nilable, reads_resource
 
 # Private fields (L-8.4): usable in the module of their struct and its submodules.
 
@@ -389,6 +389,9 @@ class Checker:
             if isinstance(at, ast.Pipe) and not isinstance(below, (ast.Pipe, ast.Propagate)):
                 break
             if self.outside and below in self.outside:
+                break
+            # What the place of `N.resource(…)?` asks for is known to the `?` alone.
+            if at is node and reads_resource(below):
                 break
             at = below
         for inner in reversed(chain[1:]):

@@ -556,13 +556,39 @@ def check_mock(c: Checker, node: ast.Mock, tool: ToolSymbol | McpSymbol) -> None
     methods = {method.name: method for method in tool.arguments}
     for entry in node.config:
         method = methods.get(entry.key.text)
-        if isinstance(tool, McpSymbol) and not tool.methods:
+        if isinstance(tool, McpSymbol) and method is None and entry.key.text in READ:
+            _check_read(c, entry)
+        elif isinstance(tool, McpSymbol) and not tool.methods:
             check_free_answer(c, entry.value, map_(STRING, ANY))
         elif method is None:
-            report_unknown_key(c, f"mock `{tool.name}`", entry.key, methods)
+            known = [*methods, *READ] if isinstance(tool, McpSymbol) else methods
+            report_unknown_key(c, f"mock `{tool.name}`", entry.key, known)
             c.infer(entry.value)
         else:
             _check_answer(c, entry.key.text, entry.value, method, method.result)
+
+
+# What else a mock of a server may hold, with an example of each.
+READ = {
+    "resources": '`{ "docs://intro": "text" }`, or `|uri| …`',
+    "prompts": '`{ "review": "text" }`, or `{ "review": |arguments| … }`',
+}
+
+
+def _check_read(c: Checker, entry: ast.ConfigEntry) -> None:
+    """Check the resources or prompts of a mock of a server: a Map of them, of resources also a closure of the URI (E4004)."""
+    inner = ast.ungrouped(entry.value)
+    if isinstance(inner, ast.Closure) and entry.key.text == "resources":
+        check_free_answer(c, inner, STRING)
+        return
+    if isinstance(inner, ast.MapExpr) and entry.key.text == "prompts":
+        for row in inner.entries:
+            if isinstance(ast.ungrouped(row.value), ast.Closure):
+                check_free_answer(c, ast.ungrouped(row.value), map_(STRING, STRING))
+    actual = c.infer(entry.value, Expected(map_(STRING, ANY)))
+    if actual is not ERRONEOUS and actual != ANY and generic(actual, "Map") is None:
+        message = f"`{entry.key.text}` of a mock is a Map, found `{actual}`"
+        c.report("E4004", entry.value.span, message, help=f"write {READ[entry.key.text]}")
 
 
 def check_free_answer(c: Checker, value: ast.Expr, argument: Type) -> None:

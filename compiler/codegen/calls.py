@@ -615,7 +615,8 @@ def handle_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCal
             if skipped:
                 names.append(row.parameters[index].name)
     g.at(node.name.span)
-    e.emit("CALL_METHOD", g.module.pool.method(target.name, count, names), count)
+    name = target.name if target.answer is None else f"_{target.name}_{target.answer}"  # the hidden one of that type
+    e.emit("CALL_METHOD", g.module.pool.method(name, count, names), count)
     if target.unwraps:
         value_of_reply(g)
     if name_slot is not None:

@@ -20,11 +20,14 @@ from concerto.runtime.agents.child import ChildEnded
 from concerto.runtime.connections import resolve_key
 from concerto.runtime.errors import CallFailure, Origin
 from concerto.runtime.host import NoListener
+from concerto.runtime.mcp.questions import Caller, Question
+from concerto.runtime.mcp.resources import Part, PromptPart, ServedPrompt, ServedResource, decoded
 from concerto.runtime.mcp.served import Answer, McpSettings, ServedTool, ServerFailure
 from concerto.runtime.providers.base import Provider, origin_of, timed_out
 from concerto.runtime.records import Call, Reply, Request
 from concerto.runtime.schema.lenient_json import compact_json
 from concerto.vm.values import from_json, to_json
+from concerto.vm.values.media import content_of
 
 Json = dict[str, Any]
 
@@ -222,8 +225,9 @@ class AskingChild:
 
 
 class AskingServer:
-    """An MCP server, played by the runner. A result that is a string is the text of an answer, any other its structured content.
-    It raises ServerFailure after the time limit, and for a server that has ended."""
+    """An MCP server, played by the runner. A result that is a string is the text of an answer, any other its structured content;
+    that of a resource, a prompt or a list is the result of the protocol. It raises ServerFailure after the time limit, and for a
+    server that has ended."""
 
     def __init__(self, runner: Runner, settings: McpSettings) -> None:
         self.runner = runner
@@ -233,11 +237,62 @@ class AskingServer:
         body = await self._asked({"op": "list"})
         return [ServedTool(tool["name"], tool.get("description") or "", tool.get("schema") or {}) for tool in body["tools"]]
 
-    async def call(self, name: str, arguments: Json) -> Answer:
-        body = await self._asked({"op": "call", "method": name, "arguments": arguments})
+    async def call(self, name: str, arguments: Json, caller: Caller) -> Answer:
+        body = await self._told({"op": "call", "method": name, "arguments": arguments}, caller)
         value = body["error"] if "error" in body else body["result"]
         texts = [value] if isinstance(value, str) else []
         return Answer(None if texts else value, texts, "error" in body)
+
+    async def resources(self) -> list[ServedResource]:
+        rows = self._result(await self._asked({"op": "resources"}))["resources"]
+        keys = ("title", "description", "mimeType", "size")
+        return [ServedResource(row["uri"], row["name"], *map(row.get, keys)) for row in rows]
+
+    async def read(self, uri: str, caller: Caller) -> list[Part]:
+        rows = self._result(await self._told({"op": "read", "uri": uri}, caller))["contents"]
+        return [Part(row["text"]) if "text" in row else Part(None, decoded(row["blob"], f"the resource {uri}")) for row in rows]
+
+    async def prompts(self) -> list[ServedPrompt]:
+        rows = self._result(await self._asked({"op": "prompts"}))["prompts"]
+        return [
+            ServedPrompt(
+                row["name"], row.get("title"), row.get("description"),
+                [(one["name"], one.get("description"), one.get("required", False)) for one in row.get("arguments", ())],
+            )
+            for row in rows
+        ]  # fmt: skip
+
+    async def prompt(self, name: str, arguments: dict[str, str], caller: Caller) -> list[PromptPart]:
+        rows = self._result(await self._told({"op": "prompt", "name": name, "arguments": arguments}, caller))["messages"]
+        parts = []
+        for row in rows:
+            content = row["content"]
+            media = [content_of(content["type"], decoded(content["data"], name))] if "data" in content else []
+            parts.append(PromptPart(row["role"], content.get("text", ""), media))
+        return parts
+
+    def _result(self, body: Json) -> Json:
+        """Return the result of a reply. ServerFailure where it is an error."""
+        if "error" in body:
+            raise ServerFailure(f"mcp {self.settings.name}: {body['error']}", "ExecutionFailed")
+        result: Json = body["result"]
+        return result
+
+    async def _told(self, record: Json, caller: Caller) -> Json:
+        """Return the reply to a request. A question that comes before it is asked, and progress told; then the runner is asked
+        for what comes next."""
+        while True:
+            body = await self._asked(record)
+            if "elicit" in body:
+                asked = body["elicit"]
+                reply = await caller.reply(Question(asked["message"], asked.get("requestedSchema"), asked.get("url")))
+                record = {"op": "answer", "action": reply.action, "content": reply.content}
+            elif "progress" in body:
+                row = body["progress"]
+                caller.progress(row["progress"], row.get("total"), row.get("message"))
+                record = {"op": "wait"}
+            else:
+                return body
 
     async def aclose(self) -> None:
         """Do nothing: there is nothing to close."""

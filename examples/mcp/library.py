@@ -1,5 +1,5 @@
 """The MCP server of `main.conc` over stdio, written with the official SDK: `python -m pip install mcp`. A tool is a function
-under `@server.tool`, and a ToolError is what the model learns of a failure."""
+under `@server.tool`, and a ToolError is what the model learns of a failure; a resource and a prompt are functions too."""
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -18,6 +18,16 @@ def author(title: str) -> str:
 @server.tool(description="List the titles")
 def titles() -> list[str]:
     return sorted(BOOKS)
+
+
+@server.resource("library://rules", mime_type="text/plain")
+def rules() -> str:
+    return "Return books within three weeks."
+
+
+@server.prompt(description="Recommend a book")
+def recommend(reader: str) -> str:
+    return f"Recommend one of our books to {reader}."
 
 
 if __name__ == "__main__":

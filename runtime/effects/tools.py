@@ -1,4 +1,5 @@
-"""Performers of tool methods that the program itself calls: of declared tools (O-4.6) and of MCP servers (O-4.45).
+"""Performers of tool methods that the program itself calls: of declared tools (O-4.6) and of MCP servers (O-4.45); and
+of the resources and prompts of these (O-4.50).
 
 Hands on both performers to `table.py`. How such a method runs is `tools/tools.py` and `mcp/servers.py`; calls by a model go
 through `tools/bindings.py` instead.
@@ -6,6 +7,7 @@ through `tools/bindings.py` instead.
 
 from __future__ import annotations
 
+from ...vm.interp.effects import ServerRead
 from ..mcp.servers import Servers
 from ..tools.tools import Tools
 
@@ -23,5 +25,8 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
 
 
 async def perform_mcp(run: EffectContext, effect: Effect) -> Any:
-    """Call a tool of an MCP server, and return the Result."""
-    return await Servers.of(run).use(effect, effect.payload)
+    """Call a tool of an MCP server, or read what else it has, and return the Result."""
+    servers = Servers.of(run)
+    if type(effect.payload) is ServerRead:
+        return await servers.read(effect, effect.payload)
+    return await servers.use(effect, effect.payload)

@@ -140,18 +140,22 @@ async def perform_dates(run: EffectContext, effect: Effect) -> Any:
 async def perform_emits(run: EffectContext, effect: Effect) -> Any:
     """Send an awaited emit and return the Ok of its answer, of the type that the program expects, or an Err of EmitError. What
     the host's sink of emits raises passes through (`Session.emit`)."""
-    emit: EmitPayload = effect.payload
-    run.emit(emit.channel, emit.value)
+    run.emit(effect.payload.channel, effect.payload.value)
+    return await answered(run, effect, effect.payload)
+
+
+async def answered(run: EffectContext, effect: Effect, emit: EmitPayload) -> Any:
+    """Return what `perform_emits` does for an emit that has been sent, for the task that waits for `effect`."""
     run.emits.flush()  # whoever answers must have seen all emits before this one
     timeout_ms = run.host.emit_timeout_ms if emit.timeout_ms is None else emit.timeout_ms
     try:
         mocks = run.state.get(ANSWERS, {})
         if emit.channel in mocks:
-            answer = await _mocked(run, effect, mocks[emit.channel])
+            answer = await _mocked(run, effect, emit, mocks[emit.channel])
         elif run.host.answer is None:
             raise NoListener
         else:
-            answer = await _answer(run, effect, timeout_ms)
+            answer = await _answer(run, effect, emit, timeout_ms)
         if emit.answer is None:
             return Ok(answer)
         declared = emit.channel in run.program.channels
@@ -180,9 +184,8 @@ def _who_answers(run: EffectContext, channel: str) -> str:
     return how if channel in run.program.channels else ""
 
 
-async def _mocked(run: EffectContext, effect: Effect, answer: Any) -> Any:
+async def _mocked(run: EffectContext, effect: Effect, emit: EmitPayload, answer: Any) -> Any:
     """Return the answer of a mock: a value for every emit of the channel, or what a closure gives for the payload (O-8.27)."""
-    emit: EmitPayload = effect.payload
     value = await run.call(effect, answer, [share(emit.value)]) if type(answer) is Closure else share(answer)
     if type(value) is Err:
         raise MockedFailure(display(value.value))
@@ -201,14 +204,12 @@ class HandlerFailed(Exception):
         self.error = error
 
 
-async def _answer(run: EffectContext, effect: Effect, timeout_ms: int | None) -> Any:
-    answer = _ask_host(run, effect)
+async def _answer(run: EffectContext, effect: Effect, emit: EmitPayload, timeout_ms: int | None) -> Any:
+    answer = _ask_host(run, effect, emit)
     return await (answer if timeout_ms is None else run.within(timeout_ms / 1000, answer))
 
 
-async def _ask_host(run: EffectContext, effect: Effect) -> Any:
-    emit: EmitPayload = effect.payload
-
+async def _ask_host(run: EffectContext, effect: Effect, emit: EmitPayload) -> Any:
     async def call_function(number: int, arguments: list[Any]) -> Any:
         return await run.call(effect, run.program.codes[number], arguments)
 

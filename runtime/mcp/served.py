@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from ...vm.values.media import Content
     from ..records import TreeBuilder
+    from .questions import Caller
+    from .resources import Part, PromptPart, ServedPrompt, ServedResource
 
     class Connection(Protocol):
         """An open connection, by the host or through the SDK. Its methods raise ServerFailure."""
@@ -39,8 +41,20 @@ if TYPE_CHECKING:
         async def tools(self) -> list[ServedTool]:
             """Return all tools of the server, of all pages of its list."""
 
-        async def call(self, name: str, arguments: dict[str, Any]) -> Answer:
-            """Call a tool with plain data and return its answer."""
+        async def call(self, name: str, arguments: dict[str, Any], caller: Caller) -> Answer:
+            """Call a tool with plain data and return its answer. What the server says meanwhile goes to `caller`."""
+
+        async def resources(self) -> list[ServedResource]:
+            """Return all resources of the server; none where it offers none."""
+
+        async def read(self, uri: str, caller: Caller) -> list[Part]:
+            """Return the contents of a resource."""
+
+        async def prompts(self) -> list[ServedPrompt]:
+            """Return all prompts of the server; none where it offers none."""
+
+        async def prompt(self, name: str, arguments: dict[str, str], caller: Caller) -> list[PromptPart]:
+            """Return the messages of a prompt that is filled in."""
 
         async def aclose(self) -> None:
             """End the connection; returns when nothing of it runs any more."""

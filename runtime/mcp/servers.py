@@ -1,28 +1,41 @@
-"""The MCP servers of a session: connected at their first use, asked by programs and models (O-4.20, O-4.43 to O-4.47, G-9.6).
+"""The MCP servers of a session: connected at their first use, asked by programs and models (O-4.20, O-4.43 to O-4.55, G-9.6).
 
-Hands on `Servers` to the performer of calls in source (`effects/tools.py`) and to `tools/bindings.py` for models. A connection
-needs the permission of its transport; `wire.py`, or the host, makes it; `wire.py` is imported only then. `served.py` has the
-settings and decides which tools are offered. Needs asyncio, in offline runs too.
+Hands on `Servers` to the performer of calls in source (`effects/tools.py`), to `tools/bindings.py` for models, and to the command
+that pins tools. A connection is made by `opening.py`, with the permission of its transport. `served.py` has the settings and
+decides which tools are offered, `resources.py` what else a server gives becomes, `questions.py` what it asks, `pins.py` whether a
+tool is the one that was accepted. Needs asyncio, in offline runs too.
 """
 
 from __future__ import annotations
 
 import asyncio
 
+from ...vm.interp.effects import ServerRead
 from ...vm.panics import Panic
 from ...vm.schema import tool_name
-from ...vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, from_json, share
-from ..access.http_messages import HttpFailure, Target, header_fault
-from ..access.network import host_permission, with_checked_address
-from ..access.permissions import Denied, permissions_of
-from ..access.roots import Unsupported, require_processes
-from ..agents.children import Missing, NotStarted, environment, permitted_name, start
+from ...vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, from_json, share, unkey
+from ..access.permissions import permissions_of
 from ..errors import ConfigFailure
 from ..host import for_model
 from ..media import WithMedia
 from ..records import ToolDef
 from ..schema.validation import Accepted, validate
 from ..tools.tools import MOCKS, denial, fitting_arguments, is_enabled
+from .opening import open_connection, target_of
+from .pins import pinned, refused_by
+from .questions import Caller
+from .resources import (
+    ServedPrompt,
+    ServedResource,
+    failed,
+    messages_value,
+    mocked_messages,
+    mocked_parts,
+    prompt_value,
+    prompts_value,
+    resource_value,
+    resources_value,
+)
 from .served import (
     OPEN_SCHEMA,
     OPEN_SHAPE,
@@ -41,16 +54,19 @@ from .served import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from ...vm.bytecode.image import Mcp
     from ...vm.interp.effects import Effect, ServerUse
-    from ..agents.child import Child
     from ..records import Call
     from ..running import EffectContext
     from ..tools.bindings import ToolBinding
+    from .pins import Pin
+    from .resources import PromptPart
     from .served import Connection, ServedTool
+
+RESOURCES, PROMPTS = "resources", "prompts"  # keys of a mock that are no tools
 
 
 class Servers:
@@ -92,6 +108,15 @@ class Servers:
             return Ok(result.value.value)
         return result
 
+    async def read(self, effect: Effect, use: ServerRead) -> Any:
+        """Give a resource or a prompt, or the list of them, as a Result (O-4.50 to O-4.53). Raises as `Server.answer`."""
+        return await self.servers[use.server].read(effect, use)
+
+    async def pins(self, names: Sequence[str]) -> dict[str, dict[str, Pin]]:
+        """Return pins of what these servers serve now, whatever was pinned before. Raises ServerFailure for one that cannot be
+        connected."""
+        return {name: pinned(await self.servers[name].served_tools()) for name in names}
+
     async def aclose(self) -> None:
         """End all connections, at the end of the session. What ending one of them raises passes through."""
         for server in self.servers.values():
@@ -111,6 +136,8 @@ class Server:
         self.ended = asyncio.Event()  # set when the connection has ended by itself, as far as that is seen without a request
         self.offered: dict[str, OfferedTool] = {}
         self.digests: dict[str, list[str]] = {}
+        self.pins: Mapping[str, Pin] | None = run.host.pins.get(entry.name)  # None: nobody has pinned its tools
+        self.reasons: dict[str, str] = {}  # why a served tool is refused, by its name
         self.connecting = asyncio.Lock()  # one call connects, the others wait for it
         try:
             self.settings = McpSettings(entry.name, entry.fields, run.host.mcp.get(entry.name, {}))
@@ -135,7 +162,8 @@ class Server:
         """Return the tools of the server, or of its mock; without a permission for it, or when it cannot be connected, which is
         logged, the declared ones, whose calls tell the model why (O-4.43). What the host's own `server` raises passes through."""
         if self.mock is not None:
-            return self._declared_tools() or [self._mock_tool(name) for name in self.mock]
+            mocked = [name for name in self.mock if name not in (RESOURCES, PROMPTS)]
+            return self._declared_tools() or [self._mock_tool(name) for name in mocked]
         if self.settings.guard is not None and not self._may_connect(self.settings.guard):
             return self._declared_tools()
         try:
@@ -175,6 +203,8 @@ class Server:
         connection, ended = await open_connection(self.run, self.settings)
         try:
             served = await connection.tools()
+            for tool in served if self.pins is not None else ():
+                tool.refused = tool.refused or refused_by(self.pins or {}, tool)
             offered, refused = offered_tools(self.name, list(self.signatures.values()), served)
             self._pin([tool for tool in served if not self.signatures or tool.name in self.signatures])
         except BaseException:
@@ -182,7 +212,18 @@ class Server:
             raise
         for line in refused:
             self.run.host.log("warn", self.run.redactor.clean(line))
+        self.reasons = {tool.name: tool.refused for tool in served if tool.refused is not None}
         self.connection, self.ended, self.offered = connection, ended, {tool.name: tool for tool in offered}
+
+    async def served_tools(self) -> list[ServedTool]:
+        """Return all tools that the server serves, over a connection of its own. Raises ServerFailure."""
+        if self.refused is not None:
+            raise ServerFailure(self.refused)
+        connection, _ = await open_connection(self.run, self.settings)
+        try:
+            return await connection.tools()
+        finally:
+            await connection.aclose()
 
     def _pin(self, served: list[ServedTool]) -> None:
         """Raise ServerFailure when a tool is not what it was at its first use (G-9.6): a server might change it after it was
@@ -215,10 +256,9 @@ class Server:
                 return await self._mock_answer(effect, self.mock, tool, signature, arguments)
             connection = await self.connected()
             if tool not in self.offered:
-                listed = ", ".join(self.offered)
-                raise ServerFailure(f"mcp {self.name} offers no tool {tool}; it offers: {listed}", "ToolNotFound")
+                raise self._not_offered(tool)
             self._audit(tool, arguments)  # only of a call that is made
-            answer = await connection.call(tool, arguments)
+            answer = await connection.call(tool, arguments, Caller(self.run, effect, self.name, tool))
             if answer.failed:
                 raise ServerFailure(failure_text(answer), "ExecutionFailed")
             return Ok(value_of(answer, signature, self.run.builder))
@@ -226,6 +266,38 @@ class Server:
             if failure.gone and connection is self.connection:  # else another call has opened a new one meanwhile
                 await self.disconnect()
             return self.failed(tool, failure)
+
+    def _not_offered(self, tool: str) -> ServerFailure:
+        reason = self.reasons.get(tool)
+        why = f"it offers: {', '.join(self.offered)}" if reason is None else f"it is refused: {reason}"
+        return ServerFailure(f"mcp {self.name} offers no tool {tool}; {why}", "ToolNotFound")
+
+    async def read(self, effect: Effect, use: ServerRead) -> Any:
+        """Give a resource or a prompt, or the list of them, as a Result. A denial and every failure of the server are an Err of
+        ToolError, a mock may give any Err. Panics as `answer`."""
+        if not self.is_enabled(use.method):
+            return denial(self.run, self.name, use.method, self.settings.guard, target_of(self.run, self.settings))
+        connection: Connection | None = None
+        try:
+            if self.mock is not None:
+                return await self._mock_reading(effect, self.mock, use)
+            connection = await self.connected()
+            self._audit(use.method, _named_arguments(use))
+            return Ok(await self._reading(connection, use, Caller(self.run, effect, self.name, use.name or use.method)))
+        except ServerFailure as failure:
+            if failure.gone and connection is self.connection:
+                await self.disconnect()
+            return self.failed(use.method, failure)
+
+    async def _reading(self, connection: Connection, use: ServerRead, caller: Caller) -> Any:
+        if use.method == "resources":
+            return resources_value(await connection.resources())
+        if use.method == "prompts":
+            return prompts_value(await connection.prompts())
+        assert use.name is not None
+        if use.method == "resource":
+            return resource_value(use.name, await connection.read(use.name, caller), use.form)
+        return _prompt_form(use, await connection.prompt(use.name, plain_map(use.arguments), caller))
 
     def failed(self, tool: str, failure: ServerFailure) -> Err:
         """Return a failure as an Err of ToolError that names server and tool."""
@@ -259,6 +331,47 @@ class Server:
             return Ok(mocked_value(signature, value.value if type(value) is Ok else value, self.run.builder))
         except ValueError as error:
             raise Panic("P007", f"mock {self.name}: the result of {tool}: {error}") from None
+
+
+    async def _mock_reading(self, effect: Effect, mock: Mapping[str, Any], use: ServerRead) -> Any:
+        """Return what a mock gives for a resource or prompt: what stands under the URI or name in the Map of its key, where a
+        prompt may be a closure of the arguments; for resources, in place of the Map, a closure of the URI. The list has what the
+        Map names (O-8.13)."""
+        key = RESOURCES if use.method in ("resource", "resources") else PROMPTS
+        self._audit(use.method, _named_arguments(use))
+        known = mock.get(key)
+        rows = {unkey(name): value for name, value in known.items.items()} if type(known) is Map else {}
+        if use.name is None:
+            if key == RESOURCES:
+                return Ok(resources_value([ServedResource(uri, uri) for uri in rows]))
+            return Ok(prompts_value([ServedPrompt(name) for name in rows]))
+        answer = known if type(known) is Closure else rows.get(use.name, UNSET)
+        if answer is UNSET:
+            failed(f"the mock of mcp {self.name} has no {key[:-1]} {use.name}")
+        value = share(answer)
+        if type(answer) is Closure:
+            value = await self.run.call(effect, answer, [use.name if key == RESOURCES else share(use.arguments)])
+        if type(value) is Err:
+            return value
+        value = value.value if type(value) is Ok else value
+        try:
+            if key == RESOURCES:
+                return Ok(resource_value(use.name, mocked_parts(value), use.form))
+            return Ok(_prompt_form(use, mocked_messages(value)))
+        except ValueError as error:
+            raise Panic("P007", f"mock {self.name}: {key}: {use.name}: {error}") from None
+
+
+def _named_arguments(use: ServerRead) -> dict[str, Any]:
+    """Return what the audit record says of a reading."""
+    if use.name is None:
+        return {}
+    return {"uri": use.name} if use.arguments is None else {"name": use.name, "arguments": plain_map(use.arguments)}
+
+
+def _prompt_form(use: ServerRead, parts: Sequence[PromptPart]) -> Any:
+    assert use.name is not None
+    return prompt_value(use.name, parts) if use.method == "prompt" else messages_value(use.name, parts)
 
 
 def _complete(signature: Signature, values: list[Any]) -> list[Any]:
@@ -298,119 +411,3 @@ class ServerBinding:
             failure.fields.update(for_model(value.value))
             return self.server.failed(self.tool.name, failure)
         return value
-
-
-# Opening a connection to an MCP server under the permissions of the program (O-4.15, O-4.17, O-4.41 to O-4.43).
-
-
-async def open_connection(run: EffectContext, settings: McpSettings) -> tuple[Connection, asyncio.Event]:
-    """Return a connection that is ready for calls, and an event that is set when its child process ends by itself. Raises
-    ServerFailure where there is none, for a denial too; only exceptions that the host's own `server` raises may be others."""
-    where = f"mcp {settings.name}"
-    try:
-        return await (_over_stdio(run, settings) if settings.transport == "stdio" else _over_http(run, settings))
-    except Denied as denied:
-        raise ServerFailure(denied.message, "PermissionDenied", capability=denied.capability, flag=denied.flag) from None
-    except Unsupported as unsupported:
-        raise ServerFailure(f"{where}: {unsupported.message}", "Unsupported") from None
-    except (NotStarted, Missing, HttpFailure) as failure:
-        raise ServerFailure(f"{where}: {failure.message}") from None
-
-
-def target_of(run: EffectContext, settings: McpSettings) -> str | None:
-    """Return what a connection would touch, as permissions name it: a command, or a host with its port; None for a `url` that is
-    no URL."""
-    if settings.transport == "stdio":
-        return permitted_name(settings.command[0], run.host.project)
-    try:
-        target = Target(settings.url)
-    except HttpFailure:
-        return None
-    return host_permission(target.host, target.port)
-
-
-async def _over_stdio(run: EffectContext, settings: McpSettings) -> tuple[Connection, asyncio.Event]:
-    env = environment(run, settings.name, settings.env)
-
-    async def begin(arguments: list[str]) -> tuple[Connection, asyncio.Event]:
-        if run.host.server is not None:
-            return await run.host.server(settings), asyncio.Event()
-        require_processes("an MCP server over stdio")
-        require_sdk()
-        from ..agents.child import Child
-
-        return await _to_child(settings, lambda: Child.start(arguments, env, run.host.project))
-
-    return await start(run, settings.command, run.host.project, begin)
-
-
-async def _to_child(settings: McpSettings, launch: Callable[[], Awaitable[Child]]) -> tuple[Connection, asyncio.Event]:
-    """Connect to a child process. One that ends when it is asked which revision of the protocol it speaks is started again and
-    greeted with a handshake: some older servers take anything else for the end."""
-    from .wire import HANDSHAKE, connected, streams_of
-
-    now = asyncio.get_running_loop().time
-    until = now() + settings.timeout
-    ended = asyncio.Event()
-    try:
-        return await connected(settings, streams_of(await launch(), settings.timeout, ended.set)), ended
-    except ServerFailure:
-        remaining = until - now()
-        if not ended.is_set() or remaining <= 0:
-            raise
-    ended = asyncio.Event()
-    streams = streams_of(await launch(), settings.timeout, ended.set)
-    return await connected(settings, streams, mode=HANDSHAKE, seconds=remaining), ended
-
-
-async def _over_http(run: EffectContext, settings: McpSettings) -> tuple[Connection, asyncio.Event]:
-    """Connect over HTTP. A run that is offline for models is not so for servers (O-1.29): without a network of the host that of
-    the system carries the connection."""
-    target = Target(settings.url)
-    network = run.host.network
-    if network is None:
-        from ..access.network import SystemNetwork
-
-        network = SystemNetwork()
-
-    async def begin(address: str) -> Connection:
-        headers = _headers(run, settings)
-        if run.host.server is not None:
-            connection: Connection = await run.host.server(settings)
-            return connection
-        require_sdk()
-        from .wire import connected, streams_to
-
-        return await connected(settings, streams_to(settings, target, address, headers))
-
-    return await with_checked_address(run, network, target.host, target.port, begin), asyncio.Event()
-
-
-def require_sdk() -> None:
-    """Raise ServerFailure when the MCP SDK, which comes with an extra of its own, is not installed."""
-    from importlib.util import find_spec
-
-    if find_spec("mcp") is None:
-        from ..errors import install_advice
-
-        raise ServerFailure(f"the MCP SDK is not installed: {install_advice('mcp')}")
-
-
-def _headers(run: EffectContext, settings: McpSettings) -> dict[str, str]:
-    """Return the headers of a server's settings; values from `{ env = "N" }` are secrets (O-1.13). Raises Missing,
-    ServerFailure."""
-    headers: dict[str, str] = {}
-    for header, value in settings.headers.items():
-        text = value if isinstance(value, str) else run.host.env.get(value["env"], "").strip()
-        name = header if isinstance(value, str) else value["env"]
-        if not text:
-            raise Missing(header, name)
-        if not (text.isascii() and text.isprintable()):
-            raise ServerFailure(f"mcp {settings.name}: the value of {name} holds characters a header cannot carry")
-        fault = header_fault(header, text)
-        if fault is not None:
-            raise ServerFailure(f"mcp {settings.name}: {fault}")
-        if not isinstance(value, str):
-            run.redactor.add(text, name)
-        headers[header] = text
-    return headers

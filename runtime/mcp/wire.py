@@ -1,9 +1,9 @@
-"""Connections to MCP servers through the official SDK, over the two permitted transports: a child process, and Streamable HTTP
-to the one address that was checked (O-4.37, G-8.3).
+"""Connections to MCP servers through the official SDK, and the transport to a child process (O-1.250, O-4.37, O-4.43 to O-4.55).
 
-Hands on to `servers.py`: `connected`, which returns a `Connection` over a pair of streams, with its mode `HANDSHAKE`; and the two
-that make such streams, `streams_of` a child and `streams_to` an address. This is the only module that imports the SDK; its
-exceptions end here, as ServerFailure. Which address or command is permitted is decided before, in `servers.py`.
+Hands on to `opening.py`: `connected`, which returns a `Connection` over a pair of streams, with its mode `HANDSHAKE`; and
+`streams_of`, which makes such streams of a child (`carrier.py` has those over HTTP). The SDK is imported here, in `carrier.py`
+and in `login.py`; its exceptions end here, as ServerFailure. Which address or command is permitted is decided before, in
+`opening.py`; what the server asks meanwhile is answered by `questions.py`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,10 @@ import asyncio
 import contextlib
 import json
 import logging
-from base64 import b64decode
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 
 import anyio
-import httpx2
 from mcp import Client, MCPError
-from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     CONNECTION_CLOSED,
@@ -27,113 +24,51 @@ from mcp_types import (
     PARSE_ERROR,
     REQUEST_TIMEOUT,
     AudioContent,
+    BlobResourceContents,
     CallToolResult,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
+    EmbeddedResource,
     ErrorData,
+    GetPromptResult,
     ImageContent,
     Implementation,
+    InputRequiredResult,
     JSONRPCError,
     JSONRPCRequest,
     JSONRPCResponse,
     PaginatedRequestParams,
+    ReadResourceResult,
+    ResourceLink,
     TextContent,
+    TextResourceContents,
     jsonrpc_message_adapter,
 )
 
-from ...vm.values.media import Refused, content_of
-from ..access.http_messages import MOST_BYTES, MOST_REDIRECTS, PORTS
+from ...vm.values.media import Refused, content_of, kind_of_mime, mime_of
 from ..access.secrets import clean_text
 from ..agents.child import ChildEnded, LineNotText, LineTooLong
 from ..schema.lenient_json import JsonRefused, parse_json
+from .questions import CANCEL, DECLINE, Question
+from .resources import Part, PromptPart, ServedPrompt, ServedResource, decoded, failed
 from .served import REFUSED_BODY, Answer, ServedTool, ServerFailure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
     from contextlib import AbstractAsyncContextManager
     from typing import Any, TypeVar
 
     from mcp import ClientSession
+    from mcp.client.session import ClientRequestContext
+    from mcp_types import ContentBlock, ElicitRequestParams, InputResponses
 
     from ...vm.values.media import Content
-    from ..access.http_messages import Target
     from ..agents.child import Child
+    from .carrier import Carrier
+    from .questions import Caller
     from .served import McpSettings
-
-
-# Streamable HTTP as the pair of streams that the SDK reads and writes, over the one address that was checked (O-4.37, G-8.3).
-# The SDK follows redirects within the origin only and bounds each event of a stream; other bodies are bounded here (G-9.9).
-
-LONGEST_SILENCE = 300.0  # seconds, of a stream that the server keeps open
-EVENTS = "text/event-stream"
-
-
-class Bounded(httpx2.AsyncByteStream):
-    """A body of at most MOST_BYTES bytes. One that is compressed, although nobody asked for that, is refused: it could unfold
-    to any size."""
-
-    def __init__(self, inner: httpx2.AsyncByteStream, coding: str) -> None:
-        self.inner = inner
-        self.coding = coding
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        if self.coding:
-            raise httpx2.StreamError(f"{REFUSED_BODY}it is compressed ({self.coding}), which was not asked for")
-        size = 0
-        async for piece in self.inner:
-            size += len(piece)
-            if size > MOST_BYTES:
-                raise httpx2.StreamError(f"{REFUSED_BODY}it is larger than {MOST_BYTES} bytes")
-            yield piece
-
-    async def aclose(self) -> None:
-        await self.inner.aclose()
-
-
-class Pinned(httpx2.AsyncBaseTransport):
-    """The transport of one server: it connects to the address that was checked, whatever the name resolves to by then, and to no
-    other host."""
-
-    def __init__(self, target: Target, address: str) -> None:
-        self.target = target
-        self.address = address
-        self.inner = httpx2.AsyncHTTPTransport(verify=target.scheme == "https", trust_env=False)  # certificates load slowly
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        target, url = self.target, request.url
-        if (url.scheme, url.host, url.port or PORTS.get(url.scheme)) != (target.scheme, target.host, target.port):
-            raise httpx2.ConnectError("another host than the one that is permitted", request=request)
-        extensions = {**request.extensions, "sni_hostname": target.host}
-        pinned_url = url.copy_with(host=self.address)
-        pinned = httpx2.Request(request.method, pinned_url, headers=request.headers, stream=request.stream, extensions=extensions)
-        response = await self.inner.handle_async_request(pinned)
-        coding = response.headers.pop("content-encoding", "identity").strip().lower()
-        compressed = "" if coding in ("", "identity") else coding
-        if compressed or not response.headers.get("content-type", "").lower().startswith(EVENTS):
-            assert isinstance(response.stream, httpx2.AsyncByteStream)
-            response.stream = Bounded(response.stream, compressed)
-        return response
-
-    async def aclose(self) -> None:
-        await self.inner.aclose()
-
-
-@asynccontextmanager
-async def streams_to(
-    settings: McpSettings, target: Target, address: str, headers: Mapping[str, str]
-) -> AsyncIterator[tuple[Any, Any]]:
-    """Give the streams of a server over HTTP, as an asynchronous context manager; `address`, an IP address, is the checked one.
-    The time limit of the settings, in seconds, is that of each step of a request but reading, for which it is LONGEST_SILENCE if
-    that is more: a stream may be silent."""
-    timeout = httpx2.Timeout(settings.timeout, read=max(LONGEST_SILENCE, settings.timeout))
-    own = {"user-agent": "concerto", **headers, "accept-encoding": "identity"}
-    carrier = Pinned(target, address)
-    async with (
-        httpx2.AsyncClient(
-            headers=own, timeout=timeout, trust_env=False, max_redirects=MOST_REDIRECTS, transport=carrier
-        ) as client,
-        streamable_http_client(target.url, http_client=client) as streams,
-    ):
-        yield streams[0], streams[1]
 
 
 # A client of the SDK must live in one task from its begin to its end, so `SdkConnection` keeps a task for it; calls come from any
@@ -145,7 +80,9 @@ if TYPE_CHECKING:
 # What the SDK logs, with tracebacks, is in our failures already. So it shall not go to stderr; a host that listens still gets it.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 
-MOST_PAGES = 100  # of the list of tools
+MOST_PAGES = 100  # of a list
+MOST_ROUNDS = 10  # of one request, each of which asks for more input
+ROUND_SECONDS = 0.25  # to wait before a round for which nothing was asked
 CLIENT = Implementation(name="concerto", version="1")
 NEWEST, HANDSHAKE = "auto", "legacy"  # modes of the SDK: ask for the revision first, or begin with a handshake
 
@@ -156,12 +93,14 @@ async def connected(
     *,
     mode: str = NEWEST,
     seconds: float | None = None,
+    carrier: Carrier | None = None,
 ) -> SdkConnection:
     """Return a connection that is ready for calls, over a pair of streams, which end with it. The caller must `aclose` it.
+    `carrier`: what carries them, if it knows why a request failed.
 
     Raises ServerFailure when the server does not answer as one, or not within `seconds`, by default the time limit of a request;
     the streams have ended then."""
-    connection = SdkConnection(settings, streams, mode)
+    connection = SdkConnection(settings, streams, mode, carrier)
     try:
         await connection.begin(settings.timeout if seconds is None else seconds)
     except BaseException:
@@ -170,14 +109,45 @@ async def connected(
     return connection
 
 
+class Patience:
+    """The time limit of one request that is on its way, which does not run while a person is asked. `caller` made the request;
+    `failure`: an answer of the person did not fit, so that this is its result."""
+
+    def __init__(self, seconds: float, caller: Caller | None = None) -> None:
+        self.timer = asyncio.timeout(seconds)
+        self.caller = caller
+        self.failure: ServerFailure | None = None
+        self.is_over = False
+        self._pauses = 0
+        self._left = 0.0
+
+    def pause(self) -> None:
+        self._pauses += 1
+        until = self.timer.when()
+        if self._pauses == 1 and until is not None and not self.timer.expired():
+            self._left = until - asyncio.get_running_loop().time()
+            self.timer.reschedule(None)
+
+    def resume(self) -> None:
+        self._pauses -= 1
+        if not self._pauses and not self.is_over and not self.timer.expired():
+            self.timer.reschedule(asyncio.get_running_loop().time() + self._left)
+
+
 class SdkConnection:
     """A `Connection` (`served.py`) through a client of the SDK. Each request has the time limit of the settings."""
 
-    def __init__(self, settings: McpSettings, streams: AbstractAsyncContextManager[tuple[Any, Any]], mode: str) -> None:
+    def __init__(
+        self, settings: McpSettings, streams: AbstractAsyncContextManager[tuple[Any, Any]], mode: str, carrier: Carrier | None
+    ) -> None:
         self.name = settings.name
         self.timeout = settings.timeout
-        self._client = Client(streams, mode=mode, client_info=CLIENT, cache=None)
+        self.carrier = carrier
+        if carrier is not None:
+            carrier.waiting_on_a_person = self._waiting_on_a_person
+        self._client = Client(streams, mode=mode, client_info=CLIENT, cache=None, elicitation_callback=self._elicited)
         self._session: ClientSession | None = None
+        self._on_their_way: list[Patience] = []
         self._closing = asyncio.Event()
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._living = asyncio.ensure_future(self._live())
@@ -200,10 +170,17 @@ class SdkConnection:
     async def begin(self, seconds: float) -> None:
         """Wait until the client is ready, at most so many seconds. Raises ServerFailure."""
         try:
-            async with asyncio.timeout(seconds):
-                await asyncio.shield(self._ready)  # a timeout must not cancel it: `aclose` looks whether it was ready
+            with self._patient(Patience(seconds)) as patience:
+                async with patience.timer:
+                    await asyncio.shield(self._ready)  # a timeout must not cancel it: `aclose` looks whether it was ready
         except TimeoutError:
             raise ServerFailure(f"mcp {self.name} is not ready within {round(seconds, 3):g} s") from None
+        except ServerFailure as failure:
+            raise self._below() or failure from None
+
+    def _below(self) -> ServerFailure | None:
+        """Return why the last request failed below the protocol, if that is known."""
+        return None if self.carrier is None else self.carrier.failure
 
     async def aclose(self) -> None:
         self._closing.set()
@@ -214,35 +191,105 @@ class SdkConnection:
             if future.done() and not future.cancelled():
                 future.exception()  # asyncio warns of an error that nobody has looked at
 
-    # ------------------------------------------------------------ requests
+    # ------------------------------------------------------------ what the server has
 
     async def tools(self) -> list[ServedTool]:
-        tools: list[ServedTool] = []
+        pages = self._pages(lambda params: self._session_now.list_tools(params=params), "the list of tools")
+        try:
+            return [ServedTool(row.name, row.description or "", row.input_schema) async for page in pages for row in page.tools]
+        except ServerFailure as failure:
+            if failure.gone or not self._lacks("tools"):
+                raise
+            return []  # a server of resources or prompts alone
+
+    async def resources(self) -> list[ServedResource]:
+        if self._lacks("resources"):
+            return []
+        pages = self._pages(lambda params: self._session_now.list_resources(params=params), "the list of resources")
+        rows = [row async for page in pages for row in page.resources]
+        return [ServedResource(row.uri, row.name, row.title, row.description, row.mime_type, row.size) for row in rows]
+
+    async def prompts(self) -> list[ServedPrompt]:
+        if self._lacks("prompts"):
+            return []
+        pages = self._pages(lambda params: self._session_now.list_prompts(params=params), "the list of prompts")
+        rows = [row async for page in pages for row in page.prompts]
+        arguments = [[(one.name, one.description, bool(one.required)) for one in row.arguments or ()] for row in rows]
+        return [ServedPrompt(row.name, row.title, row.description, of) for row, of in zip(rows, arguments, strict=True)]
+
+    def _lacks(self, what: str) -> bool:
+        """Return whether the server has said that it has none of these."""
+        said = self._session_now.server_capabilities
+        return said is not None and getattr(said, what) is None
+
+    async def _pages(self, page_of: Callable[[PaginatedRequestParams | None], Awaitable[T]], what: str) -> AsyncIterator[T]:
         cursor = None
         for _ in range(MOST_PAGES):
-            params = None if cursor is None else PaginatedRequestParams(cursor=cursor)
-            page = await self._request(self._session_now.list_tools(params=params), "the list of tools")
-            tools += [ServedTool(tool.name, tool.description or "", tool.input_schema) for tool in page.tools]
+            page: Any = await self._request(page_of(None if cursor is None else PaginatedRequestParams(cursor=cursor)), what)
+            yield page
             cursor = page.next_cursor
             if cursor is None:
-                return tools
-        raise ServerFailure(f"mcp {self.name} lists its tools on more than {MOST_PAGES} pages")
+                return
+        raise ServerFailure(f"mcp {self.name}: {what} has more than {MOST_PAGES} pages")
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> Answer:
-        result = await self._request(self._session_now.call_tool(name, arguments, allow_input_required=True), name)
-        if not isinstance(result, CallToolResult):
-            raise ServerFailure(f"mcp {self.name}: {name} asks for input, which a program does not give", "ExecutionFailed")
-        texts = [part.text for part in result.content if isinstance(part, TextContent)]
-        media = [self._content(name, part) for part in result.content if isinstance(part, ImageContent | AudioContent)]
+    # ------------------------------------------------------------ requests
+
+    async def call(self, name: str, arguments: dict[str, Any], caller: Caller) -> Answer:
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            caller.progress(progress, total, message)
+
+        def send(responses: InputResponses | None, state: str | None) -> Awaitable[CallToolResult | InputRequiredResult]:
+            return self._session_now.call_tool(
+                name, arguments, progress_callback=on_progress, input_responses=responses, request_state=state,
+                allow_input_required=True,
+            )  # fmt: skip
+
+        result = await self._answered(send, name, caller)
+        texts, media = self._contents(name, result.content)
         return Answer(self._plain(name, result.structured_content), texts, bool(result.is_error), media)
 
-    def _content(self, name: str, part: ImageContent | AudioContent) -> Content:
-        """Return a picture or sound of a result. ServerFailure for what is none."""
-        try:
-            return content_of(part.type, b64decode(part.data, validate=True))
-        except (ValueError, Refused) as error:
-            reason = error.reason if isinstance(error, Refused) else "it is no base64"
-            raise ServerFailure(f"the {part.type} in the result of {name} is refused: {reason}", "ExecutionFailed") from None
+    async def read(self, uri: str, caller: Caller) -> list[Part]:
+        def send(responses: InputResponses | None, state: str | None) -> Awaitable[ReadResourceResult | InputRequiredResult]:
+            return self._session_now.read_resource(
+                uri, input_responses=responses, request_state=state, allow_input_required=True
+            )
+
+        what = f"the resource {uri}"
+        result = await self._answered(send, what, caller)
+        return [_part_of(row, what) for row in result.contents]
+
+    async def prompt(self, name: str, arguments: dict[str, str], caller: Caller) -> list[PromptPart]:
+        def send(responses: InputResponses | None, state: str | None) -> Awaitable[GetPromptResult | InputRequiredResult]:
+            return self._session_now.get_prompt(
+                name, arguments, input_responses=responses, request_state=state, allow_input_required=True
+            )
+
+        what = f"the prompt {name}"
+        result = await self._answered(send, what, caller)
+        parts = []
+        for message in result.messages:
+            texts, media = self._contents(what, [message.content])
+            parts.append(PromptPart(message.role, "\n".join(texts), media))
+        return parts
+
+    def _contents(self, what: str, blocks: list[ContentBlock]) -> tuple[list[str], list[Content]]:
+        """Return the texts and the media of content blocks: of an embedded resource what it holds, of a link its URI.
+        ServerFailure for a content that is none."""
+        texts: list[str] = []
+        media: list[Content] = []
+        for block in blocks:
+            if isinstance(block, TextContent):
+                texts.append(block.text)
+            elif isinstance(block, ImageContent | AudioContent):
+                media.append(_content_of(block.type, block.data, f"the {block.type} in the result of {what}"))
+            elif isinstance(block, ResourceLink):
+                texts.append(block.uri)
+            elif isinstance(block, EmbeddedResource):
+                if isinstance(block.resource, TextResourceContents):
+                    texts.append(block.resource.text)
+                else:
+                    media.append(_content_of(None, block.resource.blob, f"the resource in the result of {what}"))
+        return texts, media
 
     @property
     def _session_now(self) -> ClientSession:
@@ -258,21 +305,90 @@ class SdkConnection:
         except JsonRefused as refused:
             raise ServerFailure(f"the result of {name} is refused: {refused.reason}", "ExecutionFailed") from None
 
-    async def _request(self, request: Awaitable[T], what: str) -> T:
+    async def _answered(
+        self, send: Callable[[InputResponses | None, str | None], Awaitable[T | InputRequiredResult]], what: str, caller: Caller
+    ) -> T:
+        """Return the result of a request, which `send` sends; one that asks for input is sent again with the answers, at most
+        MOST_ROUNDS times (revision 2026-07-28; older servers ask by a request of their own, see `_elicited`)."""
+        responses: InputResponses | None = None
+        state: str | None = None
+        for _ in range(MOST_ROUNDS + 1):
+            result = await self._request(send(responses, state), what, caller)
+            if not isinstance(result, InputRequiredResult):
+                return result
+            responses, state = await self._inputs(result, what, caller), result.request_state
+        raise ServerFailure(f"mcp {self.name}: {what} asks for input more than {MOST_ROUNDS} times", "ExecutionFailed")
+
+    async def _inputs(self, result: InputRequiredResult, what: str, caller: Caller) -> InputResponses | None:
+        if not result.input_requests:
+            await asyncio.sleep(ROUND_SECONDS)
+            return None
+        responses: InputResponses = {}
+        for key, request in result.input_requests.items():
+            if not isinstance(request, ElicitRequest):
+                failed(f"mcp {self.name}: {what} asks for {clean_text(request.method)}, which a program does not give")
+            reply = await caller.reply(_question(request.params))
+            responses[key] = ElicitResult(action=reply.action, content=reply.content)  # type: ignore[arg-type]
+        return responses
+
+    async def _elicited(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        """Answer a question that the server asks by a request of its own. To which of several requests on their way it belongs,
+        the protocol does not say."""
+        asking = [one for one in self._on_their_way if one.caller is not None]
+        if not asking:
+            return ElicitResult(action=DECLINE)  # type: ignore[arg-type]
+        first = asking[0]
+        assert first.caller is not None
+        try:
+            with self._waiting_on_a_person():
+                reply = await first.caller.reply(_question(params), certain=len(asking) == 1)
+            return ElicitResult(action=reply.action, content=reply.content)  # type: ignore[arg-type]
+        except ServerFailure as failure:
+            first.failure = failure
+            return ElicitResult(action=CANCEL)  # type: ignore[arg-type]
+
+    @contextmanager
+    def _waiting_on_a_person(self) -> Iterator[None]:
+        """Stop the time limits of all requests on their way: which of them waits is not known to all who ask."""
+        paused = list(self._on_their_way)
+        for one in paused:
+            one.pause()
+        try:
+            yield
+        finally:
+            for one in paused:
+                one.resume()
+
+    @contextmanager
+    def _patient(self, patience: Patience) -> Iterator[Patience]:
+        self._on_their_way.append(patience)
+        try:
+            yield patience
+        finally:
+            patience.is_over = True
+            self._on_their_way.remove(patience)
+
+    async def _request(self, request: Awaitable[T], what: str, caller: Caller | None = None) -> T:
         """Return the result of a request to the server; `what` names it in messages. Errors become failures, in which no text
         but the server's own is shown (G-10.3)."""
+        patience = Patience(self.timeout, caller)
         try:
-            async with asyncio.timeout(self.timeout):
-                return await request
+            with self._patient(patience):
+                async with patience.timer:
+                    result = await request
         except TimeoutError:
-            raise ServerFailure(f"mcp {self.name}: no answer for {what} within {self.timeout:g} s", "Timeout") from None
+            failure = ServerFailure(f"mcp {self.name}: no answer for {what} within {self.timeout:g} s", "Timeout")
         except MCPError as error:
-            raise self._failure(error, what) from None
-        except ServerFailure:
-            raise
+            failure = self._failure(error, what)
+        except ServerFailure as known:
+            failure = known
         except Exception:  # the SDK found that the result breaks the protocol
             message = f"mcp {self.name}: the answer for {what} is not what the protocol says"
-            raise ServerFailure(message, "ExecutionFailed") from None
+            failure = ServerFailure(message, "ExecutionFailed")
+        else:
+            if patience.failure is None:
+                return result
+        raise patience.failure or self._below() or failure from None
 
     def _failure(self, error: MCPError, what: str) -> ServerFailure:
         if error.code == CONNECTION_CLOSED:
@@ -281,11 +397,32 @@ class SdkConnection:
             return ServerFailure(f"mcp {self.name}: no answer for {what} within {self.timeout:g} s", "Timeout")
         if error.code == HEADER_MISMATCH:  # the next use lists the tools anew, and refuses one that is not what it was (G-9.6)
             return ServerFailure(f"mcp {self.name}: {what} is not what it was when it was listed", "ExecutionFailed", gone=True)
+        if error.code == METHOD_NOT_FOUND:
+            return ServerFailure(f"mcp {self.name} does not serve {what}: {clean_text(error.message)}", "ExecutionFailed")
         if error.code == PARSE_ERROR:
             _, refused, reason = clean_text(error.message).partition(REFUSED_BODY)
             fault = f"{refused}{reason}" if refused else f"the answer for {what} is not what the protocol says"
             return ServerFailure(f"mcp {self.name}: {fault}", "ExecutionFailed")
         return ServerFailure(f"mcp {self.name}: {clean_text(error.message)}", "ExecutionFailed")
+
+
+def _question(params: ElicitRequestParams) -> Question:
+    if isinstance(params, ElicitRequestFormParams):
+        return Question(params.message, dict(params.requested_schema))
+    return Question(params.message, None, params.url)
+
+
+def _part_of(contents: TextResourceContents | BlobResourceContents, what: str) -> Part:
+    return Part(contents.text) if isinstance(contents, TextResourceContents) else Part(None, decoded(contents.blob, what))
+
+
+def _content_of(kind: str | None, text: str, what: str) -> Content:
+    """Return the media of a base64 text, of the kind that is given or that its bytes tell. ServerFailure for what is none."""
+    data = decoded(text, what)
+    try:
+        return content_of(kind or kind_of_mime(mime_of(data) or ""), data)
+    except Refused as refused:
+        failed(f"{what} is refused: {refused.reason}")
 
 
 # The SDK's own transport for child processes gives them more of the environment than the language allows, and leaves

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from ...vm.builtins.handles import READING
 from ...vm.builtins.hashmaps import LOAD, machinery
 from ...vm.declaration_fields import OTHER_PRICES, PRICES
 from ...vm.interp.machine import LARGEST_MEMORY, Machine, Stopped
@@ -136,6 +137,8 @@ class Session:
         if host.permissions is not None:
             entries: list[Any] = [*image.tools, *image.mcp]
             methods: dict[str, list[str]] = {entry.name: [method[0] for method in entry.methods] for entry in entries}
+            for server in image.mcp:
+                methods[server.name] += READING
             for model in image.models:
                 handles = [program.handle(*row) for row in model.tools if row[0] in ("hashmaps", "ledgers")]
                 methods.update((store_name(handle.name, handle.scope), list(STORE_METHODS)) for handle in handles)
@@ -571,6 +574,15 @@ class Session:
     def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
         """Send an emit of the runtime itself to the host, without secrets; its channel is one of ours (O-5.30)."""
         self.emits.send(channel, self.clean(from_json(payload)), True)
+
+    async def ask(self, effect: Effect, channel: str, payload: dict[str, Any]) -> Any:
+        """Send an emit of the runtime itself, on a channel of ours, and return the Ok of what its host, or a mock, answers, or an
+        Err of EmitError. `effect` is the one for which it asks."""
+        from ...vm.interp.effects import EmitPayload
+        from ..effects.world import answered
+
+        self.runtime_emit(channel, payload)
+        return await answered(self, effect, EmitPayload(channel, from_json(payload)))
 
     def tag(self, lasting: bool) -> str:
         """Return a suffix that makes ids of runs unique: among a session and the ones before it, with `lasting` among all

@@ -52,7 +52,9 @@ async def bind_tools(run: EffectContext, handles: Iterable[Any], tools: Callable
         if type(handle) is McpRef:
             from ..mcp.servers import Servers
 
-            bindings += await Servers.of(run).bindings(handle.name)
+            served = await Servers.of(run).bindings(handle.name)
+            _tell_shadowed(run, bindings, served)
+            bindings += served
         elif type(handle) in (HashMapRef, LedgerRef):
             from .memory_tools import store_bindings
 
@@ -68,6 +70,16 @@ async def bind_tools(run: EffectContext, handles: Iterable[Any], tools: Callable
         else:
             bindings += tools().bindings(handle.name)
     return bindings
+
+
+def _tell_shadowed(run: EffectContext, bindings: list[ToolBinding], served: list[ToolBinding]) -> None:
+    """Log the tools of a server whose names another tool has already: the model gets that one (G-9.6)."""
+    owners = {binding.definition.name: binding.owner for binding in bindings}
+    for binding in served:
+        owner = owners.get(binding.definition.name)
+        if owner is not None and owner != binding.owner:
+            text = f"tool {binding.definition.name} of mcp {binding.owner} is refused: {owner} has a tool of that name"
+            run.host.log("warn", run.redactor.clean(text))
 
 
 class BoundTools:

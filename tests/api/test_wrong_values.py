@@ -54,6 +54,8 @@ WRONG = [
     ({"agents": {"x": 1}}, "agents of 'x' is of the type int; it is a mapping of fields"),
     ({"mcp": ["x"]}, "mcp is of the type list; it is a mapping of names of MCP servers to their fields"),
     ({"mcp": {"x": 1}}, "mcp of 'x' is of the type int; it is a mapping of fields"),
+    ({"mcp_pins": 5}, "mcp_pins is 5; it is the path of a file of `concerto pin`, or None"),
+    ({"browser": "firefox"}, "browser is 'firefox'; it is a Browser, or None"),
     ({"pricing": 3}, "pricing is of the type int; it is a mapping of ids of models to prices"),
     ({"pricing": {"m": 3}}, "pricing of 'm' is of the type int; it is the numbers input_per_million and output_per_million"),
     ({"pricing": {"m": {"input": 1}}}, "pricing of 'm' is {'input': 1}; it is the numbers"),

@@ -8,7 +8,7 @@ from concerto.cli.verbs import VERBS
 SOURCE = 'fn main() { emit("said", "hello"); }\n'
 TAKES_NONE = ("version", "repl", "test", "init", "conformance", "models", "lsp", "help")
 TAKES_FILE = [verb.name for verb in VERBS if verb.name not in TAKES_NONE]
-TAKES_IMAGE = ["run", "disasm", "inspect"]
+TAKES_IMAGE = ["run", "disasm", "inspect", "pin"]
 TAKES_SOURCE_ONLY = ["compile", "check", "fmt"]
 each_verb = pytest.mark.parametrize("verb", TAKES_FILE)
 

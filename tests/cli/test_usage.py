@@ -27,6 +27,7 @@ FLAGS = {
     "repl": [*RUN_FLAGS, "--emit-format", "--verbose"],
     "conformance": ["--filter", "--list", "--json"],
     "models": ["CONNECTION", "--program", "--env-file", "--json"],
+    "pin": ["--server", "--check", "--env-file", "--allow-net", "--allow-run"],
     "lsp": [],
     "version": ["--json"],
     "help": ["COMMAND"],

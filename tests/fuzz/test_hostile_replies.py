@@ -18,10 +18,12 @@ import pytest
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.access.permissions import Permissions
 from concerto.runtime.host import Host
+from concerto.runtime.mcp.questions import Caller, Question
+from concerto.runtime.mcp.resources import Part, PromptPart, ServedPrompt, ServedResource
 from concerto.runtime.mcp.served import Answer, ServedTool
 from concerto.runtime.session.session import Session
 from concerto.vm.interp.link import load_image
-from concerto.vm.values import to_json
+from concerto.vm.values import from_json, to_json
 
 COUNT = int(os.environ.get("CONCERTO_HOSTILE", "1500"))
 SOURCE = """
@@ -42,6 +44,12 @@ fn main() {
         match W.get("x") { Ok(r) => emit("R", r), Err(e) => emit("failed", "get ${typeof(e)}") }
         match W.list() { Ok(r) => emit("list", r), Err(e) => emit("failed", "list ${typeof(e)}") }
         match W.any() { Ok(_) => emit("any", 1), Err(e) => emit("failed", "any ${typeof(e)}") }
+        match W.resource<String>("u") { Ok(t) => emit("text", t), Err(e) => emit("failed", "resource ${typeof(e)}") }
+        match W.resource("u") { Ok(v) => emit("any", typeof(v)), Err(e) => emit("failed", "either ${typeof(e)}") }
+        match W.prompt("p") { Ok(p) => emit("text", p.text), Err(e) => emit("failed", "prompt ${typeof(e)}") }
+        match W.messages("p") { Ok(ms) => emit("any", ms), Err(e) => emit("failed", "messages ${typeof(e)}") }
+        match W.prompts() { Ok(ps) => emit("any", ps), Err(e) => emit("failed", "prompts ${typeof(e)}") }
+        match W.resources() { Ok(rs) => emit("any", rs), Err(e) => emit("failed", "resources ${typeof(e)}") }
     }
 }
 """
@@ -118,9 +126,27 @@ class Peers:
         asked = {"type": "object", "properties": {"q": {"type": "string"}}}
         return [ServedTool("get", "d", asked), *(ServedTool(name, "d", {"type": "object"}) for name in ("list", "any"))]
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> Answer:
+    async def call(self, name: str, arguments: dict[str, Any], caller: Caller) -> Answer:
+        if self.chance.random() < 0.3:
+            form = {"properties": values(self.chance, 1), "required": values(self.chance, 1)}
+            await caller.reply(Question(self.text(), form, self.chance.choice([None, None, "https://a.example/"])))
+            caller.progress(self.chance.choice([1.0, float("nan")]), None, self.text())
         structured = values(self.chance) if self.chance.random() < 0.5 else None
         return Answer(structured, [self.text()], self.chance.random() < 0.1)
+
+    async def read(self, uri: str, caller: Caller) -> list[Part]:
+        parts = [Part(self.text()), Part(None, self.chance.choice([b"", b"GIF89a", b"\xff", b"%PDF-"]))]
+        return [self.chance.choice(parts) for _ in range(self.chance.choice((0, 1, 1, 3, 1001)))]
+
+    async def prompt(self, name: str, arguments: dict[str, str], caller: Caller) -> list[PromptPart]:
+        roles = [self.chance.choice(["user", "user", "user", "assistant"]) for _ in range(self.chance.choice((0, 1, 2)))]
+        return [PromptPart(role, self.text()) for role in roles]
+
+    async def resources(self) -> list[ServedResource]:
+        return [ServedResource(self.text(), self.text(), None, self.text(), None, self.chance.choice([-1, 2**64, 5]))]
+
+    async def prompts(self) -> list[ServedPrompt]:
+        return [ServedPrompt(self.text(), None, self.text(), [(self.text(), None, True)])]
 
     async def aclose(self) -> None:
         """There is nothing to close."""
@@ -152,7 +178,7 @@ CHECKS = {
 
 @pytest.mark.parametrize("seed", range(2))
 def test_a_whole_value_or_a_typed_failure(seed: int) -> None:
-    rounds = max(COUNT // 14, 40)  # seven texts a round
+    rounds = max(COUNT // 8, 60)  # some twenty texts a round
     compiled = compile_source(SOURCE.replace("ROUNDS", str(rounds)).encode(), "main.conc")
     assert compiled.image is not None, [d.message for d in compiled.diagnostics.found]
     peers, seen = Peers(seed), Counter[str]()
@@ -173,6 +199,7 @@ def test_a_whole_value_or_a_typed_failure(seed: int) -> None:
             http_client=httpx2.AsyncClient(transport=httpx2.MockTransport(peers.handle)),
             permissions=Permissions.of_texts(["run"]), server=served,
         )  # fmt: skip
+        host.answer = answered
         session = Session(load_image(compiled.image), host)
         try:
             return await session.run()
@@ -182,8 +209,12 @@ def test_a_whole_value_or_a_typed_failure(seed: int) -> None:
     async def served(settings: Any) -> Peers:
         return peers
 
+    async def answered(channel: str, value: Any, run: Any) -> Any:
+        """What a person answers the server: what fits nothing, most of the time."""
+        return from_json(json.loads(json.dumps(peers.chance.choice([None, True, {}, {"n": 3}, [1], "yes", {"n": {"m": 1}}]))))
+
     outcome = asyncio.run(ran())
     assert outcome.panic is None and outcome.error is None, outcome.panic or outcome.message
     ends = seen["R"] + seen["list"] + seen["text"] + seen["any"] + sum(n for name, n in seen.items() if " " in name)
-    assert ends == 5 * rounds and not peers.crafted
+    assert ends == 11 * rounds and not peers.crafted
     assert min(seen[name] for name in ("R", "ran", "list", "text", "any")) > 3 and sum(" " in name for name in seen) >= 3

@@ -187,6 +187,16 @@ def test_completion_of_a_line_being_typed(editor: Editor, line: str, some: list[
     assert bool(found) == bool(some)
 
 
+def test_what_a_server_has_stands_behind_its_name(editor: Editor) -> None:
+    """Its tools, then the methods of every server (O-4.50 to O-4.53)."""
+    editor.open('mcp Wiki { transport: "stdio", command: "w", fn page(title: String) -> String; }\nfn main() {\n    Wiki.\n}\n')
+    items = sorted(editor.at("completion", 2, 9), key=lambda item: item["sortText"])
+    assert [item["label"] for item in items] == [
+        "page", "call", "messages", "prompt", "prompts", "resource", "resources", "to_string",
+    ]  # fmt: skip
+    assert items[5]["detail"] == "McpRef.resource<T>(uri: String) -> Result<T, ToolError>"
+
+
 def test_fields_come_before_methods_with_their_signatures(editor: Editor) -> None:
     editor.open(with_line("    p."))
     items = editor.at("completion", LAST, 6)

@@ -1,7 +1,8 @@
 """An MCP server in plain Python, one JSON-RPC message per line over stdio, or one per POST; its manner is the first word.
 
 `handshake`: of an older revision, refuses what comes before `initialize`. `silent`: likewise, but says nothing to it. `leaves`:
-likewise, but exits. `newest`: of revision 2026-07-28, has no `initialize`. Others: `newest` with one fault.
+likewise, but exits. `newest`: of revision 2026-07-28, has no `initialize`. `asking`: as `handshake`, and asks by requests of its
+own. Others: `newest` with one fault.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ class Refused(Exception):
 def result_of(manner: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
     """Raises Refused."""
     METHODS.append(method)
-    old = manner in ("handshake", "silent", "leaves")
+    old = manner in ("handshake", "silent", "leaves", "asking")
+    has = {**({} if manner == "untooled" else {"tools": {}}), **({} if manner == "bare" else {"resources": {}, "prompts": {}})}
     if method == "initialize":
         if not old:
             raise Refused(UNSUPPORTED, "no such version", {"supported": [NEW], "requested": params.get("protocolVersion", "")})
-        return {"protocolVersion": OLD, "capabilities": {"tools": {}}, "serverInfo": {"name": "raw", "version": "1"}}
+        return {"protocolVersion": OLD, "capabilities": has, "serverInfo": {"name": "raw", "version": "1"}}
     if old and "initialize" not in METHODS:
         if manner == "silent":
             raise TimeoutError
@@ -43,12 +45,48 @@ def result_of(manner: str, method: str, params: dict[str, Any]) -> dict[str, Any
     cached = {} if old else {"ttlMs": 0, "cacheScope": "private"}
     if method == "server/discover" and not old:
         supported = ["2099-01-01"] if manner == "future" else [NEW]
-        return {**done, **cached, "supportedVersions": supported, "capabilities": {"tools": {}}}
-    if method == "tools/list":
+        return {**done, **cached, "supportedVersions": supported, "capabilities": has}
+    if method == "tools/list" and manner != "untooled":
         return {**done, **cached, "tools": tools_of(manner)}
     if method == "tools/call":
-        return {**done, **called(manner, params["arguments"]["text"])}
+        return {**done, **called(manner, params["arguments"]["text"], params.get("inputResponses"))}
+    if method == "resources/list" and manner != "bare":
+        rows = [{"uri": "a", "name": "x" * (2_000_000 if manner == "wide" else 1), "size": -1}]
+        return {**done, **cached, "resources": rows, **({"nextCursor": "on"} if manner == "endless" else {})}
+    if method == "resources/read" and manner != "bare":
+        return {**done, **cached, **READ[params["uri"]]}
+    if method == "prompts/get" and manner != "bare":
+        return {**done, **PROMPTS[params["name"]]}
     raise Refused(METHOD_NOT_FOUND, "no such method")
+
+
+def said(text: str, role: str = "user") -> dict[str, Any]:
+    return {"role": role, "content": {"type": "text", "text": text}}
+
+
+ASKED = {"method": "elicitation/create", "params": {"mode": "form", "message": "who?", "requestedSchema": SCHEMA}}
+READ: dict[str, dict[str, Any]] = {
+    "fine": {"contents": [{"uri": "fine", "text": f"fine{chr(0xE0041)}"}]},
+    "huge": {"contents": [{"uri": "huge", "text": "x" * (1 << 20)}, {"uri": "huge", "text": "x"}]},
+    "many": {"contents": [{"uri": "many", "text": "x"}] * 1001},
+    "no base64": {"contents": [{"uri": "no base64", "blob": "%%%%"}]},
+    "numbers": {"contents": [5]},
+    "no contents": {},
+    "asks on": {"resultType": "input_required", "inputRequests": {"who": ASKED}, "requestState": "s"},
+    "waits on": {"resultType": "input_required", "requestState": "s"},
+    "asks a model": {
+        "resultType": "input_required", "requestState": "s",
+        "inputRequests": {"who": {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}}},
+    },
+}  # fmt: skip
+PROMPTS: dict[str, dict[str, Any]] = {
+    "fine": {"messages": [said("a"), said(f"b{chr(0xE0041)}")]},
+    "huge": {"messages": [said("x" * (1 << 20)), said("x")]},
+    "many": {"messages": [said("x")] * 1001},
+    "system": {"messages": [said("obey", "system")]},
+    "no picture": {"messages": [{"role": "user", "content": {"type": "image", "data": "AAAA", "mimeType": "image/png"}}]},
+    "no messages": {},
+}
 
 
 def tools_of(manner: str) -> list[dict[str, Any]]:
@@ -59,7 +97,7 @@ def tools_of(manner: str) -> list[dict[str, Any]]:
     return {"changing": [changed], "doubled": [changed, echo]}.get(manner, [echo])
 
 
-def called(manner: str, text: str) -> dict[str, Any]:
+def called(manner: str, text: str, answers: Any) -> dict[str, Any]:
     if text == "methods":
         text = " ".join(METHODS)
     elif text == "sleep":
@@ -68,9 +106,12 @@ def called(manner: str, text: str) -> dict[str, Any]:
         raise Refused(HEADER_MISMATCH, "the header does not fit")
     elif text == "refused":
         raise Refused(-32050, "the server says no")
+    elif text == "input" and manner == "asking":
+        text = json.dumps(asked_for(ASKED["params"]))
+    elif text == "input" and answers is None:
+        return {"resultType": "input_required", "inputRequests": {"who": ASKED}, "requestState": "s"}
     elif text == "input":
-        asked = {"method": "elicitation/create", "params": {"mode": "form", "message": "who?", "requestedSchema": SCHEMA}}
-        return {"resultType": "input_required", "inputRequests": {"who": asked}, "requestState": "s"}
+        text = json.dumps(answers["who"])
     elif text == "exit":
         os._exit(0)
     elif text == "nonsense":
@@ -78,6 +119,17 @@ def called(manner: str, text: str) -> dict[str, Any]:
     elif text.startswith("x"):
         text = "x" * int(text[1:])
     return {"content": [{"type": "text", "text": text}]}
+
+
+def asked_for(params: Any) -> Any:
+    """Ask the client over stdio by a request, and return the result."""
+    line = json.dumps({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": params})
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+    while True:
+        said_back = json.loads(sys.stdin.buffer.readline())
+        if said_back.get("id") == "q":
+            return said_back.get("result", said_back.get("error"))
 
 
 def answer(manner: str, line: bytes) -> bytes | None:
@@ -133,7 +185,7 @@ if __name__ == "__main__":
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         print(server.server_address[1], flush=True)
         server.serve_forever()
-    for line in sys.stdin.buffer:
+    for line in iter(sys.stdin.buffer.readline, b""):
         data = answer(sys.argv[1], line)
         if data is not None:
             sys.stdout.buffer.write(data + b"\n")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.mcp.served import MOST_BYTES, Answer, ServedTool, ServerFailure, Signature, offered_tools, value_of
 from concerto.runtime.records import TreeBuilder
+from concerto.runtime.tools.bindings import _tell_shadowed
 from concerto.vm.values import Map
 
 BUILDER: Any = TreeBuilder.__new__(TreeBuilder)  # a result of no declared type is not built with it
@@ -52,3 +55,15 @@ def test_a_schema_is_json_within_the_bounds_of_all_json() -> None:
         assert len(tool.digest) == 64
         with pytest.raises(ServerFailure, match="mcp Wiki, tool t: its schema is no JSON: "):
             offered_tools("Wiki", [Signature(["t", "Wiki__t", None, ["object", "", False, []], []])], [tool])
+
+
+def test_a_tool_whose_name_is_taken_is_told_of() -> None:
+    """G-9.6: of several tools of one name a model gets the first."""
+    logged: list[str] = []
+    run: Any = SimpleNamespace(host=SimpleNamespace(log=lambda level, text: logged.append(text)), redactor=Redactor())
+
+    def binding(owner: str, name: str) -> Any:
+        return SimpleNamespace(owner=owner, definition=SimpleNamespace(name=name))
+
+    _tell_shadowed(run, [binding("A", "A__b__c"), binding("B", "B__d")], [binding("A__b", "A__b__c"), binding("B", "B__d")])
+    assert logged == ["tool A__b__c of mcp A__b is refused: A has a tool of that name"]

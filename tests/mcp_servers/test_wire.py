@@ -14,6 +14,7 @@ import httpx2
 from concerto.runtime.access.http_messages import Target
 from concerto.runtime.agents.child import ChildEnded
 from concerto.runtime.mcp import wire
+from concerto.runtime.mcp.carrier import Carrier
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCNotification
 
@@ -70,7 +71,7 @@ def test_a_url_without_a_port_has_that_of_its_scheme(permitted: str, asked: str,
             reached.append(str(request.url))
             return httpx2.Response(200, stream=httpx2.ByteStream(b""))
 
-        carrier = wire.Pinned(Target(permitted), "192.0.2.1")
+        carrier = Carrier("Wiki", Target(permitted), "192.0.2.1")
         await carrier.inner.aclose()
         carrier.inner = httpx2.MockTransport(answer)  # type: ignore[assignment]
         if fits:

@@ -9,11 +9,11 @@ tasks answer at once.
 
 from __future__ import annotations
 
-from ..interp.effects import ServerUse, ToolUse
+from ..interp.effects import ServerRead, ServerUse, ToolUse
 from ..interp.tasks import SUSPENDED
 from ..values import UNSET, Array, Map, McpRef, PipelineRef, ToolRef, check, share
 from .binding import arguments_of
-from .registry import handle
+from .registry import handle, hidden, key_text, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +48,72 @@ def server_use(machine: MachineContext, task: Task, server: McpRef, site: Site, 
 def call(machine: MachineContext, task: Task, server: McpRef, name: str, arguments: Map) -> Any:
     """Calls a tool that the server offers."""
     machine.suspend(task, "mcp", ServerUse(server.name, name, arguments))
+    return SUSPENDED
+
+
+# What a server has besides tools: the methods that read it, by the names that permissions know (O-4.50).
+READING = ("resource", "resources", "prompt", "messages", "prompts")
+
+
+# The type that the place of `resource` asks for is known to the compiler: it calls the hidden methods, so that another content is
+# an Err.
+
+
+@handle("McpRef", "resource<T>(uri: String) -> Result<T, ToolError>", clause="O-4.50")
+def resource(machine: MachineContext, task: Task, server: McpRef, uri: str) -> Any:
+    """Reads a resource: a String, a Media or Bytes, as its content is."""
+    return _read(machine, task, ServerRead(server.name, "resource", uri))
+
+
+@hidden("McpRef", "_resource_String(uri: String) -> Any")
+def resource_text(machine: MachineContext, task: Task, server: McpRef, uri: str) -> Any:
+    return _read(machine, task, ServerRead(server.name, "resource", uri, form="String"))
+
+
+@hidden("McpRef", "_resource_Bytes(uri: String) -> Any")
+def resource_bytes(machine: MachineContext, task: Task, server: McpRef, uri: str) -> Any:
+    return _read(machine, task, ServerRead(server.name, "resource", uri, form="Bytes"))
+
+
+@hidden("McpRef", "_resource_Media(uri: String) -> Any")
+def resource_media(machine: MachineContext, task: Task, server: McpRef, uri: str) -> Any:
+    return _read(machine, task, ServerRead(server.name, "resource", uri, form="Media"))
+
+
+@handle("McpRef", "resources() -> Result<Array<McpResource>, ToolError>", clause="O-4.51")
+def resources(machine: MachineContext, task: Task, server: McpRef) -> Any:
+    """Lists the resources of the server."""
+    return _read(machine, task, ServerRead(server.name, "resources", None))
+
+
+PROMPT = "(name: String, arguments: Map<String, String> = {})"
+
+
+@handle("McpRef", f"prompt{PROMPT} -> Result<Prompt, ToolError>", clause="O-4.52")
+def prompt(machine: MachineContext, task: Task, server: McpRef, name: str, arguments: Map) -> Any:
+    """A prompt of the server, filled in, for `execute` and its like."""
+    return _read(machine, task, ServerRead(server.name, "prompt", name, arguments))
+
+
+@handle("McpRef", f"messages{PROMPT} -> Result<Array<Message>, ToolError>", clause="O-4.52")
+def messages(machine: MachineContext, task: Task, server: McpRef, name: str, arguments: Map) -> Any:
+    """A prompt of the server as its messages, for `chat`."""
+    return _read(machine, task, ServerRead(server.name, "messages", name, arguments))
+
+
+@handle("McpRef", "prompts() -> Result<Array<McpPrompt>, ToolError>", clause="O-4.53")
+def prompts(machine: MachineContext, task: Task, server: McpRef) -> Any:
+    """Lists the prompts of the server."""
+    return _read(machine, task, ServerRead(server.name, "prompts", None))
+
+
+def _read(machine: MachineContext, task: Task, use: ServerRead) -> Any:
+    """Suspend the task until the server has answered. Raises P007 for arguments of a prompt that are no Strings."""
+    if use.arguments is not None:
+        for key, value in use.arguments.items.items():
+            key_text(key)
+            text(value)
+    machine.suspend(task, "mcp", use)
     return SUSPENDED
 
 

@@ -224,6 +224,22 @@ class ServerUse:
         self.arguments = arguments
 
 
+class ServerRead:
+    """Effect `mcp`: a resource or a prompt of an MCP server, or the list of those it has (O-4.50 to O-4.53). `method` is the one
+    of the handle; `name` the URI of the resource or the name of the prompt, None for a list. `arguments`: the Map of a prompt's,
+    None for a resource and a list. `form`: what the value of a resource has to be, "String", "Bytes" or "Media"; "Any" for
+    whatever it is."""
+
+    __slots__ = ("server", "method", "name", "arguments", "form")
+
+    def __init__(self, server: str, method: str, name: str | None, arguments: Any = None, form: str = "Any") -> None:
+        self.server = server
+        self.method = method
+        self.name = name
+        self.arguments = arguments
+        self.form = form
+
+
 class ToolUse:
     """Effect `tool`: a method of a tool, called by the program itself (O-4.6). `arguments` in the order of the parameters, UNSET
     where the default applies."""

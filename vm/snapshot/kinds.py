@@ -652,7 +652,7 @@ if TYPE_CHECKING:
 
 PAYLOAD_RECORDS: tuple[Any, ...] = (
     effects.EmitPayload, effects.StoreFile, effects.ModelCall, effects.ModelLife, effects.ServerUse, effects.ToolUse,
-    effects.MemoryUse, effects.AgentCall, effects.EmbedUse, effects.IndexUse,
+    effects.MemoryUse, effects.AgentCall, effects.EmbedUse, effects.IndexUse, effects.ServerRead,
 )  # fmt: skip
 VALUE, LIST, TUPLE, DICT, LEFT_OUT, PIPELINE, RECORD = range(7)
 # The last slot of records of versions that did not have it: answers had no type, calls no media.

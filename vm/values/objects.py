@@ -274,12 +274,27 @@ DateTime = _record(
 )  # fmt: skip
 
 Passage = _record("Passage", {"text": _STRING, "start": _INT, "headings": ("array", _STRING)}, hidden=("headings",))
+# What an MCP server has besides tools (O-4.51, O-4.53).
+McpResource = _record(
+    "McpResource",
+    {
+        "uri": _STRING, "name": _STRING, "title": ("nilable", _STRING), "description": ("nilable", _STRING),
+        "mime": ("nilable", _STRING), "size": ("nilable", _INT),
+    },
+)  # fmt: skip
+McpPrompt = _record(
+    "McpPrompt",
+    {
+        "name": _STRING, "title": ("nilable", _STRING), "description": ("nilable", _STRING),
+        "arguments": ("map", _STRING, _STRING), "required": ("array", _STRING),
+    },
+)  # fmt: skip
 
 RECORDS: dict[str, type[Any]] = {
     cls.decl.name: cls
     for cls in (
         Response, Citation, Message, Chunk, Prompt, ToolCall, LedgerEntry, Entry, Turn, Fact, Provenance, Learned, Dominant,
-        Observed, Emit, HttpResponse, RegexMatch, ModelUsage, BudgetLeft, Url, DateTime, Media, Passage,
+        Observed, Emit, HttpResponse, RegexMatch, ModelUsage, BudgetLeft, Url, DateTime, Media, Passage, McpResource, McpPrompt,
     )
 }
 

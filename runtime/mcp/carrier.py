@@ -1,0 +1,133 @@
+"""Streamable HTTP to an MCP server, as the pair of streams that the SDK reads and writes (O-4.37, G-8.3, G-9.9, G-9.11).
+
+Hands on to `opening.py` `Carrier`, the transport of one server, and `streams_to`. The carrier connects to the one address that
+was checked; where a login needs another host, it asks for the permission (O-4.56). The SDK follows redirects within the origin
+only and bounds each event of a stream; other bodies are bounded here. What ends a request below the protocol is kept as
+`failure`, since the SDK hides it.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, nullcontext
+
+import httpx2
+from mcp.client.streamable_http import streamable_http_client
+
+from ..access.http_messages import MOST_BYTES, MOST_REDIRECTS, PORTS
+from .served import REFUSED_BODY, ServerFailure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from contextlib import AbstractContextManager
+    from typing import Any, NoReturn
+
+    from ..access.http_messages import Target
+    from .served import McpSettings
+
+    Send = Callable[[str], Awaitable[httpx2.Response]]
+    Reach = Callable[[str, int, Send], Awaitable[httpx2.Response]]
+
+LONGEST_SILENCE = 300.0  # seconds, of a stream that the server keeps open
+EVENTS = "text/event-stream"
+UNAUTHORIZED = 401
+
+
+class Bounded(httpx2.AsyncByteStream):
+    """A body of at most MOST_BYTES bytes. One that is compressed, although nobody asked for that, is refused: it could unfold
+    to any size."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream, coding: str) -> None:
+        self.inner = inner
+        self.coding = coding
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self.coding:
+            raise httpx2.StreamError(f"{REFUSED_BODY}it is compressed ({self.coding}), which was not asked for")
+        size = 0
+        async for piece in self.inner:
+            size += len(piece)
+            if size > MOST_BYTES:
+                raise httpx2.StreamError(f"{REFUSED_BODY}it is larger than {MOST_BYTES} bytes")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+class Carrier(httpx2.AsyncBaseTransport):
+    """The transport of one server: it connects to the address that was checked, whatever the name resolves to by then. `reach`
+    sends a request to another host, with a permission of its own, as a login may have to; None: there is no other host.
+
+    `failure` is why the last request to the server ended below the protocol, None if it did not; `advice` is what the message
+    for a server that wants a login says then. `waiting_on_a_person` stops the time limits of requests, once a connection has set
+    it."""
+
+    def __init__(self, name: str, target: Target, address: str, advice: str = "", reach: Reach | None = None) -> None:
+        self.name = name
+        self.target = target
+        self.path = httpx2.URL(target.url).path
+        self.address = address
+        self.advice = advice
+        self.reach = reach
+        self.failure: ServerFailure | None = None
+        self.waiting_on_a_person: Callable[[], AbstractContextManager[None]] = nullcontext
+        self.inner = httpx2.AsyncHTTPTransport(verify=target.scheme == "https", trust_env=False)  # certificates load slowly
+        self.elsewhere: httpx2.AsyncHTTPTransport | None = None
+
+    def fail(self, failure: ServerFailure) -> NoReturn:
+        """Keep a failure, and raise what the SDK takes for a broken connection."""
+        self.failure = failure
+        raise httpx2.ConnectError(failure.message)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        target, url = self.target, request.url
+        if (url.scheme, url.host, url.port or PORTS.get(url.scheme)) == (target.scheme, target.host, target.port):
+            response = await self._sent(self.inner, request, self.address)
+            if url.path == self.path:  # a login may have other pages there
+                wants = f"mcp {self.name}: the server wants a login (401): {self.advice}"
+                self.failure = ServerFailure(wants) if response.status_code == UNAUTHORIZED else None
+            return response
+        if self.reach is None or url.scheme not in PORTS:
+            raise httpx2.ConnectError("another host than the one that is permitted", request=request)
+        if self.elsewhere is None:
+            self.elsewhere = httpx2.AsyncHTTPTransport(trust_env=False)
+        transport = self.elsewhere
+        try:
+            return await self.reach(url.host, url.port or PORTS[url.scheme], lambda at: self._sent(transport, request, at))
+        except ServerFailure as failure:
+            self.fail(failure)
+
+    async def _sent(self, transport: httpx2.AsyncBaseTransport, request: httpx2.Request, address: str) -> httpx2.Response:
+        extensions = {**request.extensions, "sni_hostname": request.url.host}
+        url = request.url.copy_with(host=address)
+        pinned = httpx2.Request(request.method, url, headers=request.headers, stream=request.stream, extensions=extensions)
+        response = await transport.handle_async_request(pinned)
+        coding = response.headers.pop("content-encoding", "identity").strip().lower()
+        compressed = "" if coding in ("", "identity") else coding
+        if compressed or not response.headers.get("content-type", "").lower().startswith(EVENTS):
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = Bounded(response.stream, compressed)
+        return response
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+        if self.elsewhere is not None:
+            await self.elsewhere.aclose()
+
+
+@asynccontextmanager
+async def streams_to(
+    settings: McpSettings, carrier: Carrier, headers: Mapping[str, str], login: httpx2.Auth | None = None
+) -> AsyncIterator[tuple[Any, Any]]:
+    """Give the streams of a server over HTTP, as an asynchronous context manager. The time limit of the settings, in seconds, is
+    that of each step of a request but reading, for which it is LONGEST_SILENCE if that is more: a stream may be silent."""
+    timeout = httpx2.Timeout(settings.timeout, read=max(LONGEST_SILENCE, settings.timeout))
+    own = {"user-agent": "concerto", **headers, "accept-encoding": "identity"}
+    async with (
+        httpx2.AsyncClient(
+            headers=own, timeout=timeout, trust_env=False, max_redirects=MOST_REDIRECTS, transport=carrier, auth=login
+        ) as client,
+        streamable_http_client(carrier.target.url, http_client=client) as streams,
+    ):
+        yield streams[0], streams[1]

@@ -1,0 +1,152 @@
+"""Tools of MCP servers as a person has seen and accepted them: pins, which outlive a session (G-9.6).
+
+Hands on `Pins` with `read_pins` and `written_pins` to hosts, which keep them in a file, and `refused_by` to `servers.py`. A pin
+has the digest of all that a tool says of itself, which decides, and the parts, which tell what has changed. Nothing here opens a
+file.
+"""
+
+from __future__ import annotations
+
+import json
+
+from ..schema.lenient_json import digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from .served import ServedTool
+
+    Pins = Mapping[str, Mapping[str, "Pin"]]  # by server and tool
+
+FILE = "Concerto.pins.json"  # in the folder of a project
+FORMAT = 1
+MOST_LINES = 8  # of a difference
+LONGEST_PART = 120  # code points of a value in it
+
+
+class PinsRefused(Exception):
+    """A text that holds no pins, with the place and the reason."""
+
+
+class Pin:
+    """One tool as it was accepted. `digest` is that of `ServedTool`."""
+
+    __slots__ = ("description", "schema", "digest")
+
+    def __init__(self, name: str, description: str, schema: dict[str, Any]) -> None:
+        self.description = description
+        self.schema = schema
+        self.digest = digest([name, description, schema])
+
+
+def pinned(tools: Iterable[ServedTool]) -> dict[str, Pin]:
+    """Return pins of tools, by name. One that nobody may call has none, and of several of one name the first counts."""
+    pins: dict[str, Pin] = {}
+    for tool in tools:
+        if tool.refused is None:
+            pins.setdefault(tool.name, Pin(tool.name, tool.description, tool.schema))
+    return pins
+
+
+def refused_by(pins: Mapping[str, Pin], tool: ServedTool) -> str | None:
+    """Return why a tool is not the one that was pinned, None if it is."""
+    pin = pins.get(tool.name)
+    if pin is None:
+        return "it is not pinned; `concerto pin` accepts it"
+    if pin.digest == tool.digest:
+        return None
+    return f"it is another one than was pinned; `concerto pin` accepts it:\n{chr(10).join(difference(pin, tool))}"
+
+
+def difference(old: Pin, new: Pin | ServedTool) -> list[str]:
+    """Return what has changed of a tool, a line for each part, at most MOST_LINES."""
+    before, now = [{"description": one.description, "schema": one.schema} for one in (old, new)]
+    lines: list[str] = []
+    for place, was, is_now in _changes("", before, now):
+        if len(lines) == MOST_LINES:
+            return [*lines, "- and more"]
+        lines.append(f"- {place}: {_short(was)} is now {_short(is_now)}")
+    return lines
+
+
+ABSENT = object()
+
+
+def _changes(place: str, before: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield place, old and new value of each part that differs, in the order of the old one."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in (*before, *(key for key in now if key not in before)):
+            inner = f"{place}.{key}" if place else key
+            yield from _changes(inner, before.get(key, ABSENT), now.get(key, ABSENT))
+        return
+    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        for index, (old, new) in enumerate(zip(before, now, strict=True)):
+            yield from _changes(f"{place}[{index}]", old, new)
+        return
+    if _differs(before, now):
+        yield place, before, now
+
+
+def _differs(before: Any, now: Any) -> bool:
+    """Return whether two values differ as JSON, where 1, 1.0 and true are three values."""
+    if before is ABSENT or now is ABSENT:
+        return before is not now
+    return json.dumps(before) != json.dumps(now)
+
+
+def _short(value: Any) -> str:
+    if value is ABSENT:
+        return "nothing"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST_PART else f"{text[:LONGEST_PART]}…"
+
+
+# ----------------------------------------------------------------
+# The text of a file.
+
+
+def written_pins(pins: Pins) -> str:
+    """Return the text that `read_pins` reads, the same for the same pins."""
+    servers = {
+        server: {
+            name: {"sha256": pin.digest, "description": pin.description, "schema": pin.schema}
+            for name, pin in sorted(tools.items())
+        }
+        for server, tools in sorted(pins.items())
+    }  # fmt: skip
+    return json.dumps({"format": FORMAT, "servers": servers}, indent=2, ensure_ascii=False) + "\n"
+
+
+def read_pins(text: str) -> Pins:
+    """Return the pins of a text. Raises PinsRefused for one that holds none: no JSON, of another form, or with a tool that is not
+    what its digest says."""
+    try:
+        table = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise PinsRefused(f"it is no JSON: {error}") from None
+    if not isinstance(table, dict) or set(table) != {"format", "servers"} or not isinstance(table["servers"], dict):
+        raise PinsRefused("it is no file of pins; `concerto pin` writes one")
+    if table["format"] != FORMAT:
+        raise PinsRefused(f"its format is {table['format']!r}, this version reads {FORMAT}")
+    return {server: _read_server(server, tools) for server, tools in table["servers"].items()}
+
+
+def _read_server(server: str, tools: Any) -> dict[str, Pin]:
+    if not isinstance(tools, dict):
+        raise PinsRefused(f"servers.{server} is no table of tools")
+    return {name: _read_tool(f"servers.{server}.{name}", name, row) for name, row in tools.items()}
+
+
+def _read_tool(place: str, name: str, row: Any) -> Pin:
+    kinds = {"sha256": str, "description": str, "schema": dict}
+    if not isinstance(row, dict) or {key: type(value) for key, value in row.items()} != kinds:
+        raise PinsRefused(f"{place} is no tool: it has {', '.join(kinds)}")
+    try:
+        pin = Pin(name, row["description"], row["schema"])
+    except ValueError:  # NaN, or half a character
+        raise PinsRefused(f"{place} holds what no server can say") from None
+    if pin.digest != row["sha256"]:
+        raise PinsRefused(f"{place} is not what its sha256 says; `concerto pin` writes it anew")
+    return pin
