@@ -23,7 +23,7 @@ MOST_JOBS = 2
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--filter", metavar="ID", help="only this clause, or the clauses whose id begins so (O-9, L-5.2)")
+    parser.add_argument("--filter", metavar="ID", help="only this clause and those below it (O-9, L-5.2)")
     parser.add_argument("--list", action="store_true", help="list the clauses and how many programs each has; run nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
 

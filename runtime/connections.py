@@ -4,8 +4,9 @@ O-1.28, O-1.283 to O-1.288).
 Hands on `ConnectionSettings` to calls and providers; `resolve_all`, `check_connections`, `check_names`, `check_stages` and
 `stated_connections` to the session, the first two to `concerto inspect` too; `resolve` and `check_connections` to `concerto
 models`; `check_model`, `check_fields`, `check_decorators` and `stated_fields` to the settings of models, agents, MCP servers and
-scripted replies; `resolve_key` and `resolve_headers` to the providers that use an SDK. The fields that a connection, a model or a
-decorator takes are rows in `vm/declaration_fields.py`; providers are rows in `vm/providers.py`.
+scripted replies; `resolve_key` and `resolve_headers` to the providers that use an SDK; `ProcessEnvironment` to the command line
+and the Python API, which make it, and to `providers/cloud_accounts.py`, which asks for it. The fields that a connection, a model
+or a decorator takes are rows in `vm/declaration_fields.py`; providers are rows in `vm/providers.py`.
 """
 
 from __future__ import annotations
@@ -129,8 +130,9 @@ class ConnectionSettings:
         return self.profile is not None and self.row.carries("profile")
 
     def key_variable(self, env: Mapping[str, str]) -> str | None:
-        """Return the variable of the key: the named one, else the first of the provider's that is set, else its last one. None
-        where there is none, or where a profile stands in place of it."""
+        """Return the variable of the key: the named one, else the first of the provider's that is set, else its last one; where
+        the provider has one for a token too, a field `auth` leaves only that of its kind. None where there is none, or where a
+        profile stands in place of it."""
         if self.names_key:
             return self.api_key_env
         if self._has_profile:

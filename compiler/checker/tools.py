@@ -4,8 +4,9 @@ scripted replies (O-4.1 to O-4.10, O-1.42, O-3.20, O-5, O-8).
 Hands on to `declaration_checks` `check_tool`, `declare_hashmap`, `check_store` and `check_test`, to `program` `check_wire_names`;
 to `control` the statement `mock`; to `models` `tools_named` and `offers_tools`; to `methods` the rules of `with_tools` and of
 arguments that take tools (`tools_are_listed`, `tools_fit`); to `calls` and `expressions` `private_tool_method`, `refuse_test` and
-`store_help`; `tool_of` to `methods` and the language server. What a model is told about a tool ends up in `ToolSymbol.texts` and
-`.arguments`, see `tool_arguments.py`; its JSON Schema is made by codegen. What a mock takes is a row of AGENT_MOCK or MODEL_MOCK.
+`store_help`; `without_stored_form` to `indexes`, whose documents are stored too; `tool_of` to `methods` and the language server.
+What a model is told about a tool ends up in `ToolSymbol.texts` and `.arguments`, see `tool_arguments.py`; its JSON Schema is made
+by codegen. What a mock takes is a row of AGENT_MOCK or MODEL_MOCK.
 """
 
 from __future__ import annotations
@@ -406,8 +407,8 @@ def store_help(name: str) -> str:
 
 # What keeps a hashmap beyond the session: methods of its declaration, with their parameter and an example.
 KEEPING = {"with_persistence": ("path", "data.json"), "store": ("name", "durable")}
-# Simple types that a file of a hashmap can hold.
 MOST_PARTS = 1_000  # types that are looked at: `struct T<A> { next: T<Array<A>>? }` has ever more
+# Simple types that a file of a hashmap can hold.
 DATA = ("Int", "Float", "String", "Bool", "Nil", "Any", "Range", "Bytes")
 
 
@@ -507,7 +508,8 @@ def _check_storable(c: Checker, node: ast.Store, type_: Type, method: str) -> No
 
 
 def has_json_form(type_: Type) -> bool:
-    """Return whether JSON can hold every value of a type, and a typed value be read from it again (O-5.12)."""
+    """Return whether JSON can hold a value of a type, and a typed value be read from it again (O-5.12), as far as the type itself
+    tells: fields of structs and payloads of enums are looked at by `without_stored_form`."""
     match type_:
         case Simple():
             return type_.name in DATA

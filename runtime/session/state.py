@@ -1,9 +1,10 @@
 """The state of a session as bytes, and back (O-9.45), and snapshots of a session in the middle of a run (V-5.8, G-13.7).
 
-Hands on `dumped` and `restored` to the Python API, for use between calls: hashmaps, ledgers, volatile memories, states of tools,
-spawned models, and what was used of the session's budgets. Hands on `snapshot`, `Snapshots`, `SnapshotLogs` and `resume` to the
-drivers of conformance and to tests, for use between two steps of a run. What lives elsewhere is in neither: logs and hashmaps
-with a store or file of their own, processes, caches, most counters. The form of the bytes, and SnapshotError, is `vm/snapshot/`.
+Hands on `dumped` and `restored` to the Python API, for use between calls: hashmaps, ledgers, volatile memories, indexes in
+memory, states of tools, spawned models, and what was used of the session's budgets. Hands on `snapshot`, `Snapshots`,
+`SnapshotLogs` and `resume` to the drivers of conformance and to tests, for use between two steps of a run. What lives elsewhere
+is in neither: logs and hashmaps with a store or file of their own, processes, caches, most counters. The form of the bytes, and
+SnapshotError, is `vm/snapshot/`.
 """
 
 from __future__ import annotations
@@ -289,8 +290,8 @@ def _read_models(r: Reader, session: Session, configured: dict[Any, Any], part: 
 
 
 # Snapshots: the machine is dropped between two steps and built again from its bytes (V-5.8, V-5.9, G-13.7). What the session
-# performs goes on: requests on their way, conversations, processes. Volatile logs of memories are as the bytes say, logs in
-# stores as they are by then (M-14.6).
+# performs goes on: requests on their way, conversations, processes, indexes in memory and what was used of budgets, which stay as
+# they are. Volatile logs of memories are as the bytes say, logs in stores as they are by then (M-14.6).
 
 DIGEST = 32  # the last bytes of a snapshot are the hash of the others
 COUNTED = ("models", "agents")  # families whose calls are numbered; ids of runs are made of the numbers (M-5.10)

@@ -3,8 +3,8 @@
 Values of slots have their declared types here and are JSON for the memory that stores them. No signature offers these hidden
 methods to a program: the compiler calls them. Hands on `linked_slots` to the linker; `slot_method`, `is_slot_method` and
 `CHANGING` to the host, which calls a method again when it has waited (`runtime/effects/memories.py`); and `StoredBuilder` to the
-answers of hosts and mocks (`runtime/effects/answers.py`). This module does no I/O: what is stored, `machine.memories` reads and
-writes.
+answers of hosts and mocks (`runtime/effects/answers.py`). The method of hashmaps in a store (`stored_hashmaps.py`) is a row of
+BODIES too. This module does no I/O: what is stored, `machine.memories` reads and writes.
 """
 
 from __future__ import annotations
@@ -159,19 +159,21 @@ BODIES: dict[str, Body] = {}
 CHANGING = ("_seen", "_swap")
 
 
+# Not of a slot: a method of a hashmap in a store (O-5.41), which waits, and is called again by the host, in the same way.
 BODIES[TABLE] = table
 
 
 def is_slot_method(name: str) -> bool:
-    """Return whether a memory's method is one of those here."""
+    """Return whether a memory's method is a row of BODIES: one of a slot, or TABLE of a hashmap in a store."""
     return name in BODIES
 
 
 def slot_method(machine: MachineContext, task: Task, memory: MemoryRef, name: str, arguments: list[Any]) -> Any:
-    """Return the result of a slot's method, or the `Invoke` that computes it. `name` is one for which `is_slot_method` is true,
+    """Return the result of such a method, or the `Invoke` that computes it. `name` is one for which `is_slot_method` is true,
     `arguments` all of its arguments in order. Raises `must_wait` of the memories when it has to wait, and then has done nothing;
-    P014 for a slot that the memory does not have, P452 for stored content that does not fit its type, P454 for a slot without
-    the value that the function needs, and what the memory's own methods panic with."""
+    P014 for a slot that the memory does not have, P452 for stored content that does not fit its type, P454 for a slot without the
+    value that the function needs, and what the memory's own methods panic with. TABLE raises as `stored_hashmaps.table`, P412
+    among them."""
     return BODIES[name](machine, task, memory, *arguments)
 
 

@@ -64,8 +64,11 @@ if TYPE_CHECKING:
     from .sql import Note
 
 
-# Scripts, each one atomic step on the server. KEYS are the fourteen parts of each log, in the order of `PARTS`. Texts pass
-# through unread, since Lua's JSON does not keep all of them apart (1 and 1.0, an empty list and an empty object).
+# Scripts, each one atomic step on the server. KEYS of those that read or change logs are the fourteen parts of each log, in the
+# order of `PARTS`; of NAMES and NEXT_NAMES KEYS[1] is the list of the names of all keys, of LEASE and RELEASE the lease. The head
+# is `Head.values()` as JSON: the version first, last the time that EXPIRE compares, in Unix ms, which KEEP, SWAP and TOUCH set to
+# ARGV[2]. Texts pass through unread, since Lua's JSON does not keep all of them apart (1 and 1.0, an empty list and an empty
+# object).
 
 PARTS = (
     "head", "entries", "pins", "order", "turns", "runs", "views", "left", "facts", "names", "seen", "changed", "blobs", "uses",
