@@ -15,10 +15,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .api.browser import Browser as Browser
     from .api.calls import Call as Call
     from .api.channels import Channel as Channel
     from .api.media import Media as Media
+    from .api.options import Browser as Browser
     from .api.options import Budgets as Budgets
     from .api.options import Buffered as Buffered
     from .api.options import Immediate as Immediate
@@ -54,10 +54,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "browser": "Browser",
     "calls": "Call",
     "media": "Media",
-    "options": "Budgets Buffered Immediate Permissions SharedBudget",
+    "options": "Browser Budgets Buffered Immediate Permissions SharedBudget",
     "channels": "Channel",
     "program": "Program arun compile load run",
     "results": (

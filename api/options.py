@@ -1,19 +1,20 @@
 """The options of `run`, `arun` and `Program.session` (O-9.6).
 
-Hands on the types of the values (`Budgets`, `SharedBudget`, `Permissions`, `Immediate`, `Buffered`) to users; `Options`, which
-types the keyword arguments, to `program`, `session` and `results`; `check_options`, which refuses wrong ones by the rows of
-`RULES`, `amounts`, `limits_of`, and `host_of`, which makes the runtime's host, to `session` and, for tests of programs, to
-`results`. A new option is a field of `Options`, a row of `RULES` and a line in `host_of`.
+Hands on the types of the values (`Budgets`, `SharedBudget`, `Permissions`, `Immediate`, `Buffered`, `Browser`) to users;
+`Options`, which types the keyword arguments, to `program`, `session` and `results`; `check_options`, which refuses wrong ones by
+the rows of `RULES`, `amounts`, `limits_of`, and `host_of`, which makes the runtime's host, to `session` and, for tests of
+programs, to `results`. A new option is a field of `Options`, a row of `RULES` and a line in `host_of`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import random
 import sys
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
@@ -27,7 +28,6 @@ from ..runtime.prompt_cache import PromptCaches
 from ..runtime.session.code_cache import CodeCache
 from ..vm.builtins.capabilities import BY_KEY
 from ..vm.declaration_fields import OTHER_PRICES, PRICES
-from .browser import Browser
 
 if TYPE_CHECKING:
     from ..runtime.mcp.pins import Pins
@@ -190,6 +190,37 @@ SCOPES = tuple(BY_KEY)  # each is a field of Permissions
 def all_texts(values: tuple[Any, ...]) -> bool:
     """Return whether all values are of type str."""
     return all(isinstance(value, str) for value in values)
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """Logins to MCP servers over HTTP that want one (OAuth 2.1). `open` gets the URL of a page, shows it to a person, and returns
+    the URL at which the login has ended, or an awaitable of it: `redirect_url` with what the server has added to it. `tokens`
+    keeps what was got, as a text by the URL of the server; without it a login lasts as long as the Browser. `client_id` and
+    `client_secret` are those of a client that is registered with the servers; without them one is registered. Raises ValueError
+    for a `redirect_url` that is no URL of http or https, or another type of any of these."""
+
+    open: Callable[[str], str | Awaitable[str]]
+    redirect_url: str
+    tokens: MutableMapping[str, str] = field(default_factory=dict)
+    client_id: str | None = None
+    client_secret: str | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.open):
+            raise ValueError(f"open is {self.open!r}; it is a function of a URL")
+        if not isinstance(self.redirect_url, str) or not self.redirect_url.startswith(("http://", "https://")):
+            raise ValueError(f"redirect_url is {self.redirect_url!r}; it is a URL of http or https")
+        if not isinstance(self.tokens, MutableMapping):
+            raise ValueError(f"tokens is of the type {type(self.tokens).__name__}; it is a mapping that can be changed")
+        for name in ("client_id", "client_secret"):
+            if not isinstance(getattr(self, name), str | None):
+                raise ValueError(f"{name} is of the type {type(getattr(self, name)).__name__}; it is a str, or None")
+
+    async def visit(self, url: str) -> str:
+        """Return what `open` gives for the URL."""
+        answer = self.open(url)
+        return await answer if inspect.isawaitable(answer) else answer
 
 
 class Options(TypedDict, total=False):

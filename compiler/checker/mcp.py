@@ -1,19 +1,23 @@
-"""MCP servers: their fields with those of the manifest, signatures of their tools (O-4.36 to O-4.44, O-4.47).
+"""MCP servers: their fields with those of the manifest, signatures of their tools (O-4.36 to O-4.44, O-4.47), and the type of a
+resource (O-4.50).
 
-Hands on `declare_mcp` and `check_mcp` to the table of `declaration_checks`. A server is checked without being started:
-signatures are what the program says of its tools. Parameters and names for models are checked as those of `tools`; a new field
-is a row of `vm/declaration_fields.py`.
+Hands on `declare_mcp` and `check_mcp` to the table of `declaration_checks`, and `resource` to method calls. A server is checked
+without being started: signatures are what the program says of its tools. Parameters and names for models are checked as those of
+`tools`; a new field is a row of `vm/declaration_fields.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...vm.builtins import Row
+from ..decisions import BuiltinCall
 from ..fields import MCP, MCP_CARRIED, MCP_FIELDS
 from ..manifest import WORDS, has_words
 from ..symbols import FunctionSymbol, McpSymbol, StructSymbol
 from ..syntax import ast
-from ..types import ANY, ERROR, Nilable, Nominal, Type, error, result
+from ..types import ANY, BYTES, ERROR, MEDIA, STRING, Nilable, Nominal, Type, error, result
+from .arguments import call_row, infer_all
 from .config import check_fields
 from .decorators import check_decorators
 from .functions import declare_signature
@@ -21,8 +25,9 @@ from .json_shapes import check_size
 from .models import check_headers
 from .relations import ERRONEOUS, generic
 from .schemas import field_without_json
-from .state import Checker
+from .state import Checker, Expected
 from .tool_arguments import arguments_of, check_wire_name, parameter_texts
+from .types import written_type
 
 TOOL_ERROR = error("ToolError")
 # The field that each transport needs.
@@ -118,3 +123,47 @@ def _result_schema(c: Checker, server: McpSymbol, method: FunctionSymbol) -> Str
     field = ast.Field(span=node.name.span, name=name, type=written, default=None)
     schema = ast.Schema(span=node.span, name=node.name, type_parameters=[], fields=[field])
     return StructSymbol(f"{server.name}.{method.name}", schema, Nominal("schema", ""), [("value", type_, None, False)])
+
+
+# The type of `N.resource(uri)`: the machine has a method for each type of FORMS, so that another content is an Err of the call
+# and no panic of its place (O-4.50). Anywhere else the value is Any.
+
+FORMS = (STRING, BYTES, MEDIA)
+PARSED = "read it as String, then `json::parse_as<{type_}>(text)`"
+
+
+def resource(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expected: Expected) -> Type:
+    """Return the type of `N.resource<T>(uri)`, where T is written or asked for by the place, and set `node.target`; ERRONEOUS
+    after a report (E2001 for a T that no resource has, E2028)."""
+    wanted = _wanted(c, node, expected)
+    if wanted is None:
+        infer_all(c, node.arguments)
+        return ERRONEOUS
+    type_, matched = call_row(c, row, receiver, node.arguments, node.name.span, Expected(), {"T": wanted})
+    if matched is None:
+        return ERRONEOUS
+    answer = wanted if wanted in FORMS else None
+    node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name, answer=answer)
+    return type_
+
+
+def _wanted(c: Checker, node: ast.MethodCall, expected: Expected) -> Type | None:
+    """Return T, Any where nothing says it; None after a report."""
+    written = node.type_arguments
+    if written is None:
+        sides = generic(expected.type, "Result")
+        inner = sides[0] if sides else ANY
+        inside = generic(inner, "Option")
+        inner = inside[0] if inside else inner.inner if isinstance(inner, Nilable) else inner
+        return inner if inner in FORMS else ANY
+    if len(written) != 1:
+        message = f"`resource` takes 1 type argument, {len(written)} given"
+        c.report("E2028", node.name.span, message, help="write `resource<String>(…)`")
+        return None
+    type_ = written_type(c, written[0])
+    if type_ in (*FORMS, ANY):
+        return type_
+    if type_ is not ERRONEOUS:
+        help = PARSED.format(type_=type_)
+        c.report("E2001", written[0].span, f"a resource is a `String`, a `Media` or `Bytes`, not `{type_}`", help=help)
+    return None

@@ -59,12 +59,12 @@ from .calls import (
 )
 from .impls import find_method, methods_of, require_visible_method
 from .json_shapes import answer_in
+from .mcp import resource
 from .memory import check_allowed, check_facts, check_role, keyed_method, memory_value, misplaced_word, without_key
 from .memory_steps import check_topic
 from .models import check_settings, settings_are_named
 from .operators import fields_of
 from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, learn, nilable, open_local, root_of
-from .resources import resource
 from .schema_calls import items, schema_call
 from .signatures import Bindings, signature_of, substitute, unify
 from .state import FREE, Checker, Expected, ExpressionRule
