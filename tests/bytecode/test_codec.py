@@ -83,7 +83,8 @@ def test_format_versions(data: bytes, major: int, minor: int, accepted: bool) ->
         del value[i.SECTIONS_BEFORE :]
     changed = seal(msgpack.packb(value), MAGIC + bytes([major, minor]))
     if accepted:
-        assert decode(changed).header.format == list(i.FORMAT) and decode(changed) == decode(data)
+        read = decode(changed)
+        assert read.header.format == [major, minor] and encode(read) == changed  # its identity stays
     else:
         with pytest.raises(i.ImageError, match=rf"^V003: image needs Concerto image format {major}.{minor}; this is 0.2$"):
             decode(changed)

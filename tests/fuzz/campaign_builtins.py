@@ -119,6 +119,7 @@ UNDRAWN = {
     "Results": "the compiler alone calls it, where tasks are awaited together",
     "Agent": "the compiler alone calls it, for `listen`",
     "Test": "the compiler alone calls it, for `mock`",
+    "Index": "its methods ask the host, and call functions of the program between: tests/search",
     "StoreWrites": "the compiler alone calls it, behind the calls of a store",
 }
 """Receivers of which nothing is drawn, and why."""

@@ -158,6 +158,7 @@ def servers(seed: int, cases: int) -> Figures:
 
 
 async def _servers(seed: int, cases: int) -> Figures:
+    from concerto.runtime.mcp.questions import Caller
     from concerto.runtime.mcp.served import McpSettings, ServerFailure, offered_tools
     from concerto.runtime.mcp.wire import connected
 
@@ -173,7 +174,7 @@ async def _servers(seed: int, cases: int) -> Figures:
                 offered_tools("Wiki", [], tools)
                 json.dumps([tool.schema for tool in tools], allow_nan=False)
                 assert all(tool.digest for tool in tools)
-                await connection.call("echo", {"t": "a"})
+                await connection.call("echo", {"t": "a"}, Caller(None, None, "Wiki", "echo"))  # type: ignore[arg-type]
                 served += 1
             finally:
                 await connection.aclose()

@@ -147,7 +147,8 @@ class Reader:
             return ("union", self.words(name))
         if name == "(":
             types = self.types_until(")")
-            return types[0] if len(types) == 1 else ("tuple", types)  # one in parentheses is itself
+            is_itself = len(types) == 1 and self.tokens[self.at - 2] != ","
+            return types[0] if is_itself else ("tuple", types)
         if name == "fn":
             self.expect("(")
             parameters = self.types_until(")")

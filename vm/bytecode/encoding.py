@@ -113,18 +113,23 @@ def precheck_msgpack(data: bytes, nesting: int, free: int = FREE) -> None:
 MAGIC = b"\x8fCONCB"  # the first byte is no text in any encoding of text
 _HEAD = len(MAGIC) + len(FORMAT)
 _HASH = sha256().digest_size
+EARLIER = ([0, 0], [0, 1])  # formats whose images have SECTIONS_BEFORE sections
 _FRAME_NESTING = 6  # sections, section, entry, decorators, decorator, arguments: around data whose nesting is limited
 
 
 def encode(image: Image) -> bytes:
-    """Return the bytes of an image. Raises ImageError V006 to V008 for one whose content `decode` would refuse under the limits
-    DEFAULT; the size of the file and the versions in the header are not checked."""
+    """Return the bytes of an image; one that was read of an earlier format has those of then, and so its identity. Raises
+    ImageError V006 to V008 for one whose content `decode` would refuse under the limits DEFAULT; the size of the file and the
+    versions in the header are not checked."""
     try:
-        payload = _pack(shape.lower(image))
+        sections = shape.lower(image)
+        is_earlier = image.header.format in EARLIER and not any(sections[SECTIONS_BEFORE:])
+        payload = _pack(sections[:SECTIONS_BEFORE] if is_earlier else sections)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ImageError("V008", f"the image cannot be encoded: {error}") from None
-    _read(payload, DEFAULT, FORMAT[1])  # what this process cannot read back is not written
-    body = MAGIC + bytes(FORMAT) + payload
+    head = bytes(image.header.format if is_earlier else FORMAT)
+    _read(payload, DEFAULT, head[1])  # what this process cannot read back is not written
+    body = MAGIC + head + payload
     digest: bytes = sha256(body).digest()
     return body + digest
 
@@ -137,7 +142,6 @@ def decode(data: bytes, limits: Limits = DEFAULT, pinned: Collection[str] | None
         raise ImageError("V005", f"the image {content_hash(data)} is not one that the host has pinned")
     image = shape.build(_read(data[_HEAD:-_HASH], limits, data[_HEAD - 1]))
     _check_versions(image, data)
-    image.header.format = list(FORMAT)  # what it would be written as
     return image
 
 
@@ -173,7 +177,7 @@ def _read(payload: bytes, limits: Limits, minor: int) -> list[Any]:
     # equal images have equal bytes, so the bytes must be the ones that `_pack` makes
     if _pack(value) != payload:
         raise ImageError("V007", "the image is not in canonical form")
-    if minor < 2 and type(value) is list and len(value) == SECTIONS_BEFORE:
+    if [FORMAT[0], minor] in EARLIER and type(value) is list and len(value) == SECTIONS_BEFORE:
         value += [[] for _ in SECTIONS[SECTIONS_BEFORE:]]
     shape.check_sections(value, limits)
     return value  # type: ignore[no-any-return]
