@@ -140,6 +140,6 @@ def test_functions_that_call_back_are_written_in_the_language() -> None:
         if row.kind == "handle" or row.receiver == "StoreWrites":  # a watcher is kept, and called by `StoreWrites.finish`
             continue
         takes_function = any((p.type[1] if p.type[0] == "nilable" else p.type)[0] == "fn" for p in row.parameters)
-        if row.receiver == "Index<T>" and row.name in ("add", "add_all"):  # they call the functions of the declaration
+        if row.receiver == "Index" and row.name in ("add", "add_all"):  # they call the functions of the declaration
             takes_function = True
         assert takes_function == (row.kind == "prelude")
