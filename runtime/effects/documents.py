@@ -1,16 +1,16 @@
 """Performs the text of a PDF (O-1.245), by pypdf, the extra `pdf`, which is imported with the first one.
 
 Hands on `perform` to `table.py`. A PDF comes from anywhere, so it is read in a thread of its own, within SECONDS and the time of
-the run: whoever waits no longer ends that thread. What decoded parts may have together pypdf bounds itself. A fault of the
+the run: when nobody waits any more, that thread ends. What decoded parts may have together pypdf bounds itself. A fault of the
 document, or of pypdf with it, is an Err of MediaError.
 """
 
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from contextlib import suppress
-from ctypes import c_ulong, py_object, pythonapi
 from io import BytesIO
 
 from ...vm.values import Err, ErrorValue, Ok
@@ -46,7 +46,7 @@ class Failed(Exception):
 
 
 class Stopped(BaseException):
-    """Thrown into a thread that reads: no `except Exception` of pypdf catches it."""
+    """Raised in a thread that is to read no longer: no `except Exception` of pypdf catches it."""
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
@@ -76,42 +76,43 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
 
 
 class Reading:
-    """A thread that reads a PDF. `outcome` is its text, of at most `most_bytes`, or why there is none; `tell` is called in that
-    thread when it is there."""
+    """A thread that reads a PDF. `outcome` is its text, of at most `most_bytes`, or why there is none; `tell` is called, in any
+    thread, when it is there or SECONDS are over."""
 
     def __init__(self, data: bytes, most_bytes: int, tell: Callable[[], None]) -> None:
         self.outcome: str | Failed = Failed("Timeout", f"its text was not found within {SECONDS:g} s")
         self._tell = tell
-        self._lock = threading.Lock()
-        self._is_over = False
-        self._timer = threading.Timer(SECONDS, self.stop)
+        self._is_stopped = False
+        self._timer = threading.Timer(SECONDS, self._expire)
         self._timer.daemon = True
-        self._thread = threading.Thread(target=self._run, args=(data, most_bytes), name="concerto-pdf", daemon=True)
         self._timer.start()
-        self._thread.start()
+        threading.Thread(target=self._run, args=(data, most_bytes), name="concerto-pdf", daemon=True).start()
 
     def stop(self) -> None:
-        """End the thread, if it still reads. Any thread may call it."""
+        """Let the thread end at the next call that it makes. Any thread may call this."""
         self._timer.cancel()
-        with self._lock:  # an identifier may be that of another thread once this one is over
-            if not self._is_over and self._thread.ident is not None:
-                # Python has no other way to end a thread: the next instruction that it runs raises this.
-                pythonapi.PyThreadState_SetAsyncExc(c_ulong(self._thread.ident), py_object(Stopped))
+        self._is_stopped = True
 
-    def _run(self, data: bytes, most_bytes: int) -> None:
-        with suppress(Stopped):  # it may come in the last moment
-            self._read(data, most_bytes)
+    def _expire(self) -> None:
+        self.stop()
         self._tell()
 
-    def _read(self, data: bytes, most_bytes: int) -> None:
-        try:
-            outcome: str | Failed = text_of(data, most_bytes)
-        except Failed as failed:
-            outcome = failed
-        finally:
-            with self._lock:
-                self._is_over = True
-        self.outcome = outcome
+    def _run(self, data: bytes, most_bytes: int) -> None:
+        with suppress(Stopped):
+            sys.setprofile(self._look)  # of this thread alone
+            try:
+                outcome: str | Failed = text_of(data, most_bytes)
+            except Failed as failed:
+                outcome = failed
+            finally:
+                sys.setprofile(None)
+            self.outcome = outcome
+        self._tell()
+
+    def _look(self, *_event: object) -> None:
+        """Called by Python at each call in the thread, of functions of pypdf and of C: what is raised here is raised there."""
+        if self._is_stopped:
+            raise Stopped
 
 
 def text_of(data: bytes, most_bytes: int) -> str:
