@@ -15,6 +15,8 @@ from concerto.vm.bytecode.encoding import decode, encode
 from concerto.vm.bytecode.hashing import hash_functions
 from hypothesis import given
 
+from tests.least import least
+
 from .builder import code, lines_run, with_functions
 from .strategies import SLOW, images
 from .test_verify import CASES
@@ -244,9 +246,8 @@ def test_hashing_is_linear_in_traits_with_one_method() -> None:
         hash_functions(image)
         return process_time() - began
 
-    # Quadratic work would take sixteen times as long; the least of several is free of what else the machine does.
-    small, large = (min(seconds(count) for _ in range(5)) for count in (2_500, 10_000))
-    assert large < 12 * small
+    small = min(seconds(2_500) for _ in range(3))
+    assert least(lambda: seconds(10_000), 9 * small) < 9 * small
 
 
 def test_hash_of_a_long_chain_and_a_large_ring() -> None:

@@ -8,12 +8,15 @@ import subprocess
 import sys
 import time
 import tracemalloc
+from functools import partial
 from pathlib import Path
 
 import msgpack
 import pytest
 from concerto.vm.bytecode import image as i
 from concerto.vm.bytecode.encoding import decode, encode
+
+from tests.least import least
 
 from .builder import empty_image
 from .test_codec import seal
@@ -25,9 +28,10 @@ HEADS = {
     "bytes": b"\xc6" + struct.pack(">I", HUGE), "array of 64 Ki": b"\xdc\xff\xff", "map of 64 Ki": b"\xde\xff\xff",
     "ext": b"\xc9" + struct.pack(">I", HUGE) + b"\x01", "nested": b"\x91" * 200_000,
 }  # fmt: skip
+SECTIONS = b"\xdc" + struct.pack(">H", len(i.SECTIONS))
 PLACES = {
-    "alone": b"%s", "behind the sections": b"\xdc\x00\x14%s", "in the first section": b"\xdc\x00\x14\x99\x92\x00\x01%s",
-    "again and again": b"\xdc\x00\x14" + b"%s" * 9, "in a map": b"\x81\xa1k%s",
+    "alone": b"%s", "behind the sections": SECTIONS + b"%s", "in the first section": SECTIONS + b"\x99\x92\x00\x02%s",
+    "again and again": SECTIONS + b"%s" * 9, "in a map": b"\x81\xa1k%s",
 }  # fmt: skip
 BOMBS = {f"{head} {place}": form.replace(b"%s", HEADS[head]) for head in HEADS for place, form in PLACES.items()}
 MEASURE = """
@@ -46,16 +50,19 @@ sys.exit("it was taken")
 def test_forty_bombs() -> None:
     assert len(BOMBS) == 40
     for name, payload in BOMBS.items():
-        data = seal(payload)
-        start = time.process_time()
-        tracemalloc.start()
-        with pytest.raises(i.ImageError) as refused:
-            decode(data)
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert refused.value.code in ("V006", "V008"), (name, refused.value)
-        assert peak <= 4 * len(data) + (32 << 20), (name, peak)
-        assert time.process_time() - start <= 5, name
+        assert least(partial(_seconds_of_a_bomb, name, seal(payload)), 1) <= 1, name
+
+
+def _seconds_of_a_bomb(name: str, data: bytes) -> float:
+    start = time.process_time()
+    tracemalloc.start()
+    with pytest.raises(i.ImageError) as refused:
+        decode(data)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert refused.value.code in ("V006", "V008"), (name, refused.value)
+    assert peak <= 4 * len(data) + (32 << 20), (name, peak)
+    return time.process_time() - start
 
 
 @pytest.mark.parametrize("name", ["array alone", "text in the first section", "nested in a map", "map again and again"])

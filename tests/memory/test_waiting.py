@@ -160,7 +160,7 @@ def test_a_wait_holds_up_nobody_else(place):
         late.sort()
         shown = [f"{late[int(len(late) * share)] * 1000:.1f}" for share in (0.5, 0.95, 0.99)]
         print(f"{SECONDS:g} s, {calls} other calls, ms late at 50, 95, 99 %: {', '.join(shown)}; most {late[-1] * 1000:.1f}")
-        assert late[int(len(late) * SHARE)] < 0.3
+        assert late[int(len(late) * SHARE)] < 0.05
         assert not threads()
 
     asyncio.run(main())
@@ -198,7 +198,7 @@ def test_the_deadline_ends_a_wait(place, function):
                 with pytest.raises(concerto.Panic) as raised:
                     await session.acall(function, "b")
                 assert raised.value.code == "P102"
-                assert time.monotonic() - begun < 3
+                assert time.monotonic() - begun < 0.6
         assert not threads()
         assert await session.acall("count") == 0
         assert await session.acall(function, "c") > 0
@@ -221,7 +221,7 @@ def test_a_cancel_ends_a_wait(place, function):
             session.cancel()
             with pytest.raises(concerto.ProgramError):
                 await job
-            assert time.monotonic() - begun < 3
+            assert time.monotonic() - begun < 0.2
         assert not threads()
         assert await session.acall("count") == 0
         assert await session.acall(function, "c") > 0
@@ -275,7 +275,7 @@ def test_a_blocking_store_of_the_host_holds_up_nobody():
         assert await sessions[0].acall("count") == 6
         for session in sessions:
             await session.aclose()
-        assert sorted(late)[int(len(late) * 0.95)] < 0.3
+        assert sorted(late)[int(len(late) * 0.95)] < 0.04
 
     asyncio.run(main())
     assert store.most == 1

@@ -16,7 +16,9 @@ from concerto.runtime.session.session import Session
 from concerto.vm.interp.link import load_image
 from concerto.vm.interp.machine import Stopped
 
-LATE = 4.0  # seconds: machines are busy; `make soak` prints what an idle one reaches
+from tests.least import least
+
+LATE = 1.5  # seconds: machines are busy; `make soak` prints what an idle one reaches
 LONG = 'let s = "ab".repeat(7000000); '
 LOOPS = {
     "replace": LONG + 'loop { let n = s.replace("a", "c").len(); }',
@@ -40,12 +42,15 @@ LOOPS = {
 @pytest.mark.parametrize("name", sorted(LOOPS))
 def test_a_deadline_within_a_built_in(name: str, tier: Any) -> None:
     program = concerto.compile(f"fn main() {{ {LOOPS[name]} }}")
-    started = time.monotonic()
-    with program.session(tier=tier, budgets=concerto.Budgets(seconds=0.3)) as session:
-        result = session.run()
-    late = time.monotonic() - started - 0.3
-    assert isinstance(result.error, concerto.Panic) and result.error.code in ("P102", "P103"), result.error
-    assert late < LATE
+
+    def late() -> float:
+        started = time.monotonic()
+        with program.session(tier=tier, budgets=concerto.Budgets(seconds=0.3)) as session:
+            result = session.run()
+        assert isinstance(result.error, concerto.Panic) and result.error.code in ("P102", "P103"), result.error
+        return time.monotonic() - started - 0.3
+
+    assert least(late, LATE) < LATE
 
 
 def session_of(source: str) -> tuple[Session, OfflineLoop]:

@@ -21,6 +21,8 @@ from concerto.vm.values.metering import exchange
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.least import least
+
 from .conftest import call as call_library
 
 Library = Callable[..., Any]
@@ -303,17 +305,25 @@ BAD = [
 def test_bad_patterns_cost_no_more_than_the_text(pattern: str) -> None:
     """Ten times the text takes ten times as long; the bound leaves room for a busy machine."""
     text = "a" * 100_000
-    start = time.process_time()
-    assert Regex(pattern).is_match(text) is False
-    assert time.process_time() - start < 5
+
+    def seconds() -> float:
+        start = time.process_time()
+        assert Regex(pattern).is_match(text) is False
+        return time.process_time() - start
+
+    assert least(seconds, 0.25) < 0.25
 
 
 @pytest.mark.parametrize("pattern", [".*[^a]|a", "(a*b|a)", "(?:a|(a*)b)"])
 def test_all_matches_cost_no_more_than_the_text(pattern: str) -> None:
     """Each of these looks ahead to the end of the text for every match."""
-    start = time.process_time()
-    assert sum(1 for _ in Regex(pattern).find_all("a" * 10_000)) == 10_000
-    assert time.process_time() - start < 15
+
+    def seconds() -> float:
+        start = time.process_time()
+        assert sum(1 for _ in Regex(pattern).find_all("a" * 10_000)) == 10_000
+        return time.process_time() - start
+
+    assert least(seconds, 3) < 3
 
 
 @pytest.mark.parametrize("pattern", ["(?=a)(a+)+b", r"(a+)+\1b", "(?:(a+)+)(?!x)b", "(?=(a+)+b)", "(?!(a|a)*b)a*!"])
@@ -390,19 +400,22 @@ SLOW = {
 def test_the_run_is_looked_at_while_a_pattern_is_matched(name: str) -> None:
     """Without steps to spare the search ends (None)."""
     pattern, text, found = SLOW[name]
-    regex = Regex(pattern)
-    watch = Watch()
-    before = exchange(watch)
-    try:
-        if found is None:
-            with pytest.raises(BudgetSpent):
-                regex.is_match(text)
-        else:
-            assert regex.is_match(text) is found
-        watch.attend()
-    finally:
-        exchange(before)
-    assert watch.worst < 1
+
+    def seconds() -> float:
+        regex, watch = Regex(pattern), Watch()
+        before = exchange(watch)
+        try:
+            if found is None:
+                with pytest.raises(BudgetSpent):
+                    regex.is_match(text)
+            else:
+                assert regex.is_match(text) is found
+            watch.attend()
+        finally:
+            exchange(before)
+        return watch.worst
+
+    assert least(seconds, 0.05) < 0.05
 
 
 def test_what_is_kept_of_a_pattern_is_bounded() -> None:
