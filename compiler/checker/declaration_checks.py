@@ -15,20 +15,21 @@ from .. import symbols
 from ..symbols import ContextSymbol, EnumSymbol, FunctionSymbol, HashMapSymbol, LedgerSymbol, MemorySymbol, StructSymbol, Symbol
 from ..syntax import ast
 from .assignment import check_assignments
+from .connections import check_connection
 from .context_declarations import check_context, check_fixed_slots, check_old_names, old_name
 from .decorators import check_decorators, check_parts
 from .embedders import check_embedder
 from .functions import check_function, check_pipeline, declare_pipeline, declare_signature
-from .indexes import check_index, declare_index
+from .indexes import check_index
 from .json_shapes import check_size
 from .mcp import check_mcp, declare_mcp
 from .memory import check_memory
-from .models import check_agent, check_connection, check_model
+from .models import check_agent, check_model
 from .questions import check_channel
 from .schemas import check_schema, check_validators, fold_nested_defaults
 from .state import Checker
 from .tool_arguments import parameter_texts
-from .tools import check_store, check_test, check_tool, declare_hashmap
+from .tools import check_store, check_test, check_tool, declare_store
 
 Check = Callable[[Checker, Any], None]  # of a symbol of the row's class
 
@@ -158,9 +159,9 @@ CHECKS: dict[type[Symbol], DeclarationChecks] = {
     symbols.ConnectionSymbol: DeclarationChecks(values=check_connection),
     symbols.MemorySymbol: DeclarationChecks(values=_memory_values),
     symbols.ContextSymbol: DeclarationChecks(values=_context_values),
-    symbols.HashMapSymbol: DeclarationChecks(signature=declare_hashmap, values=_store_values),
+    symbols.HashMapSymbol: DeclarationChecks(signature=declare_store, values=_store_values),
     symbols.LedgerSymbol: DeclarationChecks(values=_store_values),
     symbols.EmbedderSymbol: DeclarationChecks(values=check_embedder),
-    symbols.IndexSymbol: DeclarationChecks(signature=declare_index, values=check_index),
+    symbols.IndexSymbol: DeclarationChecks(signature=declare_store, values=check_index),
     symbols.PipelineSymbol: DeclarationChecks(signature=declare_pipeline, body=check_pipeline),
 }

@@ -1,11 +1,12 @@
 """Declarations of indexes of documents (O-1.241).
 
-Hands on `declare_index` and `check_index` to `declaration_checks`. The methods of an index are rows of `vm/builtins/indexes.py`
-and checked like any other.
+Hands on `check_index` to `declaration_checks`. The methods of an index are rows of `vm/builtins/indexes.py` and checked like any
+other.
 """
 
 from __future__ import annotations
 
+from ...vm.builtins.indexes import FUNCTIONS
 from ..symbols import BuiltinSymbol, IndexSymbol
 from ..syntax import ast
 from ..types import STRING, Function, Type
@@ -16,27 +17,11 @@ from .embedders import embedder_table
 from .memory import store_table
 from .relations import ERRONEOUS, generic
 from .state import Checker, Expected
-from .tools import without_stored_form
-from .types import written_type
+from .tools import INDEX_FORM, without_stored_form
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-
-FORM = "index docs: Index<Doc> = Index::of(E, key: |d| d.text);"
-FUNCTIONS = {"key": "the text that is searched", "id": "what tells documents apart"}
-
-
-def declare_index(c: Checker, symbol: IndexSymbol) -> None:
-    """Set the type of an index, before any body uses it; E2001 for another type."""
-    node = symbol.declaration
-    declared = written_type(c, node.type)
-    if generic(declared, "Index") is None:
-        if declared is not ERRONEOUS:
-            c.report("E2001", node.type.span, f"expected `Index`, found `{declared}`", help=FORM)
-        declared = ERRONEOUS  # bodies that use it are not reported again
-    symbol.type = declared
 
 
 def check_index(c: Checker, symbol: IndexSymbol) -> None:
@@ -58,19 +43,23 @@ def check_index(c: Checker, symbol: IndexSymbol) -> None:
         symbol.store = _store(c, value)
         value = ast.ungrouped(value.receiver)
     if not (isinstance(value, ast.Call) and isinstance(value.callee, ast.PathExpr) and _is_constructor(value.callee)):
-        c.report("E4004", node.value.span, "an index begins with `Index::of(…)`", help=FORM)
+        c.report("E4004", node.value.span, "an index begins with `Index::of(…)`", help=INDEX_FORM)
         return
+    names = " and ".join(f"`{name}` ({what})" for name, what in FUNCTIONS.items())
     report_duplicates(c, "`Index::of`", [argument.name for argument in value.arguments if argument.name is not None])
     for argument in value.arguments:
-        if argument.name is None:
+        if argument.name is None and argument is not value.arguments[0]:
+            help = f"its embedder stands first, and behind it {names}"
+            c.report("E2006", argument.value.span, "`Index::of` takes one argument without a name", help=help)
+        elif argument.name is None:
             symbol.embedder = embedder_table(c, argument.value, "the first argument of `Index::of`")
         elif argument.name.text in FUNCTIONS:
             wanted = Expected(Function((document,), STRING), "E2009", f"parameter `{argument.name.text}`")
             if at_module_level(c, argument.value, wanted) is not ERRONEOUS:
                 symbol.functions[argument.name.text] = argument.value
         else:
-            help = "there are " + " and ".join(f"`{name}` ({what})" for name, what in FUNCTIONS.items())
-            c.report("E4004", argument.name.span, f"`Index::of` has no argument `{argument.name.text}`", help=help)
+            message = f"`Index::of` has no argument `{argument.name.text}`"
+            c.report("E4004", argument.name.span, message, help=f"there are {names}")
     _require_key(c, symbol, document, value)
 
 

@@ -19,10 +19,10 @@ from ..syntax import ast
 from ..types import ANY, BYTES, ERROR, MEDIA, STRING, Nilable, Nominal, Type, error, result
 from .arguments import call_row, infer_all
 from .config import check_fields
+from .connections import check_headers
 from .decorators import check_decorators
 from .functions import declare_signature
 from .json_shapes import check_size
-from .models import check_headers
 from .relations import ERRONEOUS, generic
 from .schemas import field_without_json
 from .state import Checker, Expected

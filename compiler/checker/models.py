@@ -1,36 +1,30 @@
-"""Connections, models, agents and their decorators (O-1.1 to O-1.59, O-1.230, O-1.231, O-7).
+"""Models, agents and their decorators (O-1.35 to O-1.59, O-1.230, O-7).
 
-Hands on `check_connection`, `check_model` and `check_agent` to `declaration_checks`, `check_headers` to `mcp`,
-`settings_are_named` and `check_settings` (of the method `with`) to `methods`, `connection_help` and the rule of `listen` to
-`program`. Which fields there are, of which type and range, is a row of `vm/declaration_fields.py`; here stand the fields that
-need more than that, and what fields demand of each other. Checked values go to `fields` of the symbols.
+Hands on `check_model` and `check_agent` to `declaration_checks`, `settings_are_named` and `check_settings` (of the method `with`)
+to `methods`, and the rule of `listen` to `program`. Which fields there are, of which type and range, is a row of
+`vm/declaration_fields.py`; here stand the fields that need more than that, and what fields demand of each other. Checked values
+go to `fields` of the symbols.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from ...vm import declaration_fields as rows
 from ...vm.builtins import Row
-from ...vm.providers import NAME, PREDECLARED, PROVIDERS, WRITTEN, two_accounts
+from ...vm.providers import PREDECLARED
 from ..decisions import BuiltinCall
 from ..fields import (
     AGENT,
     AGENT_FIELDS,
-    CONNECTION,
-    CONNECTION_FIELDS,
-    CONNECTION_OBJECTS,
     EITHER_OBJECTS,
     MODEL,
     MODEL_FIELDS,
     RETRY,
-    TEXT,
     is_carried,
 )
 from ..hints.names import EVENT_OF_A_MEMORY, FIELDS, did_you_mean
-from ..source import Span
-from ..symbols import AgentSymbol, BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol, StructSymbol
+from ..symbols import AgentSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol, StructSymbol
 from ..syntax import ast
 from ..types import AGENT_BUILDER, AGENT_REF, ANY, KEYED_MEMORY, LEDGER, STRING, Nominal, Type, error, map_, result
 from .config import (
@@ -39,15 +33,14 @@ from .config import (
     check_fields,
     check_object,
     check_value,
-    is_misspelt,
     quiet_fold,
     report_duplicates,
     report_unknown_key,
     under_own_names,
 )
-from .connections import named_connection
+from .connections import api_of, check_extra, check_kept_long, named_connection
 from .declarations import FAILED, at_module_level, components
-from .decorators import Checked, check_decorators
+from .decorators import check_decorators
 from .durations import number_literal
 from .functions import task_body
 from .hosted_tools import check_carried, check_constants, check_hosted
@@ -57,127 +50,6 @@ from .relations import ERRONEOUS, generic, is_memory
 from .state import Checker, Expected, ExpressionRule
 from .tools import offers_tools, tools_named
 from .types import written_type
-
-# Connections.
-
-
-def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
-    """Check a connection and set its fields, over which those of the manifest win (O-1.2); E4002 for what its provider needs,
-    E4006 for what it cannot carry."""
-    node = symbol.declaration
-    owner = f"connection `{symbol.name}`"
-    decorators = check_decorators(c, node.decorators, "connect")
-    under_own_names(c, owner, node.entries, rows.CONNECTION)
-    own: dict[str, Callable[[ast.Expr], object]] = {
-        "api_key": lambda value: _read_key(c, symbol, value),
-        "headers": lambda value: check_headers(c, value),
-        **{name: partial(check_object, c, f"`{name}`", rules=rules) for name, rules in CONNECTION_OBJECTS.items()},
-    }
-    for name, rules in EITHER_OBJECTS.items():
-        own[name] = partial(check_either, c, name, rule=CONNECTION[name], rules=rules, constant=True)
-    check_fields(c, owner, node.entries, symbol.fields, CONNECTION, CONNECTION_FIELDS, own)
-    _read_breaker(c, symbol, owner, decorators)
-    from_manifest = c.manifest.get(symbol.name, {})
-    symbol.fields.update(from_manifest)
-    known = {**PREDECLARED.get(symbol.name, {}), **symbol.fields}
-    keys = {*(entry.key.text for entry in node.entries), *from_manifest}
-    # A misspelt field is reported as such; that the right one is missing would be a second report of one mistake.
-    keys |= {field for field in ("provider", "base_url") if is_misspelt(field, node.entries, CONNECTION_FIELDS)}
-    if "provider" not in known and "provider" not in keys:
-        # The help names a provider that suits the other fields.
-        likely = next(row.name for row in PROVIDERS.values() if row.needs_base_url or "base_url" not in keys)
-        others = ", ".join(f'"{name}"' for name in PROVIDERS if name != likely)
-        help = f'add `provider: "{likely}"`; others are {others}'
-        c.report("E4002", node.name.span, f"{owner} lacks `provider`", help=help)
-    row = PROVIDERS.get(str(known.get("provider")))
-    if row is not None and row.needs_base_url and "base_url" not in keys:
-        c.report(
-            "E4002", node.name.span, f"{owner} lacks `base_url`, which a {row.name} provider needs",
-            help='add `base_url: "https://…"`',
-        )
-    two = None if row is None else two_accounts(row, known)
-    if two is not None:
-        message = f"{owner} has `profile` and a key, which each say who asks"
-        c.report("E4001", node.name.span, message, help="keep one of them")
-    for entry in node.entries:
-        _check_carried(c, owner, entry, known.get("provider"))
-        if entry.key.text == "extra":
-            _check_extra(c, owner, entry.value, _api(known))
-    written = next((entry.value for entry in node.entries if entry.key.text == "cache_prompt"), None)
-    if written is not None and symbol.fields.get("cache_prompt") == rows.KEPT_LONG:
-        _check_kept_long(c, written, known)
-
-
-def _read_breaker(c: Checker, symbol: ConnectionSymbol, owner: str, decorators: Checked) -> None:
-    """Set the field `breaker` to the arguments of `@breaker`, which is another way to write it (O-1.231)."""
-    arguments = dict(decorators).get("breaker")
-    if arguments is None:
-        return
-    written = next((entry.key for entry in symbol.declaration.entries if entry.key.text == "breaker"), None)
-    if written is not None:
-        first = next(node.span for node in symbol.declaration.decorators if node.name.text == "breaker")
-        message = f"{owner} has `@breaker` and the field `breaker`"
-        c.report("E4001", written.span, message, first=first, help="keep one of them")
-    symbol.fields["breaker"] = arguments
-
-
-def _check_carried(c: Checker, owner: str, entry: ast.ConfigEntry, provider: object) -> None:
-    name = entry.key.text
-    if not is_carried(name, provider):
-        c.report("E4006", entry.key.span, f"`{name}` of {owner} is not carried by provider `{provider}`", help="remove it")
-
-
-def _read_key(c: Checker, symbol: ConnectionSymbol, value: ast.Expr) -> object:
-    """Set `api_key_env`, the name of the variable of `api_key`: an image never holds a key. Return FAILED, as the field itself is
-    not kept."""
-    variable = environment_name(c, value, "E4005", "`api_key`")
-    if variable is not None:
-        symbol.fields["api_key_env"] = variable
-    return FAILED
-
-
-def environment_name(c: Checker, value: ast.Expr, code: str, what: str) -> str | None:
-    """Return NAME of exactly `env("NAME")`; None after a report with `code` (O-1.5)."""
-    if _is_env(value):
-        assert isinstance(value, ast.Call)
-        name = value.arguments[0].value
-        if isinstance(name, ast.StringLiteral):
-            return name.value
-    c.report(code, value.span, f'{what} is written `env("NAME")`', help='write `env("NAME")`; the key stays outside')
-    return None
-
-
-def _is_env(value: ast.Expr) -> bool:
-    if not (isinstance(value, ast.Call) and isinstance(value.callee, ast.PathExpr)):
-        return False
-    binding = value.callee.binding
-    one = len(value.arguments) == 1 and value.arguments[0].name is None
-    return one and isinstance(binding, BuiltinSymbol) and binding.name == "env"
-
-
-def check_headers(c: Checker, value: ast.Expr) -> dict[str, object]:
-    """Return the headers by name: a String, or `{"env": "N"}` for `env("N")` (O-1.13). After a report, when nothing is compiled,
-    headers may be missing, a value FAILED, and N None."""
-    headers: dict[str, object] = {}
-    if not isinstance(value, ast.MapExpr):
-        c.report("E4004", value.span, '`headers` is a map of Strings or `env("N")`', help='write `{ "X-Name": "value" }`')
-        return headers
-    places: dict[str, Span] = {}
-    for entry in value.entries:
-        if isinstance(entry.key, ast.StringLiteral):
-            first = places.setdefault(entry.key.value, entry.key.span)
-        if not isinstance(entry.key, ast.StringLiteral):
-            c.report("E4004", entry.key.span, "the name of a header is a String", help='write it in quotes: `"X-Name"`')
-        elif entry.key.value in headers:
-            message = f'header "{entry.key.value}" is given twice'
-            c.report("E4001", entry.key.span, message, first=first, help="keep one of them")
-        elif _is_env(entry.value):
-            variable = environment_name(c, entry.value, "E4004", "a header")
-            headers[entry.key.value] = {"env": variable}
-        else:
-            headers[entry.key.value] = check_value(c, entry.key.value, entry.value, TEXT, constant=True)
-    return headers
-
 
 # Models.
 
@@ -381,14 +253,14 @@ def _check_model_against(c: Checker, symbol: ModelSymbol, owner: str, connection
     if "base" not in symbol.fields and "default_model" not in connection and not misnamed:
         help = 'add `base: "…"` with the id of a model, or `default_model` to the connection'
         c.report("E4007", node.name.span, f"{owner} has no model id", help=help)
-    api = _api(connection)
+    api = api_of(connection)
     for name, apis in NOT_CARRIED.items():
         value = symbol.fields.get(name)
         if value is not None and api in apis and connection.get("unsupported") != "drop":
             help = f'{apis[api]}, or write `unsupported: "drop"` in the connection'
             name_of = symbol.connection if isinstance(symbol.connection, str) else symbol.connection.name
             c.report("E4006", value.span, f"`{name}` is not carried by the {api} API of `{name_of}`", help=help)
-    _check_extra(c, owner, symbol.fields.get("extra"), api)
+    check_extra(c, owner, symbol.fields.get("extra"), api)
     _check_prompt_cache(c, symbol, connection)
     if "hosted" in symbol.fields:
         check_carried(c, symbol.fields["hosted"], connection, api)
@@ -405,7 +277,7 @@ def _check_carried_by_others(c: Checker, symbol: ModelSymbol, hosted: ast.Expr) 
             connection = None if other is symbol else _known_connection(c, other)
             errors = c.error_count
             if connection is not None:
-                check_carried(c, hosted, connection, _api(connection), (other.name, item.span))
+                check_carried(c, hosted, connection, api_of(connection), (other.name, item.span))
             if c.error_count > errors:
                 break
 
@@ -443,15 +315,7 @@ def _check_prompt_cache(c: Checker, symbol: ModelSymbol, connection: dict[str, o
         message = f"`cache_prompt` is not carried by provider `{provider}`"
         c.report("E4006", value.span, message, help="remove it: what this provider caches it decides by itself")
     elif wanted == rows.KEPT_LONG:
-        _check_kept_long(c, value, connection)
-
-
-def _check_kept_long(c: Checker, value: ast.Expr, connection: dict[str, object]) -> None:
-    """Report a lifetime of a prompt cache where requests carry none: a name says nothing of time (E4006, O-1.220)."""
-    row = PROVIDERS.get(str(connection.get("provider")))
-    if row is not None and row.prompt_cache == NAME and connection.get("unsupported") != "drop":
-        message = f"`cache_prompt: \"1h\"` is not carried by provider `{row.name}`"
-        c.report("E4006", value.span, message, help="write `true`: how long it keeps a prompt this provider decides")
+        check_kept_long(c, value, connection)
 
 
 # Fields of a model that an API does not carry, and what to do about it (O-1.93, O-1.210).
@@ -459,23 +323,6 @@ NOT_CARRIED = {
     "stop_sequences": {"responses": 'use `api: "chat"`'},
     "reasoning_tokens": dict.fromkeys(("responses", "chat"), 'write `reasoning: "high"` or another word'),
 }
-
-
-def _check_extra(c: Checker, owner: str, value: ast.Expr | None, api: str) -> None:
-    """Report a part of `extra` that Concerto writes itself (E4006, O-1.211)."""
-    for entry in value.entries if isinstance(value, ast.MapExpr) else ():
-        name = entry.key.value if isinstance(entry.key, ast.StringLiteral) else None
-        if name in WRITTEN.get(api, ()):
-            help = "remove it, and use the field of the model for it"
-            c.report("E4006", entry.key.span, f"`{name}` in `extra` of {owner} is written by Concerto itself", help=help)
-
-
-def _api(connection: dict[str, object]) -> str:
-    # Which API a connection speaks depends on its provider and address, unless it says so.
-    row, base_url = PROVIDERS.get(str(connection.get("provider"))), connection.get("base_url")
-    if row is None:
-        return ""
-    return row.api(str(connection.get("api", "auto")), None if base_url is None else str(base_url))
 
 
 # Agents and `listen`: declarations, their connectors, handlers (O-7.1 to O-7.3, O-7.32 to O-7.35).
@@ -552,11 +399,11 @@ def _check_hosted_of_call(c: Checker, value: ast.Expr, receiver: ast.Expr) -> No
     if connection is None or not isinstance(model, ModelSymbol):
         return
     errors = c.error_count
-    check_carried(c, value, connection, _api(connection))
+    check_carried(c, value, connection, api_of(connection))
     for other in fallen_back_to(model) if c.error_count == errors else ():
         connection = _known_connection(c, other)
         if connection is not None:
-            check_carried(c, value, connection, _api(connection), (other.name, value.span))
+            check_carried(c, value, connection, api_of(connection), (other.name, value.span))
 
 
 # `listen`.

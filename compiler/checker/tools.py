@@ -1,7 +1,7 @@
 """Tools and what stands for them: descriptions, parameters, lists of tools; hashmaps and ledgers as tools; mocks, tests and
 scripted replies (O-4.1 to O-4.10, O-1.42, O-3.20, O-5, O-8).
 
-Hands on to `declaration_checks` `check_tool`, `declare_hashmap`, `check_store` and `check_test`, to `program` `check_wire_names`;
+Hands on to `declaration_checks` `check_tool`, `declare_store`, `check_store` and `check_test`, to `program` `check_wire_names`;
 to `control` the statement `mock`; to `models` `tools_named` and `offers_tools`; to `methods` the rules of `with_tools` and of
 arguments that take tools (`tools_are_listed`, `tools_fit`); to `calls` and `expressions` `private_tool_method`, `refuse_test` and
 `store_help`; `without_stored_form` to `indexes`, whose documents are stored too; `tool_of` to `methods` and the language server.
@@ -395,8 +395,10 @@ def _store_as_schema(store: HashMapSymbol, value: ast.Expr) -> ast.Schema:
 HASHMAP_FORM = "hashmap h: HashMap<String, Int> = HashMap::new();"
 LEDGER_FORM = "ledger l: Ledger = Ledger::new();"
 INDEX_FORM = "index docs: Index<Doc> = Index::of(E, key: |d| d.text);"
-FORMS = {"HashMap": HASHMAP_FORM, "HashMapRef": HASHMAP_FORM, "Ledger": LEDGER_FORM, "LedgerRef": LEDGER_FORM}
-FORMS["Index"] = INDEX_FORM
+FORMS = {
+    "HashMap": HASHMAP_FORM, "HashMapRef": HASHMAP_FORM, "Ledger": LEDGER_FORM, "LedgerRef": LEDGER_FORM,
+    "Index": INDEX_FORM,
+}
 
 
 def store_help(name: str) -> str:
@@ -412,16 +414,15 @@ MOST_PARTS = 1_000  # types that are looked at: `struct T<A> { next: T<Array<A>>
 DATA = ("Int", "Float", "String", "Bool", "Nil", "Any", "Range", "Bytes")
 
 
-def declare_hashmap(c: Checker, symbol: HashMapSymbol) -> None:
-    """Set the type of a hashmap, before any body uses it; E2001 for another type."""
+def declare_store(c: Checker, symbol: HashMapSymbol | IndexSymbol) -> None:
+    """Set the type of a hashmap or an index, before any body uses it; E2001 for another type."""
     node = symbol.declaration
-    declared = written_type(c, node.type)
-    if generic(declared, "HashMap") is None:
-        if declared is not ERRONEOUS:
-            c.report("E2001", node.type.span, f"expected `HashMap`, found `{declared}`", help=HASHMAP_FORM)
-        # Bodies that use it are not reported again.
-        declared = ERRONEOUS
-    symbol.type = declared
+    name = "HashMap" if isinstance(symbol, HashMapSymbol) else "Index"
+    symbol.type = written_type(c, node.type)
+    if generic(symbol.type, name) is None:
+        if symbol.type is not ERRONEOUS:
+            c.report("E2001", node.type.span, f"expected `{name}`, found `{symbol.type}`", help=FORMS[name])
+        symbol.type = ERRONEOUS  # bodies that use it are not reported again
 
 
 def check_store(c: Checker, symbol: HashMapSymbol | LedgerSymbol) -> None:

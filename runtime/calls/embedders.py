@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ...vm.panics import Panic
 from ..errors import CallFailure
-from ..host import exception_text
+from ..host import message_and_fields
 from ..memory.embedding import BASELINE, Embedding
 from ..memory.entries import count_text
 from .budgets import BudgetSpent
@@ -39,16 +39,17 @@ def embedding_of(run: EffectContext, table: dict[str, Any]) -> Embedding:
     return known[table["name"]]
 
 
-async def vectors_of(embedding: Embedding, texts: list[str], task: str | None) -> list[bytes]:
+async def vectors_of(run: EffectContext, embedding: Embedding, texts: list[str], task: str | None) -> list[bytes]:
     """Return the stored form of one vector for each text; those that are known already are not asked for. Raises CallFailure
-    where the embedder fails, whose reason is in it, and the Panic of a budget."""
+    where the embedder fails, whose reason is in it (of a host's for the program alone, G-9.10), and the Panic of a budget."""
     try:
         return await embedding.vectors(texts, task)
     except (CallFailure, Panic):
         raise
     except Exception as error:
-        message = f"the embedder {embedding.label} failed: {exception_text(error)}"
-        raise CallFailure("AgentError", "Failed", message) from None
+        what = f"the embedder {embedding.label}"
+        message, fields = message_and_fields(run.redactor.clean, what, error)
+        raise CallFailure("AgentError", "Failed", f"{what} failed: {message}", **fields) from None
 
 
 # What the image says of an embedder, and who is asked.

@@ -28,7 +28,7 @@ async def perform_embeds(run: EffectContext, effect: Effect) -> Any:
     use = effect.payload
     table = next(embedder.table for embedder in run.program.image.embedders if embedder.name == use.embedder)
     try:
-        vectors = await vectors_of(embedding_of(run, table), use.texts, effect.task.path)
+        vectors = await vectors_of(run, embedding_of(run, table), use.texts, effect.task.path)
     except CallFailure as failure:
         return failed(failure)
     values = [Array(list(floats_of(vector))) for vector in vectors]

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..memory.entries import MemoryFailure
-from ..memory.stores.sqlite import BUSY_MS, FILE_WAY_OUT, SETTINGS, WAYS_OUT, SqliteStore
+from ..memory.stores.sqlite import BUSY_MS, FILE_WAY_OUT, SETTINGS, WAYS_OUT, SqliteStore, begun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,13 +178,8 @@ class SearchFile:
         with self._guard():
             connection = self._live()
             connection.execute(begin)
-            try:
+            with begun(connection):
                 yield
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
 
     @contextmanager
     def _guard(self) -> Iterator[None]:

@@ -209,7 +209,7 @@ class OpenIndex:
         embedding = self.embedding
         vectors: Sequence[bytes | None] = [None] * len(rows)
         if embedding is not None:
-            vectors = await vectors_of(embedding, words, effect.task.path)
+            vectors = await vectors_of(self.run, embedding, words, effect.task.path)
         label = "" if embedding is None else embedding.label
         made = [Document(*row, "" if vector is None else label, vector) for row, vector in zip(rows, vectors, strict=True)]
         await self.use(effect, lambda index: index.put(made), changes=True)
@@ -220,7 +220,7 @@ class OpenIndex:
         """Give vectors to some of the documents that have none of this embedder, as after another one was declared."""
         lacking: list[Document] = await self.use(effect, lambda index: index.lacking(embedding.label, EMBEDDED_LATER))
         if lacking:
-            vectors = await vectors_of(embedding, [document.text for document in lacking], effect.task.path)
+            vectors = await vectors_of(self.run, embedding, [document.text for document in lacking], effect.task.path)
             pairs = zip(lacking, vectors, strict=True)
             made = [Document(old.id, old.text, old.value, embedding.label, vector) for old, vector in pairs]
             await self.use(effect, lambda index: index.put(made), changes=True)
@@ -235,7 +235,7 @@ class OpenIndex:
         embedding = self.embedding
         if embedding is None:
             return list(await self.use(effect, lambda index: index.search(query, limit, skip=skip)))
-        (vector,) = await vectors_of(embedding, [query], effect.task.path)
+        (vector,) = await vectors_of(self.run, embedding, [query], effect.task.path)
         return list(await self.use(effect, lambda index: index.search(query, limit, embedding.label, vector, skip)))
 
     async def get(self, effect: Effect, identifier: str) -> Any:

@@ -64,7 +64,7 @@ async def bind_tools(run: EffectContext, handles: Iterable[Any], tools: Callable
 
             bindings += memory_bindings(run, handle, by)
         elif type(handle) is IndexRef:
-            from .index_tools import index_bindings
+            from .memory_tools import index_bindings
 
             bindings += index_bindings(run, handle)
         else:

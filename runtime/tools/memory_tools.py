@@ -1,9 +1,9 @@
 """The tools that a model gets from a memory in its list of tools (M-10.17): facts it remembers, recalls and forgets.
 
-A hashmap or ledger that is the `memory` of a model gives tools too (O-4.22). Hands on `memory_bindings` and `store_bindings` to
-`bindings.py`. A fact that a model remembers is stored as the model's word (`origin="model"`). How facts are ranked and stored is
-`memory/remembering.py`. A failure of a memory, or of a limit of a ledger, becomes an Err for the model; a Panic, such as that of
-a budget, passes through.
+A hashmap or ledger that is the `memory` of a model gives tools too (O-4.22), and so does an index in its list (O-1.254). Hands on
+`memory_bindings`, `store_bindings` and `index_bindings` to `bindings.py`. A fact that a model remembers is stored as the model's
+word (`origin="model"`). How facts are ranked and stored is `memory/remembering.py`. A failure of a memory, or of a limit of a
+ledger, becomes an Err for the model; a Panic, such as that of a budget, passes through.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from ...vm.bytecode.image import memory_of_hashmap
 from ...vm.interp.stored_hashmaps import table
 from ...vm.memory_steps import TOOL_METHODS
 from ...vm.panics import Panic
-from ...vm.schema import arguments_form, store_name, tool_name
+from ...vm.schema import INDEX_METHOD, arguments_form, store_name, tool_name
 from ...vm.values import Array, Err, ErrorValue, HashMapRef, Map, MemoryRef, Some, display, from_json, key_of
 from ..errors import CallFailure
 from ..host import for_model
 from ..memory.entries import InvalidValue, MemoryFailure
-from ..records import ToolDef
+from ..records import ToolDef, error_value
 from ..schema.validation import Accepted
 from .tools import denial, fitting_arguments, is_enabled
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.interp.effects import Effect
-    from ...vm.values import LedgerRef
+    from ...vm.values import IndexRef, LedgerRef
     from ..memory.facts import Fact
     from ..memory.memory import Memory
     from ..memory.remembering import Facts
@@ -299,3 +299,26 @@ class MemoryTools:
         if isinstance(error, MemoryFailure):
             fields = for_model(ErrorValue(error.kind, error.variant, message, error.fields))
         return failed(self.ref.name, method, "ExecutionFailed", message, **fields)
+
+
+MOST_DOCUMENTS = 5  # that one search of an index gives
+
+
+def index_bindings(run: EffectContext, ref: IndexRef) -> list[ToolBinding]:
+    """Return the tool `search` of an index (O-1.254)."""
+    shape = ["object", "", [], [_text("query", "what is looked for, in words or as a question")]]
+    text = f"Index {ref.name}\n\nGive the documents, at most {MOST_DOCUMENTS}, that fit a query best, the best first"
+    definition = ToolDef(tool_name(ref.name, INDEX_METHOD), text, arguments_form(shape))
+
+    async def search(effect: Effect, arguments: list[Any]) -> Any:
+        """Return an Array of documents, the best first; or an Err."""
+        from ..search.session_indexes import Indexes
+
+        index = Indexes.of(run).named(ref.name)
+        try:
+            hits = await index.found(effect, arguments[0], MOST_DOCUMENTS)
+            return Array([index.value(hit.value) for hit in hits])
+        except CallFailure as failure:
+            return failed(ref.name, INDEX_METHOD, "ExecutionFailed", failure.message, **for_model(error_value(failure)))
+
+    return [StoreBinding(run, ref.name, INDEX_METHOD, definition, shape, search)]

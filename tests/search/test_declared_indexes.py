@@ -142,3 +142,23 @@ def test_other_tasks_go_on_while_a_file_is_written(tmp_path: Path, monkeypatch: 
         return turns
 
     assert asyncio.run(main()) > 20
+
+
+def test_a_model_is_told_no_text_of_a_failed_embedder() -> None:
+    """G-9.10: which code failed, and the class of the exception."""
+
+    class Failing:
+        def embed(self, texts: list[str]) -> list[list[float]]:
+            raise OSError("/home/ada/private is gone")
+
+    source = SOURCE.replace('"offline"', "E") + """
+        embedder E { provider: offline }
+        memory log: Memory = Memory::new().tools();
+        model M { provider: offline, tools: [notes], memory: log }
+        pub fn ask() -> Result<Array<String>, AgentError> { M.execute("x")?; Ok(log.messages().map(|m| m.content)) }
+    """
+    script = [{"tool_calls": [{"tool": "notes.search", "arguments": {"query": "tea"}}]}, {"text": "done"}]
+    with program(source=source).session(offline_script=script, embedders={"E": Failing()}) as session:
+        assert session.call("ask")[2] == '{"error":"the embedder E failed (OSError)"}'
+        with pytest.raises(concerto.ProgramError, match="/home/ada/private is gone"):
+            session.call("add", "a", "tea")

@@ -1,8 +1,8 @@
 """Methods of embedders and of indexes of documents (O-1.240, O-1.241).
 
-Hands on its rows only. Vectors, words and documents are the host's: a method suspends the task with an effect, which
-`runtime/effects/search.py` performs. What calls functions of the program, such as the one that gives the text
-of a document, is written in Concerto here. The two functions of a declaration are configured when a run begins, under FUNCTIONS.
+Hands on its rows, and FUNCTIONS to the checker. Vectors, words and documents are the host's: a method suspends the task with an
+effect, which `runtime/effects/search.py` performs. What calls functions of the program, such as the one that gives the text of a
+document, is written in Concerto here. The two functions of a declaration are configured when a run begins, under FUNCTIONS.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 EMBEDDER = "EmbedderRef"
 INDEX = "Index<T>"
-FUNCTIONS = ("key", "id")  # of a declaration: the text and the identifier of a document
+# Of a declaration: the functions of a document, and what each gives.
+FUNCTIONS = {"key": "the text that is searched", "id": "what tells documents apart"}
 
 
 # ---------------------------------------------------------------- embedders

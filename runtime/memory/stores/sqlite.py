@@ -1,7 +1,8 @@
 """The embedded durable store: one SQLite file (M-8.2, G-12.5), and the names of lease holders between processes.
 
 Hands on `SqliteStore` to `opened.py`, `owner_name` to those who hold leases (`memory/memories.py`,
-`effects/conversations.py`), and `has_died` to `memory/locks.py`. The statements are in `sql.py`; here are opening, locking
+`effects/conversations.py`), and `has_died` to `memory/locks.py`; to `search/search_file.py`, whose tables stand in the same file,
+also SETTINGS, BUSY_MS, the ways out of errors and `begun`. The statements are in `sql.py`; here are opening, locking
 and errors. It uses WAL, `synchronous=FULL`, and `BEGIN IMMEDIATE` for writes. A full disk, a read-only or damaged file
 raises MemoryFailure ("Store" or "Corrupt"); the file is never replaced by an empty one. sqlite3 is imported with this
 module only.
@@ -249,17 +250,10 @@ class SqliteStore(SqlStore):
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self._guard():
-            connection = self._tried("BEGIN IMMEDIATE").connection
-            try:
-                if self._thread is not None:
-                    self._thread.changing()
-                yield
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+        with self._guard(), begun(self._tried("BEGIN IMMEDIATE").connection):
+            if self._thread is not None:
+                self._thread.changing()
+            yield
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
@@ -303,6 +297,19 @@ class SqliteStore(SqlStore):
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+@contextmanager
+def begun(connection: sqlite3.Connection) -> Iterator[None]:
+    """A context around the work of a transaction that has begun: committed at its end, rolled back when it is left by an
+    exception."""
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def _put(new: str, path: str) -> None:
