@@ -48,11 +48,14 @@ def check_index(c: Checker, symbol: IndexSymbol) -> None:
     names = " and ".join(f"`{name}` ({what})" for name, what in FUNCTIONS.items())
     report_duplicates(c, "`Index::of`", [argument.name for argument in value.arguments if argument.name is not None])
     for argument in value.arguments:
-        if argument.name is None and argument is not value.arguments[0]:
+        if argument.name is None:
             help = f"its embedder stands first, and behind it {names}"
-            c.report("E2006", argument.value.span, "`Index::of` takes one argument without a name", help=help)
-        elif argument.name is None:
-            symbol.embedder = embedder_table(c, argument.value, "the first argument of `Index::of`")
+            if isinstance(ast.ungrouped(argument.value), ast.Closure):
+                help = f"say what the function gives: `key: {c.text(argument.value)[1:-1]}`"
+            if argument is value.arguments[0]:
+                symbol.embedder = embedder_table(c, argument.value, "the first argument of `Index::of`", help=help)
+            else:
+                c.report("E2006", argument.value.span, "`Index::of` takes one argument without a name", help=help)
         elif argument.name.text in FUNCTIONS:
             wanted = Expected(Function((document,), STRING), "E2009", f"parameter `{argument.name.text}`")
             if at_module_level(c, argument.value, wanted) is not ERRONEOUS:

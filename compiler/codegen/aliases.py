@@ -12,6 +12,7 @@ none of them names is taken to keep all that it pops and to push what any place 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
 from typing import Any
 
 from ...vm.bytecode import operands as k
@@ -192,9 +193,13 @@ class Flow:
 
     def _run(self, first: State) -> None:
         self.states[0] = first
+        # In the order of the code: jumps lead forward but for those of loops, so that what many places lead to, as the next arm
+        # of a match, is looked at when all of them have been.
         pending = [0]
         while pending:
-            at = pending.pop()
+            at = heappop(pending)
+            if pending and pending[0] == at:
+                continue
             while True:  # one straight run; what it leads to waits
                 state = self.states[at]
                 assert state is not None
@@ -220,7 +225,7 @@ class Flow:
         joined = state if earlier is None else earlier.join(state)
         if joined is not earlier:
             self.states[target] = joined
-            pending.append(target)
+            heappush(pending, target)
 
     # ------------------------------------------------------------ one instruction
 

@@ -32,6 +32,7 @@ SIZES = {
     "alternatives_that_bind": 2_000,
     "defaults_twice_in_one": 12,
     "names_that_lead_into_a_circle": 500,
+    "recursive_patterns": 60,
 }
 
 
