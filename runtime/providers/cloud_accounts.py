@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from warnings import catch_warnings, simplefilter
 
 from ..connections import ProcessEnvironment
 from ..errors import install_advice
@@ -30,7 +31,7 @@ KEY_FILE = "GOOGLE_APPLICATION_CREDENTIALS"
 
 
 class _Account:
-    """What both share: one search at a time, in a thread, while the time limits of the request count."""
+    """What both share: one search at a time for all requests, in a thread, while the time limits of each request count."""
 
     library: str  # which the extra of pyproject.toml brings that is called like the provider
     what: str  # is looked for
@@ -39,7 +40,7 @@ class _Account:
         self.settings = settings
         self._env = env
         self._redactor = redactor
-        self._one_at_a_time = asyncio.Lock()
+        self._search: asyncio.Future[Any] | None = None
         self._found: Any = None
 
     def _variable(self, name: str) -> str:
@@ -59,7 +60,9 @@ class _Account:
     async def _ask(self, look: Callable[[], Any], what: str, origin: Origin, patience: Patience) -> Any:
         """Return what `look` finds. Raises a CallFailure for what it raises, TimeoutError when a limit of time runs out."""
         try:
-            return await patience.waiting(self._alone(look))
+            return await patience.waiting(self._shared(look))
+        except _Refused as refused:
+            raise origin.not_sent("ConnectionError", "AuthenticationFailed", str(refused)) from None
         except Exception as error:
             if patience.over:
                 raise
@@ -69,9 +72,17 @@ class _Account:
             message = f"the search for {what} failed ({kind})"
             raise origin.not_sent("ConnectionError", "AuthenticationFailed", message) from None
 
-    async def _alone(self, look: Callable[[], Any]) -> Any:
-        async with self._one_at_a_time:
-            return await asyncio.to_thread(look)
+    async def _shared(self, look: Callable[[], Any]) -> Any:
+        """Wait for the search that is under way, or for a new one. It goes on when nobody waits any more: a thread has no end."""
+        if self._search is None:
+            self._search = asyncio.ensure_future(asyncio.to_thread(look))
+            self._search.add_done_callback(self._ended)
+        return await asyncio.shield(self._search)
+
+    def _ended(self, search: asyncio.Future[Any]) -> None:
+        self._search = None
+        if not search.cancelled():
+            search.exception()  # seen, also where nobody waits any more
 
     def _unreachable(self) -> tuple[type[Exception], ...]:
         """Return the exceptions of the library that say that nobody could be reached."""
@@ -141,6 +152,8 @@ class GoogleAccount(_Account):
         self._require_library(origin)
         path = self._variable(KEY_FILE)
         look = bool(path) or self._may_search
+        if self._found is not None and self._found.valid:
+            return str(self._found.token)
         token = await self._ask(lambda: self._look(path), self.what, origin, patience) if look else None
         if token is None:
             raise self._missing(f'name a variable with an access token, `api_key: env("NAME")`, or set {KEY_FILE}', origin)
@@ -153,7 +166,7 @@ class GoogleAccount(_Account):
 
         if self._found is None:
             try:
-                self._found = _of_file(path) if path else _of_this_machine()
+                self._found = _of_file(path, self._may_search) if path else _of_this_machine()
             except DefaultCredentialsError:
                 if path:
                     raise
@@ -168,17 +181,23 @@ class GoogleAccount(_Account):
         return (TransportError,)
 
 
+class _Refused(Exception):
+    """A file of credentials is not used; the message says why, without anything from the file."""
+
+
 def _of_this_machine() -> Any:
     import google.auth
 
     return google.auth.default(scopes=[SCOPE])[0]
 
 
-def _of_file(path: str) -> Any:
-    """Return the credentials in a file of a user or of a service account; of other kinds of files only Google's library knows
-    how to read them, which finds the file by itself."""
+def _of_file(path: str, may_search: bool) -> Any:
+    """Return the credentials in a file. Those of a service account or a user stand in it; all others are looked for where it
+    says, which may be at this machine, so only where that `may_search`. Raises _Refused, and what Google's library raises."""
+    import google.auth
     from google.oauth2 import credentials, service_account  # have no types
 
+    of_any: Any = google.auth.load_credentials_from_file
     of_service: Any = service_account.Credentials
     of_user: Any = credentials.Credentials
     with open(path, encoding="utf-8") as file:
@@ -187,4 +206,11 @@ def _of_file(path: str) -> Any:
         return of_service.from_service_account_info(facts, scopes=[SCOPE])
     if facts.get("type") == "authorized_user":
         return of_user.from_authorized_user_info(facts, scopes=[SCOPE])
-    return _of_this_machine()
+    if not may_search:
+        raise _Refused(
+            f"the file of {KEY_FILE} holds neither a service account nor a user: what else a file may name is looked for on this"
+            " machine, and the run has variables of its own"
+        )
+    with catch_warnings():
+        simplefilter("ignore", DeprecationWarning)  # it warns of files of strangers
+        return of_any(path, scopes=[SCOPE])[0]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from ..memory.stores.thread import StoreThread
+
 __all__ = ["Document", "Hit", "SearchFailure", "SearchIndex"]
 
 LONGEST_ID = 512
@@ -30,7 +32,7 @@ RANK = 60
 BLOCK = 10
 """Ranks of the first block. The second one ends at twice that, and so on."""
 REMEMBERED = 10_000
-"""Removed rows in the log. A process that is further behind reads all bits anew."""
+"""Rows in the log of those that are gone or have other vectors. A process that is further behind reads all bits anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,8 @@ class SearchIndex:
     file and makes them wait: some hundred documents at a time are a good size. After `close` every use is a "Store" failure.
     """
 
-    def __init__(self, name: str, path: str | None = None) -> None:
-        self._file = SearchFile(name, path)
+    def __init__(self, name: str, path: str | None = None, thread: StoreThread | None = None) -> None:
+        self._file = SearchFile(name, path, thread)
         self._vectors = Vectors(self._file)
 
     def put(self, documents: Sequence[Document]) -> None:
@@ -79,22 +81,54 @@ class SearchIndex:
             latest.pop(document.id, None)  # of two with one id, the place of the later one counts too
             latest[document.id] = document
         rows = [_Row(document) for document in latest.values()]
-        if not rows:
-            return
-        with self._file.writing():
-            state = self._removed([row.id for row in rows], self._file.state())
-            spaces = self._spaces(rows)
-            for number, row in enumerate(rows, state.newest + 1):
-                self._insert(number, row, spaces)
-            self._file.set_state(State(state.newest + len(rows), state.removals, state.size + len(rows)))
+        if rows:
+            self._file.write(lambda: self._put(rows))
+
+    def _put(self, rows: list[_Row]) -> None:
+        state = self._removed([row.id for row in rows], self._file.state())
+        spaces = self._spaces(rows)
+        for number, row in enumerate(rows, state.newest + 1):
+            self._insert(number, row, spaces)
+        self._file.set_state(State(state.newest + len(rows), state.removals, state.size + len(rows)))
 
     def _insert(self, number: int, row: _Row, spaces: dict[bytes, int]) -> None:
         file = self._file
         file.change("INSERT INTO {document} VALUES (?, ?, ?, ?, ?)", (number, row.id, row.label, row.value, row.text))
         file.change("INSERT INTO {words} (rowid, tokens) VALUES (?, ?)", (number, row.tokens))
+        self._set_vector(number, row, spaces)
+
+    def _set_vector(self, number: int, row: _Row, spaces: dict[bytes, int]) -> None:
         if row.vector is not None:
-            file.change("INSERT INTO {vector} VALUES (?, ?)", (number, row.vector))
-            file.change("INSERT INTO {bits} VALUES (?, ?, ?)", (spaces[row.label], number, row.bits))
+            self._file.change("INSERT INTO {vector} VALUES (?, ?)", (number, row.vector))
+            self._file.change("INSERT INTO {bits} VALUES (?, ?, ?)", (spaces[row.label], number, row.bits))
+
+    def embed(self, documents: Sequence[tuple[int, Document]]) -> None:
+        """Give documents other vectors, each with its place as `lacking` gave it. One that does not stand there any more, since
+        it was changed or removed meanwhile, is left out. Raises Invalid as `put` does."""
+        rows = [(place, _Row(document)) for place, document in documents]
+        self._file.write(lambda: self._embed(rows))
+
+    def _embed(self, rows: list[tuple[int, _Row]]) -> None:
+        file, state = self._file, self._file.state()
+        removals = state.removals
+        standing = "SELECT 1 FROM {document} WHERE row = ? AND id = ?"
+        there = [(place, row) for place, row in rows if file.rows(standing, (place, row.id))]
+        for place, row in there:
+            removals += 1
+            self._drop_vector(place)
+            file.change("UPDATE {document} SET label = ? WHERE row = ?", (row.label, place))
+            file.change("INSERT INTO {removed} VALUES (?, ?)", (removals, place))
+        spaces = self._spaces([row for _, row in there])
+        for place, row in there:
+            self._set_vector(place, row, spaces)
+        self._forget(removals)
+        file.set_state(State(state.newest, removals, state.size))
+
+    def _drop_vector(self, row: int) -> None:
+        file = self._file
+        for (label,) in file.rows("SELECT label FROM {document} WHERE row = ?", (row,)):
+            file.change("DELETE FROM {vector} WHERE row = ?", (row,))
+            file.change(UNLIST, (label, row))
 
     def _spaces(self, rows: Sequence[_Row]) -> dict[bytes, int]:
         """Return the numbers of the labels of these rows, and compare the lengths of their vectors with those that are there."""
@@ -129,10 +163,12 @@ class SearchIndex:
 
     def remove(self, ids: Sequence[str]) -> int:
         """Remove the documents with these ids, and return how many there were."""
-        with self._file.writing():
-            before = self._file.state()
-            after = self._removed(list(dict.fromkeys(_encoded(each) for each in ids)), before)
-            self._file.set_state(after)
+        return self._file.write(lambda: self._remove(list(dict.fromkeys(_encoded(each) for each in ids))))
+
+    def _remove(self, ids: Sequence[bytes]) -> int:
+        before = self._file.state()
+        after = self._removed(ids, before)
+        self._file.set_state(after)
         return before.size - after.size
 
     def _removed(self, ids: Sequence[bytes], state: State) -> State:
@@ -140,34 +176,36 @@ class SearchIndex:
         file = self._file
         removals = state.removals
         for each in ids:
-            for row, label in file.rows("SELECT row, label FROM {document} WHERE id = ?", (each,)):
+            for (row,) in file.rows("SELECT row FROM {document} WHERE id = ?", (each,)):
                 removals += 1
                 file.change("DELETE FROM {words} WHERE rowid = ?", (row,))
-                file.change("DELETE FROM {vector} WHERE row = ?", (row,))
-                file.change(UNLIST, (label, row))
+                self._drop_vector(row)
                 file.change("DELETE FROM {document} WHERE row = ?", (row,))
                 file.change("INSERT INTO {removed} VALUES (?, ?)", (removals, row))
-        file.change("DELETE FROM {removed} WHERE number <= ?", (removals - REMEMBERED,))
+        self._forget(removals)
         return State(state.newest, removals, max(0, state.size - (removals - state.removals)))
+
+    def _forget(self, removals: int) -> None:
+        """Shorten the log of rows that are gone or have other vectors."""
+        self._file.change("DELETE FROM {removed} WHERE number <= ?", (removals - REMEMBERED,))
 
     def clear(self) -> None:
         """Remove all documents."""
-        file = self._file
-        with file.writing():
-            state = file.state()
-            for table in ("document", "vector", "bits", "space", "words", "removed"):
-                file.change(f"DELETE FROM {{{table}}}")
-            file.set_state(State(state.newest, state.removals + 1, 0))  # one that no log has: all bits are read anew
+        self._file.write(self._clear)
+
+    def _clear(self) -> None:
+        file, state = self._file, self._file.state()
+        for table in ("document", "vector", "bits", "space", "words", "removed"):
+            file.change(f"DELETE FROM {{{table}}}")
+        file.set_state(State(state.newest, state.removals + 1, 0))  # one that no log has: all bits are read anew
 
     def get(self, id: str) -> Document | None:
         """Return the document with this id, None if there is none."""
-        with self._file.reading():
-            found = self._documents("WHERE id = ?", (_encoded(id),))
+        found = self._file.read(lambda: self._documents("WHERE id = ?", (_encoded(id),)))
         return found[0][1] if found else None
 
     def __len__(self) -> int:
-        with self._file.reading():
-            return self._file.state().size
+        return self._file.read(self._file.state).size
 
     def search(self, text: str, limit: int, label: str = "", vector: bytes | None = None, skip: int = 0) -> list[Hit]:
         """Return the `limit` best documents for a query behind the first `skip`, best first, of equals the earlier one.
@@ -184,13 +222,16 @@ class SearchIndex:
         skip = max(skip, 0)
         if limit <= 0:
             return []
-        with self._file.reading():
+
+        def work() -> list[Hit]:
             state = self._file.state()
             depth = _block_end(min(skip + limit, state.size))
             lists = [ranked_by_words(self._file, text, state.size, depth)]
             if vector is not None:
                 lists.append(self._vectors.ranked(label, vector, state, depth))
             return [self._hit(row, score) for score, row in fused(lists)[skip : skip + limit]]
+
+        return self._file.read(work)
 
     def _hit(self, row: int, score: float) -> Hit:
         found = self._file.rows("SELECT id, value, text FROM {document} WHERE row = ?", (row,))
@@ -199,25 +240,25 @@ class SearchIndex:
         id, value, text = (text_of(self._file.where, part) for part in found[0])
         return Hit(id, value, text, score)
 
-    def lacking(self, label: str, limit: int) -> list[Document]:
-        """Return the first `limit` documents that have no vector of this label, in order."""
-        wanted = _encoded(label)
-        with self._file.reading():
-            labels = [each for (each,) in self._file.rows(LABELS)]
-            rows: list[Any] = []
-            for other in labels:
-                if other != wanted or not wanted:
-                    rows += self._file.rows(OLDEST, (other, within(limit)))
-            found = [self._documents("WHERE document.row = ?", row) for row in sorted(rows)[: within(limit)]]
-            if not all(found):
-                raise damaged(self._file.where, "a document is missing")
-            return [each[0][1] for each in found]
+    def lacking(self, label: str, limit: int) -> list[tuple[int, Document]]:
+        """Return the first `limit` documents that have no vector of this label, in order, each with its place."""
+        return self._file.read(lambda: self._lacking(_encoded(label), within(limit)))
+
+    def _lacking(self, label: bytes, limit: int) -> list[tuple[int, Document]]:
+        rows: list[Any] = []
+        for (other,) in self._file.rows(LABELS):
+            if other != label or not label:
+                rows += self._file.rows(OLDEST, (other, limit))
+        found = [self._documents("WHERE document.row = ?", row) for row in sorted(rows)[:limit]]
+        if not all(found):
+            raise damaged(self._file.where, "a document is missing")
+        return [each[0] for each in found]
 
     def documents(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Document]]:
         """Return the first `limit` documents behind the place `after` in order, each with its place, an Int above 0 that no other
         document ever has in this index."""
-        with self._file.reading():
-            return self._documents("WHERE document.row > ? ORDER BY document.row LIMIT ?", (within(after), within(limit)))
+        which = "WHERE document.row > ? ORDER BY document.row LIMIT ?"
+        return self._file.read(lambda: self._documents(which, (within(after), within(limit))))
 
     def _documents(self, which: str, values: Sequence[Any]) -> list[tuple[int, Document]]:
         columns = "document.row, id, text, value, label, vector"

@@ -11,14 +11,20 @@ from __future__ import annotations
 import sqlite3
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from threading import Lock
 
 from ..memory.entries import MemoryFailure
-from ..memory.stores.sqlite import BUSY_MS, FILE_WAY_OUT, SETTINGS, WAYS_OUT, SqliteStore, begun
+from ..memory.stores.sqlite import BUSY_MS, FILE_WAY_OUT, SETTINGS, WAYS_OUT, SqliteStore, begun, tried
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any, TypeVar
+
+    from ..memory.stores.thread import StoreThread
+
+    T = TypeVar("T")
 
 FORM = 1
 """The form of the tables of an index; a file may hold indexes of several."""
@@ -88,38 +94,62 @@ class State:
 
 class SearchFile:
     """The tables of the index `name` in the SQLite file `path`, made where they are missing; without a path they are in memory.
-    `table` gives a table's full name by its short one. Raises SearchFailure, as all methods do."""
+    `table` gives a table's full name by its short one. With the `thread` of a session the lock of the file is waited for and
+    statements are executed while the loop of the session goes on; without one they hold up whoever calls.
 
-    def __init__(self, name: str, path: str | None) -> None:
+    Raises SearchFailure, as all methods do; with a thread also MustWait and Cancelled as `StoreThread.wait` does."""
+
+    def __init__(self, name: str, path: str | None, thread: StoreThread | None = None) -> None:
+        self._path = path
+        self._thread = thread if path is not None else None
+        # An operation that was given up may still be at work in its own thread.
+        self._alone = Lock()
+        self._is_closed = False
         self.where = f"the index {name}" if path is None else f"the index {name} in {path}"
         self.table: dict[str, str] = {}
         self._number = 0
         self._connection: sqlite3.Connection | None = None
         if path is not None:
+            if thread is not None:
+                thread.aside()  # to open a file takes long enough
             try:
-                SqliteStore(path, name=name).close()  # makes the file, or finds out that it cannot be used
+                SqliteStore(path, name=name, thread=thread).close()  # makes the file, or finds out that it cannot be used
             except MemoryFailure as failure:
                 raise SearchFailure(failure.variant or "Store", failure.message) from None
         try:
             with self._guard():
-                self._connect(path or ":memory:")
+                self._connect()
                 self._find(name.encode("utf-8", "surrogatepass"))
         except BaseException:
             self.close()
             raise
 
-    def _connect(self, path: str) -> None:
-        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        for setting in (f"PRAGMA busy_timeout = {BUSY_MS}", "PRAGMA cell_size_check = ON", *SETTINGS):
-            self._connection.execute(setting)
+    def _connect(self) -> None:
+        connection = sqlite3.connect(self._path or ":memory:", isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute(f"PRAGMA busy_timeout = {BUSY_MS if self._thread is None else 0}")
+            for setting in ("PRAGMA cell_size_check = ON", *SETTINGS):
+                if self._thread is None:
+                    connection.execute(setting)
+                else:  # some read the file, which another process may just be opening or closing
+                    tried(partial(connection.execute, setting), self._thread.pause)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
 
     def _find(self, name: bytes) -> None:
         """Nothing is written where the index is there already, so that a full disk can be read."""
-        if not self.rows("SELECT 1 FROM sqlite_master WHERE name = 'search_index'") or not self._known(name):
-            with self.writing():
-                self.change(REGISTRY)
-                if not self._known(name):
-                    self._make(name)
+        if not self.read(lambda: self._is_registered(name)):
+            self.write(lambda: self._register(name))
+
+    def _is_registered(self, name: bytes) -> bool:
+        return bool(self.rows("SELECT 1 FROM sqlite_master WHERE name = 'search_index'")) and self._known(name)
+
+    def _register(self, name: bytes) -> None:
+        self.change(REGISTRY)
+        if not self._known(name):
+            self._make(name)
 
     def _known(self, name: bytes) -> bool:
         rows = self.rows("SELECT number, form FROM search_index WHERE name = ?", (name,))
@@ -164,22 +194,68 @@ class SearchFile:
         """Execute a statement that gives no rows, written as for `rows`."""
         self._live().execute(statement.format_map(self.table), values)
 
-    def reading(self) -> Any:
-        """A context whose reads all see one state of the file."""
-        return self._transaction("BEGIN")
+    def read(self, work: Callable[[], T]) -> T:
+        """Return what `work` returns, whose reads all see one state of the file."""
+        return self._transaction("BEGIN", work)
 
-    def writing(self) -> Any:
-        """A context whose changes all come into the file at its end, or none does when it is left by an exception. Other
-        writers of the file wait."""
-        return self._transaction("BEGIN IMMEDIATE")
+    def write(self, work: Callable[[], T]) -> T:
+        """Return what `work` returns, whose changes all come into the file at its end, or none does when it raises. Other writers
+        of the file wait."""
+        return self._transaction("BEGIN IMMEDIATE", work)
 
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[None]:
+    def _transaction(self, begin: str, work: Callable[[], T]) -> T:
+        thread = self._thread
         with self._guard():
-            connection = self._live()
-            connection.execute(begin)
-            with begun(connection):
-                yield
+            if thread is None:
+                self._begin(begin)
+            else:
+                thread.aside()
+                tried(lambda: self._begin(begin), thread.pause)
+            try:
+                if thread is None:
+                    return self._ended(work)
+                if begin != "BEGIN":
+                    thread.changing()
+                check = thread.check()
+                return thread.wait(lambda: self._ended(work, check), self.interrupt)  # type: ignore[no-any-return]
+            except TimeoutError as error:
+                raise SearchFailure("Store", f"{self.where}: {error}") from None
+            finally:
+                self._leave()
+
+    def _begin(self, begin: str) -> None:
+        """Begin a transaction in place. Raises SQLite's error of a locked file, also while an operation that was given up has not
+        ended."""
+        if not self._alone.acquire(blocking=False):
+            raise _Busy("database is locked")
+        try:
+            if self._connection is None and not self._is_closed:
+                self._connect()
+            self._live().execute(begin)
+            self.rows("SELECT count(*) FROM sqlite_master")  # a lock that keeps out readers shows with the first of them
+        except BaseException:
+            self._leave()
+            raise
+
+    def _ended(self, work: Callable[[], T], check: Callable[[], object] = lambda: None) -> T:
+        """Return what `work` returns in the transaction that has begun. Raises what `check` raises, with nothing changed."""
+        with begun(self._live()):
+            result = work()
+            check()  # of an operation that was given up nothing comes into the file
+            return result
+
+    def _leave(self) -> None:
+        """End the use of the connection. One that is still in a transaction is given up, which takes its changes back: after an
+        interrupt no statement works any more in it, not even ROLLBACK, since FTS5 has statements of its own open."""
+        connection = self._connection
+        try:
+            if connection is not None and connection.in_transaction:
+                self._connection = None
+                connection.close()
+        finally:
+            self._alone.release()
+            if self._is_closed:
+                self.close()
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
@@ -200,18 +276,31 @@ class SearchFile:
             raise SearchFailure("Store", f"{self.where}: {reason}{way}") from None
 
     def _live(self) -> sqlite3.Connection:
-        if self._connection is None:
+        if self._connection is None or self._is_closed:
             raise SearchFailure("Store", f"{self.where} is closed")
         return self._connection
 
     def interrupt(self) -> None:
         """End the statement that is under way in another thread, if there is one."""
-        self._live().interrupt()
+        if self._connection is not None:
+            self._connection.interrupt()
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        """Close the file, at once or when the operation ends that is at work in it."""
+        self._is_closed = True
+        if self._alone.acquire(blocking=False):
+            try:
+                if self._connection is not None:
+                    self._connection.close()
+                    self._connection = None
+            finally:
+                self._alone.release()
+
+
+class _Busy(sqlite3.OperationalError):
+    """An operation that was given up is still at work in the file."""
+
+    sqlite_errorcode = sqlite3.SQLITE_BUSY
 
 
 def text_of(where: str, stored: object) -> str:

@@ -9,6 +9,7 @@ embedders are asked. A method on documents in memory is done at once, one on a f
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 
@@ -121,16 +122,14 @@ class OpenIndex:
             if path is None:
                 raise MemoryFailure("Store", f"the store {store['name']} of the host keeps no index: it is none of SQLite")
             return path
-        folder = os.path.join(stores.folder, store.get("path", FILE))
-        os.makedirs(os.path.dirname(folder), exist_ok=True)
-        return folder
+        return os.path.join(stores.folder, store.get("path", FILE))
 
     def index(self) -> SearchIndex:
         """Return what searches, opened at the first use. Raises SearchFailure, MemoryFailure and OSError."""
         if self.search is None:
             namespace = (self.declared.store or {}).get("namespace", "")
             name = f"{namespace}/{self.declared.name}" if namespace else self.declared.name
-            self.search = SearchIndex(name, self._path())
+            self.search = SearchIndex(name, self._path(), self.run.open_stores.thread)
         return self.search
 
     def all_documents(self) -> list[Document]:
@@ -147,23 +146,12 @@ class OpenIndex:
             self.search.close()
             self.search = None
 
-    async def use(self, effect: Effect, work: Callable[[SearchIndex], Any], changes: bool = False) -> Any:
-        """Return what `work` does with the index for a task that waits for `effect`, and perhaps `changes` there; while a file is
-        waited for, other tasks go on. Raises CallFailure, also for a file that cannot be opened."""
-        thread = self.run.open_stores.thread
-        if self.is_volatile or thread is None:
+    async def use(self, effect: Effect, work: Callable[[SearchIndex], Any]) -> Any:
+        """Return what `work` does with the index for a task that waits for `effect`; while a file is waited for or searched,
+        other tasks go on. Raises CallFailure, also for a file that cannot be opened."""
+        if self.is_volatile:
             return self._guarded(work)
-
-        def operation() -> Any:
-            if changes:
-                thread.changing()
-            return thread.wait(lambda: self._guarded(work), self._interrupt)
-
-        return await self.run.operations.use(operation, effect)
-
-    def _interrupt(self) -> None:
-        if self.search is not None:
-            self.search.interrupt()
+        return await self.run.operations.use(lambda: self._guarded(work), effect)
 
     def _guarded(self, work: Callable[[SearchIndex], Any]) -> Any:
         try:
@@ -212,18 +200,26 @@ class OpenIndex:
             vectors = await vectors_of(self.run, embedding, words, effect.task.path)
         label = "" if embedding is None else embedding.label
         made = [Document(*row, "" if vector is None else label, vector) for row, vector in zip(rows, vectors, strict=True)]
-        await self.use(effect, lambda index: index.put(made), changes=True)
+        await self.use(effect, lambda index: index.put(made))
         if embedding is not None:
             await self._embed_others(embedding, effect)
 
     async def _embed_others(self, embedding: Embedding, effect: Effect) -> None:
-        """Give vectors to some of the documents that have none of this embedder, as after another one was declared."""
-        lacking: list[Document] = await self.use(effect, lambda index: index.lacking(embedding.label, EMBEDDED_LATER))
-        if lacking:
-            vectors = await vectors_of(self.run, embedding, [document.text for document in lacking], effect.task.path)
-            pairs = zip(lacking, vectors, strict=True)
-            made = [Document(old.id, old.text, old.value, embedding.label, vector) for old, vector in pairs]
-            await self.use(effect, lambda index: index.put(made), changes=True)
+        """Give vectors to some of the documents that have none of this embedder, as after another one was declared. What fails
+        here is told of in the log: a later change tries again."""
+        label = embedding.label
+        try:
+            lacking: list[tuple[int, Document]] = await self.use(effect, lambda index: index.lacking(label, EMBEDDED_LATER))
+            if lacking:
+                vectors = await vectors_of(self.run, embedding, [document.text for _, document in lacking], effect.task.path)
+                made = [
+                    (place, replace(document, label=label, vector=vector))
+                    for (place, document), vector in zip(lacking, vectors, strict=True)
+                ]
+                await self.use(effect, lambda index: index.embed(made))
+        except CallFailure as failure:
+            text = f"index {self.declared.name}: documents without a vector of {label} keep none for now: {failure.message}"
+            self.run.host.log("warn", self.run.redactor.clean(text))
 
     async def hits(self, effect: Effect, query: str, limit: int, skip: int) -> Array:
         """Return an Array of (document, score, text)."""
@@ -245,11 +241,11 @@ class OpenIndex:
 
     async def remove(self, effect: Effect, identifier: str) -> bool:
         """Remove a document, and return whether it was there."""
-        return bool(await self.use(effect, lambda index: index.remove([identifier]), changes=True))
+        return bool(await self.use(effect, lambda index: index.remove([identifier])))
 
     async def clear(self, effect: Effect) -> None:
         """Remove every document."""
-        await self.use(effect, lambda index: index.clear(), changes=True)
+        await self.use(effect, lambda index: index.clear())
 
     async def len(self, effect: Effect) -> int:
         """Return the number of documents."""

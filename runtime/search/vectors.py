@@ -88,7 +88,7 @@ class Vectors:
     def __init__(self, file: SearchFile) -> None:
         self._file = file
         self._space: tuple[str, int] | None = None
-        self._bits: dict[int, int] = {}  # by row, in rising order
+        self._bits: dict[int, int] = {}  # by row
         self._newest = 0
         self._removals = 0
 
@@ -128,7 +128,7 @@ class Vectors:
 
     def _follow(self, label: str, number: int, state: State) -> None:
         """Take over what was written since the last search. A row's number is never given twice, so new rows are those
-        behind the newest one known; the log says which are gone, as long as it reaches back."""
+        behind the newest one known; the log says which are gone or have another vector, as long as it reaches back."""
         gone: list[tuple[int]] = []
         known = self._space == (label, number) and self._newest <= state.newest
         if known and self._removals != state.removals:
@@ -136,10 +136,14 @@ class Vectors:
             known = len(gone) == state.removals - self._removals
         if not known:
             self._space, self._bits, self._newest, gone = (label, number), {}, 0, []
+        found = []
         for (row,) in gone:
             self._bits.pop(row, None)
+            found += self._file.rows("SELECT row, bits FROM {bits} WHERE space = ? AND row = ?", (number, row))
         if self._newest != state.newest or not known:
-            self._add(self._file.rows("SELECT row, bits FROM {bits} WHERE space = ? AND row > ?", (number, self._newest)))
+            found += self._file.rows("SELECT row, bits FROM {bits} WHERE space = ? AND row > ?", (number, self._newest))
+        if found:
+            self._add(found)
         self._newest, self._removals = state.newest, state.removals
 
     def _add(self, rows: Iterable[tuple[int, bytes]]) -> None:

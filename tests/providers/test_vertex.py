@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import threading
@@ -11,7 +12,11 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
+from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.connections import resolve
+from concerto.runtime.errors import Origin
+from concerto.runtime.providers.cloud_accounts import GoogleAccount
+from concerto.runtime.providers.patience import Patience
 
 from .cloud_mocks import PROJECT, REGION, Vertex
 from .cloud_programs import bare_machine, failure, session_on
@@ -180,6 +185,20 @@ def test_a_token_that_expires_is_asked_for_again(mock: Vertex, tokens: TokenServ
     assert len(tokens.asked) == 2
 
 
+def test_requests_share_the_search_for_a_token(tokens: TokenServer, key_file: str) -> None:
+    """Also with one that stops waiting for it."""
+    settings = resolve("here", [{"here": FIELDS}])
+    account = GoogleAccount(settings, {"GOOGLE_APPLICATION_CREDENTIALS": key_file}, Redactor())
+
+    async def main() -> list[str]:
+        asked = [asyncio.create_task(account.token(Origin("m", "here", 9.0), Patience(9.0))) for _ in range(4)]
+        await asyncio.sleep(0)
+        asked.pop().cancel()
+        return await asyncio.gather(*asked)
+
+    assert asyncio.run(main()) == ["token-of-the-tests-1"] * 3 and len(tokens.asked) == 1
+
+
 def test_what_the_machine_has(mock: Vertex, tokens: TokenServer, key_file: str, bare_machine: Path) -> None:
     """`gcloud auth application-default login` writes such a file."""
     (bare_machine / "gcloud").mkdir()
@@ -206,7 +225,37 @@ def test_a_file_that_holds_none(mock: Vertex, tmp_path: Path, bare_machine: Path
         path.write_text(content)
     with session_on(mock, FIELDS, env={"GOOGLE_APPLICATION_CREDENTIALS": str(path)}) as session:
         error = failure(session, "again", "hi")
-    assert error.variant == "AuthenticationFailed" and "the search for Google credentials failed (" in error.message
+    said = "neither a service account nor a user" if content == "{}" else "the search for Google credentials failed ("
+    assert error.variant == "AuthenticationFailed" and said in error.message
+
+
+@pytest.fixture
+def account_elsewhere(tokens: TokenServer, tmp_path: Path) -> str:
+    """A file that says where to find a token, to be exchanged for one of Google."""
+    (tmp_path / "subject").write_text("a token of somebody else")
+    facts = {
+        "type": "external_account", "audience": "//iam.googleapis.com/x", "token_url": tokens.url,
+        "subject_token_type": "urn:ietf:params:oauth:token-type:jwt", "credential_source": {"file": str(tmp_path / "subject")},
+    }  # fmt: skip
+    (tmp_path / "elsewhere.json").write_text(json.dumps(facts))
+    return str(tmp_path / "elsewhere.json")
+
+
+def test_a_file_that_leads_elsewhere(
+    mock: Vertex, tokens: TokenServer, account_elsewhere: str, key_file: str, bare_machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O-1.288: who has variables of its own never gets the identity of the machine."""
+    (bare_machine / "gcloud").mkdir()
+    (bare_machine / "gcloud" / "application_default_credentials.json").write_text(Path(key_file).read_text())
+    mock.tokens = ["token-of-the-tests-1"]
+    with session_on(mock, FIELDS, env={"GOOGLE_APPLICATION_CREDENTIALS": account_elsewhere}) as session:
+        error = failure(session, "again", "hi")
+    assert error.variant == "AuthenticationFailed" and "neither a service account nor a user" in error.message
+    assert tokens.asked == []
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", account_elsewhere)
+    with session_on(mock, FIELDS) as session:
+        assert session.call("ask", "hi") == "echo hi"
+    assert tokens.asked[0]["subject_token"] == ["a token of somebody else"]
 
 
 def test_who_gives_no_token_and_who_cannot_be_reached(mock: Vertex, tokens: TokenServer, key_file: str) -> None:

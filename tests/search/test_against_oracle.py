@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -45,11 +47,32 @@ class Model:
     def clear(self) -> None:
         self.documents = []
 
+    def embed(self, label: str, vectors: list[bytes], between: list[Document]) -> None:
+        lacking = [document.id for document in self.documents if document.label != label]
+        self.put(between)
+        changed = {document.id for document in between}
+        chosen = dict(zip(lacking, vectors, strict=False))
+        self.documents = [
+            replace(one, label=label, vector=chosen[one.id]) if one.id in chosen and one.id not in changed else one
+            for one in self.documents
+        ]
+
+
+def embed(index: SearchIndex, other: SearchIndex, label: str, vectors: list[bytes], between: list[Document]) -> None:
+    """Give vectors to documents that lack one of a label, while another handle puts documents."""
+    lacking = index.lacking(label, len(vectors))
+    other.put(between)
+    index.embed([
+        (place, replace(document, label=label, vector=vector))
+        for (place, document), vector in zip(lacking, vectors, strict=False)
+    ])
+
 
 changes = st.one_of(
     st.tuples(st.just("put"), st.lists(documents(), min_size=1, max_size=8)),
     st.tuples(st.just("remove"), st.lists(st.sampled_from(IDS), max_size=3)),
     st.tuples(st.just("clear")),
+    st.tuples(st.just("embed"), st.sampled_from(LABELS), st.lists(vectors, max_size=6), st.lists(documents(), max_size=2)),
 )
 queries = st.tuples(texts, st.sampled_from(LABELS), st.none() | vectors)
 
@@ -63,7 +86,8 @@ def compare(index: SearchIndex, model: Model, query: tuple[str, str, bytes | Non
     for skip, limit in ((1, 2), (9, 4), (0, 11), (15, 20), (21, 30)):  # pages fit together, whatever lists they need
         assert index.search(text, limit, label, vector, skip=skip) == hits[skip : skip + limit]
     assert [document for _, document in index.documents()] == model.documents
-    assert index.lacking(label, 3) == [document for document in model.documents if document.label != label][:3]
+    lacking = [document for document in model.documents if document.label != label]
+    assert [document for _, document in index.lacking(label, 3)] == lacking[:3]
     assert len(index) == len(model.documents)
     for document in model.documents:
         assert index.get(document.id) == document
@@ -79,8 +103,9 @@ def test_two_handles_of_a_file(steps: list[tuple[tuple[object, ...], bool, tuple
         other.put([Document("a", "sun moon", "1", "one", unit(1, 2))])
         model = Model()
         for (change, *arguments), by_second, query in steps:
-            given_back = getattr(second if by_second else first, str(change))(*arguments)
-            assert given_back == getattr(model, str(change))(*arguments)
+            changed, idle = (second, first) if by_second else (first, second)
+            change_of_index = partial(embed, changed, idle) if change == "embed" else getattr(changed, str(change))
+            assert change_of_index(*arguments) == getattr(model, str(change))(*arguments)
             compare(first, model, query)
             compare(second, model, query)
         assert [hit.id for hit in other.search("sun", 5, "one", unit(1, 0))] == ["a"]

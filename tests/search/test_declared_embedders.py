@@ -184,3 +184,7 @@ def test_what_an_offline_run_has_stored_is_embedded_again(tmp_path: Path, monkey
             session.call("add", "granite")
             assert session.call("len") == 2
         assert [body["input"] for body in served.bodies] == [["granite"], ["green tea"]]
+
+
+def test_vectors_of_others_that_fail_leave_what_was_added(tmp_path: Path) -> None:
+    """O-1.252: the documents of a call are there, although those of another embedder got no vectors yet."""

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import concerto
 import pytest
+from concerto.runtime.memory.stores import sqlite
+from concerto.runtime.search.index import SearchIndex
 
 SOURCE = """
 struct Note { path: String, text: String, n: Int = 7 }
@@ -162,3 +168,139 @@ def test_a_model_is_told_no_text_of_a_failed_embedder() -> None:
         assert session.call("ask")[2] == '{"error":"the embedder E failed (OSError)"}'
         with pytest.raises(concerto.ProgramError, match="/home/ada/private is gone"):
             session.call("add", "a", "tea")
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[sqlite3.Connection]:
+    """A file that another writer has locked."""
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield other
+    finally:
+        other.close()
+
+
+WAITING = SOURCE + """
+    fn tick(ticks: Array<Int>) -> Int {
+        let mut all = ticks;
+        for i in 0..20 { std::time::sleep(1); all.push(i); emit("tick", i); }
+        all.len()
+    }
+    pub fn both() -> Result<Int, AgentError> {
+        let ticks = spawn tick([]);
+        add("a", "tea")?;
+        emit("tick", 100);
+        Ok(await ticks)
+    }
+"""
+
+
+def test_tasks_go_on_while_another_process_has_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ticks of a task come while an `add` beside it waits for the lock."""
+    monkeypatch.chdir(tmp_path)
+
+    async def main() -> list[int]:
+        ticks: list[int] = []
+        session = program('.store("durable")', WAITING).session()
+        session.on("tick", ticks.append)
+        await session.acall("len")  # the file is there
+        with locked(tmp_path / ".concerto" / "memory.db") as other:
+            job = asyncio.create_task(session.acall("both"))
+            while len(ticks) < 20:
+                await asyncio.sleep(0)
+                assert not job.done()
+            other.execute("ROLLBACK")
+            assert await job == 20 and await session.acall("len") == 1
+        await session.aclose()
+        return ticks
+
+    assert asyncio.run(main()) == [*range(20), 100]
+
+
+def test_an_add_that_was_cancelled_writes_nothing_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    async def main() -> None:
+        session = program('.store("durable")').session()
+        await session.acall("add", "first", "one")
+        with locked(tmp_path / ".concerto" / "memory.db") as other:
+            job = asyncio.create_task(session.acall("add", "a", "tea"))
+            await asyncio.sleep(0.05)
+            job.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await job
+            other.execute("ROLLBACK")
+        await session.aclose()
+
+    asyncio.run(main())
+    with program('.store("durable")').session() as later:
+        assert later.call("len") == 1
+
+
+def test_a_file_that_stays_locked_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sqlite, "LONGEST_WAIT", 0.05)
+    with program('.store("durable")').session() as session:
+        session.call("add", "first", "one")
+        with locked(tmp_path / ".concerto" / "memory.db"), pytest.raises(concerto.ProgramError) as raised:
+            session.call("add", "a", "tea")
+        assert raised.value.error.kind == "MemoryError" and "locked" in raised.value.error.message
+        assert session.call("find", "one") == ["first"]
+
+
+def test_work_that_takes_too_long_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement is interrupted after LONGEST_WAIT seconds, and nothing was changed."""
+    monkeypatch.chdir(tmp_path)
+    with program('.store("durable")').session() as session:
+        session.call("add", "first", "one")
+        endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+        put = SearchIndex._put
+
+        def slow(index: SearchIndex, rows: Any) -> None:
+            put(index, rows)
+            index._file.rows(endless)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(SearchIndex, "_put", slow)
+            patched.setattr("concerto.runtime.memory.stores.thread.LONGEST_WAIT", 0.05)
+            with pytest.raises(concerto.ProgramError) as raised:
+                session.call("add", "a", "tea")
+        assert raised.value.error.kind == "MemoryError" and "no answer within 0.05 s" in raised.value.error.message
+        session.call("add", "b", "two")
+        assert session.call("len") == 2
+
+
+def test_an_operation_that_was_given_up_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its thread is lost while it computes; what follows waits until it has ended."""
+    monkeypatch.chdir(tmp_path)
+    entered, go_on, put = threading.Event(), threading.Event(), SearchIndex._put
+
+    def slow(index: SearchIndex, rows: Any) -> None:
+        put(index, rows)
+        if rows[0].id == b"slow":
+            entered.set()
+            go_on.wait(20)
+
+    monkeypatch.setattr(SearchIndex, "_put", slow)
+
+    async def main() -> None:
+        session = program('.store("durable")').session()
+        await session.acall("add", "first", "one")
+        job = asyncio.create_task(session.acall("add", "slow", "tea"))
+        while not entered.is_set():
+            await asyncio.sleep(0.001)
+        job.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await job
+        after = asyncio.create_task(session.acall("add", "next", "two"))
+        await asyncio.sleep(0.05)
+        assert not after.done()
+        go_on.set()
+        await after
+        assert await session.acall("len") == 2
+        await session.aclose()
+
+    asyncio.run(main())
+    with program('.store("durable")').session() as later:
+        assert sorted(later.call("find", "one two tea")) == ["first", "next"]

@@ -181,15 +181,15 @@ def test_pages_of_documents(index: SearchIndex) -> None:
 def test_those_that_lack_a_vector(index: SearchIndex) -> None:
     index.put([Document("a", "1", "1", "m", unit(1)), Document("b", "2", "2"), Document("c", "3", "3", "n", unit(1))])
     index.put([Document("d", "4", "4", "m", unit(-1)), Document("e", "5", "5")])
-    assert [each.id for each in index.lacking("m", 9)] == ["b", "c", "e"]
-    assert [each.id for each in index.lacking("n", 2)] == ["a", "b"]
-    assert [each.id for each in index.lacking("", 9)] == ["a", "b", "c", "d", "e"]
+    assert [each.id for _, each in index.lacking("m", 9)] == ["b", "c", "e"]
+    assert [each.id for _, each in index.lacking("n", 2)] == ["a", "b"]
+    assert [each.id for _, each in index.lacking("", 9)] == ["a", "b", "c", "d", "e"]
     assert index.lacking("m", 0) == index.lacking("m", -2) == []
 
 
 def test_a_label_without_a_vector_is_none(index: SearchIndex) -> None:
     index.put([Document("a", "1", "1", "m")])
-    assert index.get("a") == Document("a", "1", "1") and [each.id for each in index.lacking("m", 9)] == ["a"]
+    assert index.get("a") == Document("a", "1", "1") and [each.id for _, each in index.lacking("m", 9)] == ["a"]
 
 
 def test_it_may_be_called_from_several_threads(index: SearchIndex) -> None:

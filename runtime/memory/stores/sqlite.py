@@ -2,7 +2,7 @@
 
 Hands on `SqliteStore` to `opened.py`, `owner_name` to those who hold leases (`memory/memories.py`,
 `effects/conversations.py`), and `has_died` to `memory/locks.py`; to `search/search_file.py`, whose tables stand in the same file,
-also SETTINGS, BUSY_MS, the ways out of errors and `begun`. The statements are in `sql.py`; here are opening, locking
+also SETTINGS, BUSY_MS, the ways out of errors, `tried` and `begun`. The statements are in `sql.py`; here are opening, locking
 and errors. It uses WAL, `synchronous=FULL`, and `BEGIN IMMEDIATE` for writes. A full disk, a read-only or damaged file
 raises MemoryFailure ("Store" or "Corrupt"); the file is never replaced by an empty one. sqlite3 is imported with this
 module only.
@@ -25,10 +25,12 @@ from .sql import FORMAT, NAMES, TABLES, Indexes, SqlStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any, TypeVar
 
     from .thread import StoreThread
+
+    T = TypeVar("T")
 
 
 NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "fuse.glusterfs", "davfs")
@@ -159,7 +161,7 @@ class SqliteStore(SqlStore):
         self._connection = sqlite3.connect(path, timeout=LONGEST_WAIT, isolation_level=None, check_same_thread=False)
         self._connection.execute(f"PRAGMA busy_timeout = {BUSY_MS if self._thread is None else 0}")
         for setting in (*first, *SETTINGS):
-            self._connection.execute(setting)
+            self._tried(setting)  # some read the file, which another process may just be opening or closing
 
     def _prepare(self) -> None:
         self._switch_to_wal()
@@ -212,15 +214,9 @@ class SqliteStore(SqlStore):
     def _tried(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         """Execute a statement outside of a transaction, as soon as nobody has the file locked. Raises SQLite's error
         after LONGEST_WAIT seconds."""
-        until, tries = monotonic() + LONGEST_WAIT, 0
-        while True:
-            try:
-                return self._live().execute(statement, values)
-            except sqlite3.OperationalError as error:
-                if not _is_busy(error) or self._thread is None or monotonic() > until:
-                    raise
-            self._pause(RESTS[tries] if tries < len(RESTS) else LONGEST_REST)
-            tries += 1
+        if self._thread is None:  # SQLite itself waits
+            return self._live().execute(statement, values)
+        return tried(lambda: self._live().execute(statement, values), self._pause)
 
     def _pause(self, seconds: float) -> None:
         """Wait before the next try. Other threads may use the connection meanwhile: no transaction has begun."""
@@ -297,6 +293,20 @@ class SqliteStore(SqlStore):
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def tried(attempt: Callable[[], T], pause: Callable[[float], object]) -> T:
+    """Return what an attempt returns, as soon as nobody has the file locked; `pause` waits some seconds before the next one.
+    Raises what it raises, and SQLite's error of a locked file after LONGEST_WAIT seconds."""
+    until, tries = monotonic() + LONGEST_WAIT, 0
+    while True:
+        try:
+            return attempt()
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or monotonic() > until:
+                raise
+        pause(RESTS[tries] if tries < len(RESTS) else LONGEST_REST)
+        tries += 1
 
 
 @contextmanager
