@@ -21,6 +21,7 @@ from ..schema.acceptance import Verdict, judge
 from ..schema.strategy import Plan, why_block
 from ..schema.validation import retries_exhausted, schema_failure
 from .reply_cache import cache_key
+from .retry import retry_wait
 from .usage import ReplyProgress, Use, cost_of, used_by_broken, used_by_reply
 
 TYPE_CHECKING = False
@@ -144,9 +145,6 @@ class Tally:
         self.cost = None if cost is None or self.cost is None else self.cost + cost
 
 
-# Transport retries of a run: always this many, or this part of all its requests if that is more (G-6.5).
-RETRIES_ALWAYS_ALLOWED = 10
-RETRIED_PART = 0.2
 UNKNOWN_OUTCOME = (CONNECTION, TIMEOUT)  # classes of failures after which a request may have taken effect
 
 
@@ -509,6 +507,7 @@ class CallRun:
         if size > most:
             message = f"media: this request has {size} bytes of it, `media_bytes` of the connection allows {most}"
             raise settings.origin().not_sent("AgentError", "InvalidRequest", message)
+        hosted = settings.carried_tools()
         self.tally.requests += 1
         tools = plan.tools(settings.tools) if plan else settings.tools
         return Request(
@@ -517,13 +516,13 @@ class CallRun:
             model=settings.model,
             messages=messages,
             tools=tools,
-            tool_choice=plan.choice([*settings.tools, *settings.hosted]) if plan else "auto",
+            tool_choice=plan.choice([*settings.tools, *hosted]) if plan else "auto",
             params=dict(settings.params),
             schema=plan.field if plan else None,
             timeout=settings.timeout,
             has_media=shows_media,
             cache=self._cache_plan(messages, len(messages) - 1 - len(self.tail) - len(going_on), tools),
-            hosted=settings.hosted,
+            hosted=hosted,
             container=self.container,
         )
 
@@ -566,6 +565,8 @@ class CallRun:
                 continue
             if breaker is not None:
                 breaker.answered()
+            if self.settings.hosted:
+                reply.notes = [*reply.notes, *self.settings.dropped_tools()]
             self._account_reply(request, reply)
             self._log(attempt, reply=reply)
             return reply
@@ -641,21 +642,15 @@ class CallRun:
     async def _wait_or_raise(self, failure: CallFailure, attempt: int) -> None:
         """Wait before the next attempt, or raise the failure: when no retry can mend it, when the policy or the run has no more
         retries (G-6.5), or when the wait would pass the deadline of the run."""
-        policy, metrics = self.settings.policy, self.services.metrics
-        breaker = self.services.breakers.of(self.settings.connection)
-        if breaker is not None and breaker.state(self.services.clock())[0] == OPEN:  # no retry would be sent
+        policy, services = self.settings.policy, self.services
+        breaker = services.breakers.of(self.settings.connection)
+        if breaker is not None and breaker.state(services.clock())[0] == OPEN:  # no retry would be sent
             raise failure.exhausted(attempt) if attempt > 1 else failure
-        wait = policy.wait_ms(failure, attempt, self.services.random)
-        remaining = self.services.remaining()
-        if wait is None or metrics.retries >= max(RETRIES_ALWAYS_ALLOWED, RETRIED_PART * metrics.model_calls):
-            # only a failure that was retried says after how many attempts it stands
-            exhausted = failure.retry_class in policy.retry_on and 1 < policy.max_attempts <= attempt
-            raise failure.exhausted(attempt) if exhausted else failure
-        if remaining is not None and wait / 1000 > remaining:
-            raise failure
-        metrics.retries += 1
+        wait = retry_wait(policy, failure, attempt, services)
+        if wait is None:
+            raise policy.last_failure(failure, attempt)
         if wait > 0:
-            await self.services.sleep(wait / 1000)
+            await services.sleep(wait)
 
     def _account_reply(self, request: Request, reply: Reply) -> None:
         use = used_by_reply(request, reply)

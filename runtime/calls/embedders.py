@@ -1,9 +1,9 @@
 """The embedders of a session, and who is asked for vectors (O-1.240, M-10.16).
 
-Hands on `embedding` to the session, for its memories, and `embedding_of` and `vectors_of` to indexes and to the performer of
-`embed`. An embedder is a model of a connection, the host's own, or `offline`; a memory, an index and the program ask it alike.
-What it gives is kept by `memory/embedding.py`. A request for vectors is retried as its connection says, and counts in budgets and
-metrics like one of a model.
+Hands on `embedding_of` to the session, for its memories, and with `vectors_of` to indexes and to the performer of `embed`. An
+embedder is a model of a connection, the host's own, or `offline`; a memory, an index and the program ask it alike. What it gives
+is kept by `memory/embedding.py`. A request for vectors is retried as its connection says, and counts in budgets and metrics like
+one of a model.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..host import message_and_fields
 from ..memory.embedding import BASELINE, Embedding
 from ..memory.entries import count_text
 from .budgets import BudgetSpent
-from .retry import RetryPolicy
+from .retry import RetryPolicy, retry_wait
 from .usage import ReplyProgress, Use, price
 
 TYPE_CHECKING = False
@@ -28,15 +28,17 @@ if TYPE_CHECKING:
     from ..running import EffectContext
 
 TIMEOUT_SECONDS = 30.0  # of a request for vectors whose connection has no timeout
-EMBEDDINGS = "embeddings"  # in the state of a run: those of embedders that no memory has asked for
+EMBEDDINGS = "embeddings"  # in the state of a run
 
 
 def embedding_of(run: EffectContext, table: dict[str, Any]) -> Embedding:
-    """Return the embedding of an embedder by its table in the image, one for each name of a session."""
-    known: dict[str, Embedding] = run.state.setdefault(EMBEDDINGS, {})
-    if table["name"] not in known:
-        known[table["name"]] = embedding(run, table)
-    return known[table["name"]]
+    """Return the embedding of an embedder by its table in the image, always the same one in a session: texts that a memory,
+    an index or the program has embedded are known to all. Modules may have embedders of one name, with other tables."""
+    known: dict[object, Embedding] = run.state.setdefault(EMBEDDINGS, {})
+    key = tuple(sorted(table.items()))
+    if key not in known:
+        known[key] = _embedding(run, table)
+    return known[key]
 
 
 async def vectors_of(run: EffectContext, embedding: Embedding, texts: list[str], task: str | None) -> list[bytes]:
@@ -55,7 +57,7 @@ async def vectors_of(run: EffectContext, embedding: Embedding, texts: list[str],
 # What the image says of an embedder, and who is asked.
 
 
-def embedding(run: EffectContext, table: dict[str, Any]) -> Embedding:
+def _embedding(run: EffectContext, table: dict[str, Any]) -> Embedding:
     """Return the embedding of an embedder by its table in the image: that of a connection, the host's own, or the offline one.
     Whether it is missing or fails is seen only when it is asked for vectors (`memory/embedding.py`).
 
@@ -123,18 +125,18 @@ async def _provider_vectors(run: EffectContext, table: dict[str, Any], texts: li
 async def _with_retries(
     run: EffectContext, connection: ConnectionSettings, ask: Callable[[], Awaitable[list[list[float]]]]
 ) -> list[list[float]]:
-    """Ask until there is an answer, or a failure that the field `retry` of the connection does not retry (O-1.10), which is
-    raised."""
+    """Ask until there is an answer, or a failure that is not retried, by the field `retry` of the connection (O-1.10) or since
+    the run retries too much (G-6.5), which is raised."""
     policy = RetryPolicy.from_object(connection.retry or {})
     attempt = 1
     while True:
         try:
             return await ask()
         except CallFailure as failure:
-            wait = policy.wait_ms(failure, attempt, run.host.random)
+            wait = retry_wait(policy, failure, attempt, run.services)
             if wait is None:
-                raise
-        await run.host.sleep(wait / 1000)
+                raise policy.last_failure(failure, attempt) from None
+        await run.host.sleep(wait)
         attempt += 1
 
 

@@ -1,7 +1,8 @@
 """The rule for retries of transport failures: which failure is retried, how often, and after which wait (O-1.45 to O-1.54,
 G-15.1).
 
-Hands on `RetryPolicy`. It only decides: the calls of models, agents and pipelines wait and try again. It has nothing to do with
+Hands on `RetryPolicy`, and `retry_wait` to the requests of models and embedders, which heed the limits of the run too. It only
+decides: the calls of models, agents and pipelines wait and try again. It has nothing to do with
 the retries of replies that do not fit a schema, which are `schema_attempts` of `settings.py`.
 """
 
@@ -15,10 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from .services import Services
+
 
 LONGEST_SERVER_WAIT_MS = 120_000  # a server that asks for more is not waited for (O-1.53)
 JITTER = 0.25  # at most this part of a delay is left out by chance, so that clients do not come back at once (O-1.53)
 ANSWERED = (RATE_LIMIT, SERVER)  # the classes of failures that the provider itself reported
+# Transport retries of a run: always this many, or this part of all its requests if that is more (G-6.5).
+RETRIES_ALWAYS_ALLOWED = 10
+RETRIED_PART = 0.2
 
 
 class RetryPolicy:
@@ -79,3 +85,20 @@ class RetryPolicy:
         if server_wait is not None:
             return server_wait if server_wait <= LONGEST_SERVER_WAIT_MS else None
         return self.delay_ms(attempt) * (1.0 - JITTER * random())
+
+    def last_failure(self, failure: CallFailure, attempt: int) -> CallFailure:
+        """Return the failure of the last attempt as the end of all: one that was retried says after how many it stands."""
+        is_exhausted = failure.retry_class in self.retry_on and 1 < self.max_attempts <= attempt
+        return failure.exhausted(attempt) if is_exhausted else failure
+
+
+def retry_wait(policy: RetryPolicy, failure: CallFailure, attempt: int, services: Services) -> float | None:
+    """Return the seconds to wait before the attempt behind this one, and count the retry; None when there is none: no retry can
+    mend the failure, the policy or the run has no more of them (G-6.5), or the wait would pass the deadline of the run."""
+    wait, metrics, remaining = policy.wait_ms(failure, attempt, services.random), services.metrics, services.remaining()
+    if wait is None or metrics.retries >= max(RETRIES_ALWAYS_ALLOWED, RETRIED_PART * metrics.model_calls):
+        return None
+    if remaining is not None and wait / 1000 > remaining:
+        return None
+    metrics.retries += 1
+    return wait / 1000

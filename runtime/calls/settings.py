@@ -136,6 +136,25 @@ class CallSettings:
             log_channel=call.log_channel, cache=None,
         )  # fmt: skip
 
+    def carried_tools(self) -> Sequence[dict[str, Any]]:
+        """Return the hosted tools that its requests send: none where the connection carries not all of them and drops what it
+        does not carry (O-1.134). Raises NotSent where it does not drop it."""
+        lacking = self._lacking()
+        if lacking is None:
+            return self.hosted
+        if self.connection.unsupported != "drop":
+            _, _, words, there_is = lacking
+            raise self.origin().not_sent("AgentError", "InvalidRequest", f"hosted: {words}; {there_is}")
+        return ()
+
+    def dropped_tools(self) -> list[str]:
+        """Return the note on hosted tools that `carried_tools` leaves out, if it does."""
+        lacking = self._lacking()
+        return [] if lacking is None else [f"hosted: {lacking[2]}"]
+
+    def _lacking(self) -> tuple[int, str, str, str] | None:
+        return self.connection.row.lacks(self.connection.api, self.hosted) if self.hosted else None
+
     def origin(self) -> Origin:
         """Return the `Origin` that builds this call's failures, with its model, connection and timeout in seconds."""
         return Origin(self.model, self.connection.name, call_seconds(self.timeout))

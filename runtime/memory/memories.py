@@ -180,7 +180,7 @@ class Memories:
     `declared`: the declarations, or name and bound in messages of plain memories. `namespace`: the first part of every key
     (M-7.1). `clock` gives seconds since 1970, `stored_clock` those of logs in a store where that is another clock.
     `listener` gets the events of memories that are opened while `hears` returns True. `stores` returns a store by its name,
-    `embedders` makes the embedding of a step `embed`; `operations` are those of the session on its stores.
+    `embedders` gives the embedding of an embedder, always the same one; `operations` are those of the session on its stores.
 
     What opens a memory raises MemoryFailure when its store cannot be opened, or holds its data under another declaration,
     or when a bound cannot be computed; and MustWait, having changed nothing, where a store has to be waited for. A name
@@ -190,7 +190,7 @@ class Memories:
     __slots__ = (
         "_declared", "_by_path", "computed", "lost", "slot_turns",
         "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_stored_clock", "_listener", "_hears",
-        "_stores", "_embedders", "_embeddings", "_met", "initialising", "failure", "must_wait", "turns", "serial", "attended",
+        "_stores", "_embedders", "_met", "initialising", "failure", "must_wait", "turns", "serial", "attended",
         "operations", "_values", "reading", "handlers", "hearing", "runs",
     )  # fmt: skip
 
@@ -223,7 +223,6 @@ class Memories:
         self._hears = hears
         self._stores = stores
         self._embedders = embedders
-        self._embeddings: dict[str, Embedding] = {}
         self._met = MetVersions()
         self._values: MemoryValues | None = None
         self.computed: Callable[[Any], Any] = _no_program
@@ -608,15 +607,11 @@ class Memories:
         return self._session(declared.name)
 
     def _embedding(self, declared: Declaration) -> Embedding | None:
-        """Return the embedding of a memory, one for each embedder of the session: texts that one memory embedded are
-        known to all."""
         embedder = declared.embed
         if embedder is None:
             return None
-        if embedder["name"] not in self._embeddings:
-            assert self._embedders is not None, "who declares embedders gives them"
-            self._embeddings[embedder["name"]] = self._embedders(embedder)
-        return self._embeddings[embedder["name"]]
+        assert self._embedders is not None, "who declares embedders gives them"
+        return self._embedders(embedder)
 
     @property
     def lasting(self) -> bool:

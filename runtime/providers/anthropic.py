@@ -12,7 +12,7 @@ from ...vm.schema import RESPOND
 from ..records import PAUSED, SHORT, Call, Reply
 from ..schema.lenient_json import compact_json
 from .base import origin_of
-from .hosted_tools import anthropic_tools, block_citations, calls_in_blocks, carried
+from .hosted_tools import anthropic_tools, block_citations, calls_in_blocks
 from .json_fields import Fields, Unreadable, Usage, object_in
 from .media import anthropic_blocks
 from .sdk import BARE_CALLS, CONTINUES, Refusal, SdkProvider, require_countable, stream_failure
@@ -97,9 +97,9 @@ class Anthropic(SdkProvider):
             text = "\n\n".join(system)
             cached = request.cache is not None and request.cache.marks(request.messages[0])
             arguments["system"] = [{"type": "text", "text": text, "cache_control": _control(request)}] if cached else text
-        hosted = carried(request, self.settings)
-        if request.tools or hosted:
-            arguments["tools"] = [*anthropic_tools(hosted), *(lower_tool(tool) for tool in request.tools)]
+        if request.tools or request.hosted:
+            run_there = anthropic_tools(request.hosted, self.hosted_names)
+            arguments["tools"] = [*run_there, *(lower_tool(tool) for tool in request.tools)]
             if request.cache is not None:
                 arguments["tools"][-1]["cache_control"] = _control(request)
             if request.tool_choice != "auto" and not _thinks(request):  # the API lets no model think that has to call

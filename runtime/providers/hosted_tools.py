@@ -1,83 +1,67 @@
 """Tools that a provider runs itself, on each wire: what a request says of them, and what a reply tells (O-1.213, O-1.225 to
 O-1.229).
 
-Hands on to the wires (`openai.py`, `anthropic.py`) `carried` and the functions that write tools, those that read citations, and
-those that count the calls that a reply shows; `left_out` to `sdk.py`. What each provider carries, and by which name, is in
-`vm/providers.py`.
+Hands on to the wires (`openai.py`, `anthropic.py`) the functions that write tools, those that read citations, and those that
+count the calls that a reply shows. What each provider carries, and by which name, is in `vm/providers.py`; a request has only
+what its connection carries (`calls/settings.py`).
 """
 
 from __future__ import annotations
 
 from ...vm.declaration_fields import HOSTED
 from ..records import Citation
-from .base import origin_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from ..connections import ConnectionSettings
-    from ..records import Request
     from .json_fields import Fields
 
     Json = dict[str, Any]
-
-
-def carried(request: Request, settings: ConnectionSettings) -> Sequence[Json]:
-    """Return the hosted tools that a request sends: none where the connection carries not all of them and drops what it does not
-    carry (O-1.134). Raises NotSent where it does not drop it."""
-    lacking = settings.row.lacks(settings.api, request.hosted)
-    if lacking is None:
-        return request.hosted
-    if settings.unsupported != "drop":
-        _, _, words, there_is = lacking
-        raise origin_of(request).not_sent("AgentError", "InvalidRequest", f"hosted: {words}; {there_is}")
-    return ()
-
-
-def left_out(request: Request, settings: ConnectionSettings) -> list[str]:
-    """Return the note on hosted tools that `carried` leaves out, if it does."""
-    lacking = settings.row.lacks(settings.api, request.hosted)
-    return [] if lacking is None else [f"hosted: {lacking[2]}"]
+    Names = Mapping[str, Mapping[str, str]]  # by type, the names of the fields of hosted tools on a wire
 
 
 # ---------------------------------------------------------------- requests
 
 
-def chat_options(tools: Sequence[Json]) -> Json:
+def chat_options(tools: Sequence[Json], names: Names) -> Json:
     """Return the web search of chat completions, which has it as a parameter and no tool."""
-    options = {}
-    if "context_size" in tools[0]:
-        options["search_context_size"] = tools[0]["context_size"]
-    if "user_location" in tools[0]:
-        options["user_location"] = {"type": "approximate", "approximate": tools[0]["user_location"]}
-    return options
+
+    def located(place: Json) -> Json:
+        return {"type": "approximate", "approximate": place}
+
+    return _renamed(tools[0], names["web_search"], "context_size", user_location=located)
 
 
-def responses_tools(tools: Sequence[Json], names: Any) -> list[Json]:
-    """Return hosted tools as the Responses API has them; `names` are those of their fields there, by type."""
+def responses_tools(tools: Sequence[Json], names: Names) -> list[Json]:
+    """Return hosted tools as the Responses API has them."""
     return [
-        _code_interpreter(tool) if tool["type"] == "code_execution" else _web_search(tool, names["web_search"])
+        _code_interpreter(tool, names["code_execution"]) if tool["type"] == "code_execution"
+        else _web_search(tool, names["web_search"])
         for tool in tools
     ]  # fmt: skip
 
 
-def _code_interpreter(tool: Json) -> Json:
-    container = {"type": "auto", **({"memory_limit": tool["memory"]} if "memory" in tool else {})}
-    return {"type": "code_interpreter", "container": container}
+def _code_interpreter(tool: Json, names: Mapping[str, str]) -> Json:
+    return {"type": "code_interpreter", "container": {"type": "auto", **_renamed(tool, names, "memory")}}
 
 
-def _web_search(tool: Json, names: Any) -> Json:
-    made: Json = {"type": "web_search"}
-    filters = {names[name]: tool[name] for name in ("allowed_domains", "blocked_domains") if name in tool}
-    if filters:
-        made["filters"] = filters
-    if "context_size" in tool:
-        made["search_context_size"] = tool["context_size"]
-    if "user_location" in tool:
-        made["user_location"] = {"type": "approximate", **tool["user_location"]}
-    return made
+def _web_search(tool: Json, names: Mapping[str, str]) -> Json:
+    filters = _renamed(tool, names, "allowed_domains", "blocked_domains")
+    more = _renamed(tool, names, "context_size", user_location=_approximate)
+    return {"type": "web_search", **({"filters": filters} if filters else {}), **more}
+
+
+def _approximate(place: Json) -> Json:
+    return {"type": "approximate", **place}
+
+
+def _renamed(tool: Json, names: Mapping[str, str], *plain: str, **formed: Callable[[Any], Any]) -> Json:
+    """Return fields of a tool that it has by their names on the wire: `plain` ones as they are, others as the functions `formed`
+    write them."""
+    forms = {**dict.fromkeys(plain, lambda part: part), **formed}
+    return {names[name]: form(tool[name]) for name, form in forms.items() if name in tool}
 
 
 def most_calls(tools: Sequence[Json]) -> int | None:
@@ -85,19 +69,15 @@ def most_calls(tools: Sequence[Json]) -> int | None:
     return tools[0].get("max_uses") if tools else None
 
 
-def anthropic_tools(tools: Sequence[Json]) -> list[Json]:
-    return [_anthropic_tool(tool) for tool in tools]
+def anthropic_tools(tools: Sequence[Json], names: Names) -> list[Json]:
+    return [_anthropic_tool(tool, names[tool["type"]]) for tool in tools]
 
 
-def _anthropic_tool(tool: Json) -> Json:
+def _anthropic_tool(tool: Json, names: Mapping[str, str]) -> Json:
     kind = tool["type"]
-    made: Json = {"type": f"{kind}_{tool.get('version', HOSTED[kind]['version'].default)}", "name": kind}
-    for name, part in tool.items():
-        if name == "user_location":
-            made[name] = {"type": "approximate", **part}
-        elif name not in ("type", "version"):
-            made[name] = part
-    return made
+    stated = {"version": HOSTED[kind]["version"].default, **tool}
+    versioned = {"version": lambda version: f"{kind}_{version}", "user_location": _approximate}
+    return {"name": kind, **_renamed(stated, names, *(name for name in names if name not in versioned), **versioned)}
 
 
 # ---------------------------------------------------------------- replies

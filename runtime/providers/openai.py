@@ -8,12 +8,13 @@ writes a request and `read`, with a class for streams, reads a reply: they raise
 
 from __future__ import annotations
 
+from ...vm.providers import TOTAL_USES
 from ...vm.schema import RESPOND, is_strict_form
 from ..media import has_media
 from ..records import Call, Msg, Reply
 from ..schema.lenient_json import compact_json
 from .base import origin_of
-from .hosted_tools import calls_in_items, carried, chat_options, most_calls, responses_tools, url_citations
+from .hosted_tools import calls_in_items, chat_options, most_calls, responses_tools, url_citations
 from .json_fields import Fields, Unreadable, Usage, joined, merge, object_in
 from .media import chat_content, responses_content, tool_media
 from .sdk import BARE_CALLS, CONTINUES, Refusal, SdkProvider, not_carried, require_carried, require_countable, stream_failure
@@ -126,8 +127,8 @@ class OpenAIChat(OpenAIProvider):
             arguments["tools"] = [lower_tool(tool) for tool in request.tools]
             if request.tool_choice != "auto":
                 arguments["tool_choice"] = lower_choice(request.tool_choice)
-        if request.hosted and (hosted := carried(request, self.settings)):
-            arguments["web_search_options"] = chat_options(hosted)
+        if request.hosted:
+            arguments["web_search_options"] = chat_options(request.hosted, self.hosted_names)
         if request.params:
             names = {"max_tokens": self.settings.row.max_tokens_name, "reasoning": "reasoning_effort"}
             arguments |= {names.get(name, name): value for name, value in request.params.items() if name not in NO_PARAMS}
@@ -142,7 +143,7 @@ class OpenAIChat(OpenAIProvider):
 
     def certain_calls(self, request: Request) -> Mapping[str, int]:
         """A search model searches with each request (https://developers.openai.com/api/docs/guides/tools-web-search)."""
-        return {tool["type"]: 1 for tool in carried(request, self.settings)}
+        return {tool["type"]: 1 for tool in request.hosted}
 
     def left_out(self, request: Request) -> list[str]:
         return [not_carried("reasoning_tokens", CHAT)] if "reasoning_tokens" in request.params else []
@@ -432,12 +433,12 @@ class OpenAIResponses(OpenAIProvider):
         arguments["input"] = [
             item for m in messages for item in self.returned(m, request) or lower_responses_message(m, request)
         ]
-        hosted = carried(request, self.settings)
+        hosted = request.hosted
         if request.tools or hosted:
-            run_there = responses_tools(hosted, self.settings.row.hosted.get(self.wire, {}))
+            run_there = responses_tools(hosted, self.hosted_names)
             arguments["tools"] = [*run_there, *(lower_responses_tool(tool) for tool in request.tools)]
             if (most := most_calls(hosted)) is not None:
-                arguments["max_tool_calls"] = most
+                arguments[TOTAL_USES] = most
             if request.tool_choice != "auto":
                 arguments["tool_choice"] = lower_responses_choice(request.tool_choice)
         for name, wire_name in PARAMS.items():

@@ -20,7 +20,6 @@ from ..connections import resolve_headers, resolve_key
 from ..errors import CallFailure
 from ..records import DEFAULTS, NO_CALLS, Msg, ProviderState, Request
 from .base import Provider, origin_of, timed_out
-from .hosted_tools import left_out
 from .http_answers import (
     MOST_STREAM_BYTES,
     EventReader,
@@ -365,12 +364,17 @@ class SdkProvider(Provider):
                 raise origin_of(request).filtered(self._redactor.clean(str(refusal) or "the model refused")) from None
             except Unreadable as unreadable:
                 raise origin_of(request).invalid_response(self._redactor.clean(str(unreadable))) from None
-            reply.notes = [*notes, *self.left_out(request), *left_out(request, self.settings)]
+            reply.notes = [*notes, *self.left_out(request)]
             reply.hosted = reply.hosted or self.certain_calls(request)
             if isinstance(reply.raw, self.raw_form):
                 more = self.says_more(reply.raw)
                 reply.state = ProviderState(self.name, self.peer, request.model, reply.raw, more)
             return reply
+
+    @property
+    def hosted_names(self) -> Mapping[str, Mapping[str, str]]:
+        """The names of the fields of hosted tools on this wire, by type."""
+        return self.settings.row.hosted.get(self.wire, {})
 
     def takes(self, form: str, model: str) -> bool:
         """Return whether a model has not yet refused a form of the request, a key of `forms` (O-1.138)."""

@@ -223,9 +223,9 @@ class Session:
         return {str(name): value for name, value in bounds.items.items()} if isinstance(bounds, Map) else {}
 
     def _embedding(self, step: dict[str, Any]) -> Embedding:
-        from ..calls.embedders import embedding
+        from ..calls.embedders import embedding_of
 
-        return embedding(self, step)
+        return embedding_of(self, step)
 
     # ------------------------------------------------------------ running
 

@@ -415,6 +415,15 @@ def test_what_is_not_carried_may_be_dropped() -> None:
         assert "tools" not in mock.seen[0] and "web_search_options" not in mock.seen[0]
 
 
+def test_what_is_dropped_needs_no_price() -> None:
+    """O-1.227: nothing is reserved for tools that are not sent."""
+    limits = concerto.Budgets(cost=1.0)
+    fields = {"provider": "mistral", "unsupported": "drop"}
+    with PlainChat() as mock, session_on(mock, fields, pricing={"m-1": PRICES}, budgets=limits) as session:
+        assert session.call("set", "hello", [FULL]).text == "echo hello"
+        assert session.metrics().hosted_calls == 0
+
+
 def test_a_model_that_does_not_search() -> None:
     with PlainChat() as mock, session_on(mock, CHAT) as session:
         with pytest.raises(concerto.ProgramError, match="web_search_options"):

@@ -109,10 +109,21 @@ def test_a_request_is_retried_as_the_connection_says() -> None:
         with pytest.raises(concerto.ProgramError) as raised:
             session.call("one", "coffee")
         assert raised.value.error.variant == "ProviderUnavailable" and len(served.bodies) == 6
+        assert str(raised.value.error).endswith("(3 attempts)") and session.metrics().retries == 4
         served.statuses = [400]
         with pytest.raises(concerto.ProgramError) as raised:
             session.call("one", "milk")
         assert raised.value.error.variant == "InvalidRequest" and len(served.bodies) == 7
+
+
+def test_retries_are_limited_like_those_of_models() -> None:
+    """G-6.5: at most 10 in a run of few requests."""
+    with server() as (served, url), program(url).session(env=ENV) as session:
+        served.statuses = [503] * 30
+        for text in "abcdefgh":
+            with pytest.raises(concerto.ProgramError):
+                session.call("one", text)
+        assert len(served.bodies) == 8 + 10 and session.metrics().retries == 10
 
 
 def test_an_embedder_that_fails_leaves_the_index_as_it_was() -> None:
@@ -186,5 +197,51 @@ def test_what_an_offline_run_has_stored_is_embedded_again(tmp_path: Path, monkey
         assert [body["input"] for body in served.bodies] == [["granite"], ["green tea"]]
 
 
-def test_vectors_of_others_that_fail_leave_what_was_added(tmp_path: Path) -> None:
+def test_vectors_of_others_that_fail_leave_what_was_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """O-1.252: the documents of a call are there, although those of another embedder got no vectors yet."""
+    monkeypatch.chdir(tmp_path)
+    with server() as (served, url):
+        source = f"""
+            connect here {{ provider: openai, base_url: "{url}", api_key: env("KEY") }}
+            embedder E {{ provider: here, base: "small" }}
+            index notes: Index<String> = Index::of(E).store("durable");
+            pub fn add(text: String) -> Result<Nil, AgentError> {{ notes.add(text) }}
+            pub fn find(text: String) -> Result<Array<String>, AgentError> {{ Ok(notes.search(text)?.map(|hit| hit.0)) }}
+        """
+        compiled = concerto.compile(source)
+        with compiled.session(offline=True) as session:
+            session.call("add", "green tea")
+        with compiled.session(env=ENV) as session:
+            served.statuses = [200, 400]
+            session.call("add", "granite")
+            assert len(served.bodies) == 2 and session.call("find", "granite")[0] == "granite"
+            session.call("add", "slate")
+            assert served.bodies[-1]["input"] == ["green tea"]
+
+
+def test_two_modules_have_embedders_of_one_name(tmp_path: Path) -> None:
+    """Each asks its own, and what a memory has embedded is not asked for again."""
+    with server() as (served, url):
+        (tmp_path / "other.conc").write_text(f"""
+            connect there {{ provider: openai, base_url: "{url}", api_key: env("KEY") }}
+            embedder E {{ provider: there, base: "small", dimensions: 8 }}
+            pub fn size() -> Result<Int, AgentError> {{ Ok(E.embed("tea")?.len()) }}
+        """)
+        (tmp_path / "main.conc").write_text(f"""
+            mod other;
+            connect here {{ provider: openai, base_url: "{url}", api_key: env("KEY") }}
+            embedder E {{ provider: here, base: "small", dimensions: 4 }}
+            memory log: Memory = Memory::new().embed(E);
+            pub fn sizes() -> Result<Array<Int>, AgentError> {{ Ok([E.embed("tea")?.len(), other::size()?]) }}
+            pub fn known() -> Result<Int, AgentError> {{
+                log.remember("name", "green tea", tier: Session);
+                log.recall("hot drinks", k: 1);
+                E.embed("hot drinks")?;
+                Ok(E.embed("tea")?.len())
+            }}
+        """)
+        with concerto.compile(path=tmp_path / "main.conc").session(env=ENV) as session:
+            assert session.call("sizes") == [4, 8]
+            assert session.call("known") == 4
+            texts = [text for body in served.bodies for text in body["input"]]
+            assert texts.count("tea") == 2 and texts.count("hot drinks") == 1
