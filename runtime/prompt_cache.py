@@ -10,7 +10,6 @@ not marked.
 from __future__ import annotations
 
 from _thread import allocate_lock
-from functools import lru_cache
 
 from ..vm.providers import MARKS, NAME
 from .records import LONG, SHORT, CachePlan
@@ -131,7 +130,6 @@ def _is_long(messages: Sequence[Msg], tools: Sequence[ToolDef]) -> bool:
     return bool(tools) and length + sum([len(tool.description) + len(str(tool.schema)) for tool in tools]) >= LEAST
 
 
-@lru_cache(256)
 def cache_name(model: str, system: str, tools: tuple[str, ...]) -> str:
     """Return the name for requests to a model with this system message and tools of these names: 32 hexadecimal digits that tell
     nothing of them."""

@@ -362,6 +362,12 @@ class Request:
 NO_CALLS: Mapping[str, int] = {}
 
 
+def added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    """Return the sums of calls of hosted tools, by type."""
+    return {kind: one.get(kind, 0) + other.get(kind, 0) for kind in {**one, **other}}
+
+
+
 class Citation:
     """A source that a reply names (O-1.225), for the code points of its text from `start` to before `end`."""
 
@@ -463,7 +469,7 @@ class Reply:
             notes=[*first.notes, *self.notes],
             thoughts=None if first.thoughts is self.thoughts is None else (first.thoughts or "") + (self.thoughts or ""),
             citations=[*first.citations, *(each.moved(len(first.text)) for each in self.citations)],
-            hosted={kind: first.hosted.get(kind, 0) + self.hosted.get(kind, 0) for kind in {**first.hosted, **self.hosted}},
+            hosted=added(first.hosted, self.hosted),
             container=self.container or first.container,
         )
         whole.state = None if self.state is None else self.state.behind(first.state)

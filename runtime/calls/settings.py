@@ -1,10 +1,10 @@
 """What a call of a model is made with: the model's fields, decorators and connection, merged (O-1.35 to O-1.59, O-1.230).
 
 Hands on `call_settings`, which merges them into `CallSettings`, and `Substitute` to the performer of models; to it also the parts
-of the system message that one call adds: `knowledge_block` of a ledger, `passages_block` of an index (of at most MOST_PASSAGES
-texts), `context_block`, joined by `system_text` (O-1.76 to O-1.78, O-1.254). Calls, tools and agents take `CallSettings`,
-settings of agents also `DEFAULT_SCHEMA_ATTEMPTS`. Which of several places a setting is taken from is decided here; which fields
-there are, in `vm/declaration_fields.py`; whether their values fit, in `connections.py`.
+of the system message that one call adds: `knowledge_block` of a ledger, `passages_block` of an index, `context_block`, joined by
+`system_text` (O-1.76 to O-1.78, O-1.254). Calls, tools and agents take `CallSettings`, settings of agents also
+`DEFAULT_SCHEMA_ATTEMPTS`. Which of several places a setting is taken from is decided here; which fields there are, in
+`vm/declaration_fields.py`; whether their values fit, in `connections.py`.
 """
 
 from __future__ import annotations
@@ -264,12 +264,8 @@ def knowledge_block(ledger: Ledger, prompt: str) -> str | None:
     return "\n".join(["Knowledge:", *lines[:MOST_ENTRIES]]) if lines else None
 
 
-MOST_PASSAGES = 5  # of an index in one system message
-
-
 def passages_block(texts: Sequence[str]) -> str | None:
-    """Return `Knowledge:` and one line for each text that an index has found, however many; None where there is none (O-1.254).
-    The caller asks for MOST_PASSAGES."""
+    """Return `Knowledge:` and one line for each text that an index has found; None where there is none (O-1.254)."""
     return "\n".join(["Knowledge:", *(f"- {_line(text)}" for text in texts)]) if texts else None
 
 

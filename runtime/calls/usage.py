@@ -3,7 +3,7 @@
 Hands on `Use`, which `used_by_reply` and `used_by_broken` make of a request that was answered or broke; `price`, `list_price` and
 `cost_of`, its cost; `Metrics`, the counters of a session; `Spending`, what each task has used, for `std::usage`; `ReplyProgress`,
 in which a provider notes what has come of a reply; `prompt_tokens`, `most_calls` and `REPLY_TOKENS` to budgets. `call.py` tells
-all of them of each request of a call, `effects/models.py` of those for vectors; `budgets.py` refuses requests. Nothing here
+all of them of each request of a call, `embedders.py` of those for vectors; `budgets.py` refuses requests. Nothing here
 refuses or delays one.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cache
 
 from ..memory.entries import count_message, count_text
-from ..records import NO_CALLS, Msg
+from ..records import NO_CALLS, Msg, added
 from ..schema.lenient_json import compact_json
 
 TYPE_CHECKING = False
@@ -88,7 +88,7 @@ class Use:
             self.tokens_reasoning += other.tokens_reasoning
             self.tokens_estimated += other.tokens_estimated
         if other.hosted:
-            self.hosted = {kind: self.hosted.get(kind, 0) + other.hosted.get(kind, 0) for kind in {**self.hosted, **other.hosted}}
+            self.hosted = added(self.hosted, other.hosted)
         self.cost += other.cost
         self.unpriced += other.unpriced
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from ...vm.builtins.indexes import DOCUMENTS_FOR_MODELS
 from ...vm.builtins.memories import message_array
 from ...vm.bytecode.image import fallbacks_of, memories_of
 from ...vm.interp.effects import ModelLife
@@ -17,7 +18,7 @@ from ...vm.panics import Panic
 from ...vm.values import UNSET, IndexRef, ItemStream, LedgerRef, Map, ModelRef
 from ..calls.call import prepare_execute, prepare_execute_with_schema
 from ..calls.reply_cache import ReplyCache
-from ..calls.settings import MOST_PASSAGES, Substitute, call_settings, context_block, knowledge_block, passages_block, system_text
+from ..calls.settings import Substitute, call_settings, context_block, knowledge_block, passages_block, system_text
 from ..calls.streams import STREAMS
 from ..connections import check_model
 from ..errors import CallFailure, ConfigFailure, Origin
@@ -318,7 +319,7 @@ class ModelCalls:
             return knowledge_block(self.run.machine.stores.ledger(knowledge), prompt)
         from ..search.session_indexes import Indexes
 
-        hits = await Indexes.of(self.run).named(knowledge.name).found(effect, prompt, MOST_PASSAGES)
+        hits = await Indexes.of(self.run).named(knowledge.name).found(effect, prompt, DOCUMENTS_FOR_MODELS)
         return passages_block([hit.text for hit in hits])
 
     def _substitutes(self, model: Model, call: ModelCall) -> list[Substitute]:

@@ -73,7 +73,8 @@ class Carrier(httpx2.AsyncBaseTransport):
         self.failure: ServerFailure | None = None
         self.waiting_on_a_person: Callable[[], AbstractContextManager[None]] = nullcontext
         self.inner = httpx2.AsyncHTTPTransport(verify=target.scheme == "https", trust_env=False)  # certificates load slowly
-        self.elsewhere: httpx2.AsyncHTTPTransport | None = None
+        # Of other hosts each has its own: connections are told apart by the address, and those of one were checked for its name.
+        self.elsewhere: dict[str, httpx2.AsyncHTTPTransport] = {}
 
     def fail(self, failure: ServerFailure) -> NoReturn:
         """Keep a failure, and raise what the SDK takes for a broken connection."""
@@ -83,16 +84,19 @@ class Carrier(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         target, url = self.target, request.url
         if (url.scheme, url.host, url.port or PORTS.get(url.scheme)) == (target.scheme, target.host, target.port):
+            is_server = url.path == self.path  # a login may have other pages there
+            if is_server:
+                self.failure = None
             response = await self._sent(self.inner, request, self.address)
-            if url.path == self.path:  # a login may have other pages there
+            if is_server:
                 wants = f"mcp {self.name}: the server wants a login (401): {self.advice}"
                 self.failure = ServerFailure(wants) if response.status_code == UNAUTHORIZED else None
             return response
         if self.reach is None or url.scheme not in PORTS:
             raise httpx2.ConnectError("another host than the one that is permitted", request=request)
-        if self.elsewhere is None:
-            self.elsewhere = httpx2.AsyncHTTPTransport(trust_env=False)
-        transport = self.elsewhere
+        if url.host not in self.elsewhere:
+            self.elsewhere[url.host] = httpx2.AsyncHTTPTransport(trust_env=False)
+        transport = self.elsewhere[url.host]
         try:
             return await self.reach(url.host, url.port or PORTS[url.scheme], lambda at: self._sent(transport, request, at))
         except ServerFailure as failure:
@@ -112,8 +116,8 @@ class Carrier(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self.inner.aclose()
-        if self.elsewhere is not None:
-            await self.elsewhere.aclose()
+        for transport in self.elsewhere.values():
+            await transport.aclose()
 
 
 @asynccontextmanager

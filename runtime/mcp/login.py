@@ -19,7 +19,7 @@ from .served import ServerFailure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping
+    from collections.abc import Callable, MutableMapping
     from typing import Any, Protocol
 
     import httpx2
@@ -112,7 +112,7 @@ class Tokens:
         return token
 
     def _rows(self) -> dict[str, Any]:
-        text = self.browser.tokens.get(self.settings.url)
+        text = self._of_host(lambda: self.browser.tokens.get(self.settings.url))
         try:
             rows = json.loads(text) if text is not None else {}
             if isinstance(rows, dict):
@@ -129,4 +129,13 @@ class Tokens:
             self.carrier.fail(_failure(self.settings, f"`tokens` of the browser holds no {key} under {self.settings.url}"))
 
     def _write(self, key: str, row: dict[str, Any]) -> None:
-        self.browser.tokens[self.settings.url] = json.dumps({**self._rows(), key: row})
+        text = json.dumps({**self._rows(), key: row})
+        self._of_host(lambda: self.browser.tokens.__setitem__(self.settings.url, text))
+
+    def _of_host(self, use: Callable[[], Any]) -> Any:
+        """Return what `use` returns of the host's mapping, which may be anything."""
+        try:
+            return use()
+        except Exception as error:
+            reason = self.run.redactor.clean(exception_text(error))
+            self.carrier.fail(_failure(self.settings, f"`tokens` of the browser failed: {reason}"))

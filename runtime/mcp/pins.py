@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from ..schema.lenient_json import digest
+from .served import tool_digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Pin:
     def __init__(self, name: str, description: str, schema: dict[str, Any]) -> None:
         self.description = description
         self.schema = schema
-        self.digest = digest([name, description, schema])
+        self.digest = tool_digest(name, description, schema)
 
 
 def pinned(tools: Iterable[ServedTool]) -> dict[str, Pin]:

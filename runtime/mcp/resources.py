@@ -87,40 +87,46 @@ def decoded(text: str, what: str) -> bytes:
 def resource_value(uri: str, parts: Sequence[Part], form: str) -> Any:
     """Return a resource as a value: a String, Bytes or Media where `form` asks for one, else of each content what it is, several
     as an Array (O-4.50). Raises ServerFailure for another content, none, too many, and for more than MOST_BYTES bytes of text."""
-    what = f"the resource {uri}"
+    what = _named(uri)
     if not parts:
         failed(f"{what} has no content")
     if len(parts) > MOST_PARTS or _size([part.text for part in parts]) > MOST_BYTES:
         failed(f"{what} has more than {MOST_PARTS} contents, or {MOST_BYTES} bytes of text")
     if form == "String":
-        return clean_text("\n".join([_text(what, part) for part in parts]))
+        return clean_text("\n".join([_text(uri, part) for part in parts]))
     if form != "Any" and len(parts) > 1:
         failed(f"{what} has {len(parts)} contents, no single one: take them as Any")
-    values = [FORMS[form](what, part) for part in parts]
+    values = [FORMS[form](uri, part) for part in parts]
     return values[0] if len(values) == 1 else Array(values)
 
 
-def _text(what: str, part: Part) -> str:
-    return part.text if part.text is not None else failed(f"{what} is no text")
+def _named(uri: str) -> str:
+    return f"the resource {uri}"
 
 
-def _bytes(what: str, part: Part) -> bytes:
+def _text(uri: str, part: Part) -> str:
+    return part.text if part.text is not None else failed(f"{_named(uri)} is no text")
+
+
+def _bytes(uri: str, part: Part) -> bytes:
     return part.data if part.text is None else clean_text(part.text).encode()
 
 
-def _media(what: str, part: Part) -> Any:
-    data = _bytes(what, part)
+def _media(uri: str, part: Part) -> Any:
+    data = _bytes(uri, part)
     content = _content(data)
     if content is None and is_text(data):
         content = content_of("document", data)
-    return Media.holding(content, _last_name(what)) if content is not None else failed(f"{what} is no Media, by its first bytes")
+    if content is None:
+        failed(f"{_named(uri)} is no Media, by its first bytes")
+    return Media.holding(content, _last_name(uri))
 
 
-def _any(what: str, part: Part) -> Any:
+def _any(uri: str, part: Part) -> Any:
     if part.text is not None:
         return clean_text(part.text)
     content = _content(part.data)
-    return part.data if content is None else Media.holding(content, _last_name(what))
+    return part.data if content is None else Media.holding(content, _last_name(uri))
 
 
 def _content(data: bytes) -> Content | None:
@@ -132,9 +138,9 @@ def _content(data: bytes) -> Content | None:
         return None
 
 
-def _last_name(what: str) -> str | None:
+def _last_name(uri: str) -> str | None:
     """Return what a URI ends with, as the name under which its content is shown and sent."""
-    return clean_text(what.rstrip("/").rpartition("/")[2]) or None
+    return clean_text(uri.rstrip("/").rpartition("/")[2]) or None
 
 
 FORMS = {"Any": _any, "Bytes": _bytes, "Media": _media}

@@ -101,13 +101,18 @@ class ServedTool:
     @property
     def digest(self) -> str:
         """The digest of all that the tool says of itself: it must stay the same during a session (G-9.6)."""
-        return digest([self.name, self.description, self.schema])
+        return tool_digest(self.name, self.description, self.schema)
 
     @property
     def properties(self) -> Mapping[str, Any]:
         """The JSON Schemas of its parameters by name; none where its schema has no such object."""
         properties = self.schema.get("properties")
         return properties if isinstance(properties, dict) else {}
+
+
+def tool_digest(name: str, description: str, schema: dict[str, Any]) -> str:
+    """Return the digest of all that a tool says of itself, for a session and for pins alike."""
+    return digest([name, description, schema])
 
 
 @record

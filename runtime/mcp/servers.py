@@ -54,7 +54,7 @@ from .served import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from typing import Any
 
     from ...vm.bytecode.image import Mcp
@@ -65,6 +65,8 @@ if TYPE_CHECKING:
     from .pins import Pin
     from .resources import PromptPart
     from .served import Connection, ServedTool
+
+    Mock = Mapping[str, Any]
 
 RESOURCES, PROMPTS = "resources", "prompts"  # keys of a mock that are no tools
 
@@ -149,7 +151,7 @@ class Server:
     @property
     def mock(self) -> Mapping[str, Any] | None:
         """What stands in for the server, by tool, None without a mock; with one the server is not connected (O-8.13)."""
-        mock: Mapping[str, Any] | None = self.run.state.get(MOCKS, {}).get(self.name)
+        mock: Mock | None = self.run.state.get(MOCKS, {}).get(self.name)
         return mock
 
     def is_enabled(self, tool: str) -> bool:
@@ -247,14 +249,12 @@ class Server:
         """Call a tool with plain arguments that fit, by name, and return its Result, whose Ok may hold a WithMedia. A denial and
         every failure of the server are an Err of ToolError; a mock may give any Err. Raises panic P007 for a mock whose arguments
         or value do not fit; what the host's own `server` raises passes through."""
-        if not self.is_enabled(tool):
-            return denial(self.run, self.name, tool, self.settings.guard, target_of(self.run, self.settings))
-        connection: Connection | None = None
-        try:
-            signature = self.signatures.get(tool)
-            if self.mock is not None:
-                return await self._mock_answer(effect, self.mock, tool, signature, arguments)
-            connection = await self.connected()
+        signature = self.signatures.get(tool)
+
+        def mocked(mock: Mock) -> Awaitable[Any]:
+            return self._mock_answer(effect, mock, tool, signature, arguments)
+
+        async def called(connection: Connection) -> Any:
             if tool not in self.offered:
                 raise self._not_offered(tool)
             self._audit(tool, arguments)  # only of a call that is made
@@ -262,10 +262,25 @@ class Server:
             if answer.failed:
                 raise ServerFailure(failure_text(answer), "ExecutionFailed")
             return Ok(value_of(answer, signature, self.run.builder))
+
+        return await self._asked(tool, mocked, called)
+
+    async def _asked(
+        self, method: str, mocked: Callable[[Mock], Awaitable[Any]], called: Callable[[Connection], Awaitable[Any]]
+    ) -> Any:
+        """Return what the mock gives, or else the server. A denial and every ServerFailure are an Err."""
+        if not self.is_enabled(method):
+            return denial(self.run, self.name, method, self.settings.guard, target_of(self.run, self.settings))
+        connection: Connection | None = None
+        try:
+            if self.mock is not None:
+                return await mocked(self.mock)
+            connection = await self.connected()
+            return await called(connection)
         except ServerFailure as failure:
             if failure.gone and connection is self.connection:  # else another call has opened a new one meanwhile
                 await self.disconnect()
-            return self.failed(tool, failure)
+            return self.failed(method, failure)
 
     def _not_offered(self, tool: str) -> ServerFailure:
         reason = self.reasons.get(tool)
@@ -275,19 +290,12 @@ class Server:
     async def read(self, effect: Effect, use: ServerRead) -> Any:
         """Give a resource or a prompt, or the list of them, as a Result. A denial and every failure of the server are an Err of
         ToolError, a mock may give any Err. Panics as `answer`."""
-        if not self.is_enabled(use.method):
-            return denial(self.run, self.name, use.method, self.settings.guard, target_of(self.run, self.settings))
-        connection: Connection | None = None
-        try:
-            if self.mock is not None:
-                return await self._mock_reading(effect, self.mock, use)
-            connection = await self.connected()
+
+        async def called(connection: Connection) -> Any:
             self._audit(use.method, _named_arguments(use))
             return Ok(await self._reading(connection, use, Caller(self.run, effect, self.name, use.name or use.method)))
-        except ServerFailure as failure:
-            if failure.gone and connection is self.connection:
-                await self.disconnect()
-            return self.failed(use.method, failure)
+
+        return await self._asked(use.method, lambda mock: self._mock_reading(effect, mock, use), called)
 
     async def _reading(self, connection: Connection, use: ServerRead, caller: Caller) -> Any:
         if use.method == "resources":
@@ -308,7 +316,7 @@ class Server:
         self.run.runtime_emit("audit:tool_call", {"tool": self.name, "method": tool, "args": arguments})
 
     async def _mock_answer(
-        self, effect: Effect, mock: Mapping[str, Any], tool: str, signature: Signature | None, arguments: dict[str, Any]
+        self, effect: Effect, mock: Mock, tool: str, signature: Signature | None, arguments: dict[str, Any]
     ) -> Any:
         """Return the answer of a mock: a value for every call, or what a closure gives for the arguments; without a declaration
         they are one Map (O-8.13)."""
@@ -333,7 +341,7 @@ class Server:
             raise Panic("P007", f"mock {self.name}: the result of {tool}: {error}") from None
 
 
-    async def _mock_reading(self, effect: Effect, mock: Mapping[str, Any], use: ServerRead) -> Any:
+    async def _mock_reading(self, effect: Effect, mock: Mock, use: ServerRead) -> Any:
         """Return what a mock gives for a resource or prompt: what stands under the URI or name in the Map of its key, where a
         prompt may be a closure of the arguments; for resources, in place of the Map, a closure of the URI. The list has what the
         Map names (O-8.13)."""

@@ -111,12 +111,12 @@ async def connected(
 
 class Patience:
     """The time limit of one request that is on its way, which does not run while a person is asked. `caller` made the request;
-    `failure`: an answer of the person did not fit, so that this is its result."""
+    `failure`: what went wrong with a question, so that this is its result."""
 
     def __init__(self, seconds: float, caller: Caller | None = None) -> None:
         self.timer = asyncio.timeout(seconds)
         self.caller = caller
-        self.failure: ServerFailure | None = None
+        self.failure: Exception | None = None
         self.is_over = False
         self._pauses = 0
         self._left = 0.0
@@ -246,7 +246,7 @@ class SdkConnection:
 
         result = await self._answered(send, name, caller)
         texts, media = self._contents(name, result.content)
-        return Answer(self._plain(name, result.structured_content), texts, bool(result.is_error), media)
+        return Answer(self._plain(f"the result of {name}", result.structured_content), texts, bool(result.is_error), media)
 
     async def read(self, uri: str, caller: Caller) -> list[Part]:
         def send(responses: InputResponses | None, state: str | None) -> Awaitable[ReadResourceResult | InputRequiredResult]:
@@ -298,12 +298,19 @@ class SdkConnection:
             raise ServerFailure(f"mcp {self.name} has ended", gone=True)
         return self._session
 
-    def _plain(self, name: str, structured: Any) -> Any:
-        """Return structured content, checked against the limits of all JSON from outside."""
+    def _plain(self, what: str, structured: Any) -> Any:
+        """Return structured content, checked against the limits of all JSON from outside. ServerFailure for what they refuse."""
         try:
             return None if structured is None else parse_json(json.dumps(structured))
         except JsonRefused as refused:
-            raise ServerFailure(f"the result of {name} is refused: {refused.reason}", "ExecutionFailed") from None
+            raise ServerFailure(f"{what} is refused: {refused.reason}", "ExecutionFailed") from None
+        except (RecursionError, ValueError):  # from a host: too deep, or with a number of too many digits, to be written at all
+            raise ServerFailure(f"{what} is refused: it is beyond all bounds", "ExecutionFailed") from None
+
+    def _question(self, params: ElicitRequestParams) -> Question:
+        if isinstance(params, ElicitRequestFormParams):
+            return Question(params.message, self._plain("the form of a question", dict(params.requested_schema)))
+        return Question(params.message, None, params.url)
 
     async def _answered(
         self, send: Callable[[InputResponses | None, str | None], Awaitable[T | InputRequiredResult]], what: str, caller: Caller
@@ -327,7 +334,7 @@ class SdkConnection:
         for key, request in result.input_requests.items():
             if not isinstance(request, ElicitRequest):
                 failed(f"mcp {self.name}: {what} asks for {clean_text(request.method)}, which a program does not give")
-            reply = await caller.reply(_question(request.params))
+            reply = await caller.reply(self._question(request.params))
             responses[key] = ElicitResult(action=reply.action, content=reply.content)  # type: ignore[arg-type]
         return responses
 
@@ -341,9 +348,9 @@ class SdkConnection:
         assert first.caller is not None
         try:
             with self._waiting_on_a_person():
-                reply = await first.caller.reply(_question(params), certain=len(asking) == 1)
+                reply = await first.caller.reply(self._question(params), certain=len(asking) == 1)
             return ElicitResult(action=reply.action, content=reply.content)  # type: ignore[arg-type]
-        except ServerFailure as failure:
+        except Exception as failure:  # also of a host's code: the SDK would tell the server and nobody else
             first.failure = failure
             return ElicitResult(action=CANCEL)  # type: ignore[arg-type]
 
@@ -404,12 +411,6 @@ class SdkConnection:
             fault = f"{refused}{reason}" if refused else f"the answer for {what} is not what the protocol says"
             return ServerFailure(f"mcp {self.name}: {fault}", "ExecutionFailed")
         return ServerFailure(f"mcp {self.name}: {clean_text(error.message)}", "ExecutionFailed")
-
-
-def _question(params: ElicitRequestParams) -> Question:
-    if isinstance(params, ElicitRequestFormParams):
-        return Question(params.message, dict(params.requested_schema))
-    return Question(params.message, None, params.url)
 
 
 def _part_of(contents: TextResourceContents | BlobResourceContents, what: str) -> Part:

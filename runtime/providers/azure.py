@@ -23,8 +23,9 @@ class Azure(OpenAIProvider):
         proof = {"azure_ad_token" if settings.sends_token(self._env) else "api_key": key}
         return sdk.AsyncAzureOpenAI(azure_endpoint=settings.base_url, api_version=settings.api_version, **proof, **options)
 
-    def asked_as(self) -> str:
-        return super().asked_as().replace("key", "token") if self.settings.sends_token(self._env) else super().asked_as()
+    @property
+    def proof(self) -> str:
+        return "token" if self.settings.sends_token(self._env) else "key"
 
 
 class AzureChat(Azure, OpenAIChat):

@@ -91,7 +91,7 @@ class Bedrock(Anthropic):
             ids = [
                 row.text("modelId")
                 for row in models.records("modelSummaries")
-                if ON_DEMAND in row.data.get("inferenceTypesSupported", (ON_DEMAND,))
+                if not row.has("inferenceTypesSupported") or ON_DEMAND in row.values("inferenceTypesSupported")
             ]
             ids += [row.text("inferenceProfileId") for row in profiles.records("inferenceProfileSummaries")]
             return [self._redactor.clean(id) for id in ids if "anthropic." in id]

@@ -299,7 +299,12 @@ class SdkProvider(Provider):
     def asked_as(self) -> str:
         """Return how a request proves who asks, for people: a phrase that goes on behind "asked"."""
         variable = None if self.settings.api_key else self.settings.key_variable(self._env)
-        return "without a key" if variable is None else f"with the key in {variable}"
+        return f"without a {self.proof}" if variable is None else f"with the {self.proof} in {variable}"
+
+    @property
+    def proof(self) -> str:
+        """The word for what `key_variable` names."""
+        return "key"
 
     def create(self, client: Any) -> Any:
         """Return the function of the SDK's client that sends a request, takes the arguments that `lower` returns, and leaves the

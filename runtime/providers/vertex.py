@@ -57,7 +57,11 @@ class Vertex(Anthropic):
             client.access_token = await self._account.token(origin, patience)
 
     def asked_as(self) -> str:
-        return super().asked_as().replace("key", "token") if self.settings.names_key else "with Google credentials"
+        return super().asked_as() if self.settings.names_key else "with Google credentials"
+
+    @property
+    def proof(self) -> str:
+        return "token"
 
     def lower(self, request: Request) -> Json:
         require_contents(request, WORDS)

@@ -9,6 +9,7 @@ ledger, becomes an Err for the model; a Panic, such as that of a budget, passes 
 from __future__ import annotations
 
 from ...vm.builtins.hashmaps import FINISH, finish_call, machinery
+from ...vm.builtins.indexes import DOCUMENTS_FOR_MODELS
 from ...vm.bytecode.image import memory_of_hashmap
 from ...vm.interp.stored_hashmaps import table
 from ...vm.memory_steps import TOOL_METHODS
@@ -301,13 +302,10 @@ class MemoryTools:
         return failed(self.ref.name, method, "ExecutionFailed", message, **fields)
 
 
-MOST_DOCUMENTS = 5  # that one search of an index gives
-
-
 def index_bindings(run: EffectContext, ref: IndexRef) -> list[ToolBinding]:
     """Return the tool `search` of an index (O-1.254)."""
     shape = ["object", "", [], [_text("query", "what is looked for, in words or as a question")]]
-    text = f"Index {ref.name}\n\nGive the documents, at most {MOST_DOCUMENTS}, that fit a query best, the best first"
+    text = f"Index {ref.name}\n\nGive the documents, at most {DOCUMENTS_FOR_MODELS}, that fit a query best, the best first"
     definition = ToolDef(tool_name(ref.name, INDEX_METHOD), text, arguments_form(shape))
 
     async def search(effect: Effect, arguments: list[Any]) -> Any:
@@ -316,7 +314,7 @@ def index_bindings(run: EffectContext, ref: IndexRef) -> list[ToolBinding]:
 
         index = Indexes.of(run).named(ref.name)
         try:
-            hits = await index.found(effect, arguments[0], MOST_DOCUMENTS)
+            hits = await index.found(effect, arguments[0], DOCUMENTS_FOR_MODELS)
             return Array([index.value(hit.value) for hit in hits])
         except CallFailure as failure:
             return failed(ref.name, INDEX_METHOD, "ExecutionFailed", failure.message, **for_model(error_value(failure)))

@@ -14,7 +14,7 @@ from ..providers.mocks import KEY
 __all__ = ["bare_machine"]
 KINDS = {
     "azure": (AzureChat, {"api_version": API_VERSION}, "gpt-1\ngpt-2\n", "AZURE_OPENAI_API_KEY"),
-    "bedrock": (Bedrock, {"region": REGION}, "anthropic.m-1\neu.anthropic.m-2\n", "AWS_BEARER_TOKEN_BEDROCK"),
+    "bedrock": (Bedrock, {"region": REGION}, "anthropic.m-1\nanthropic.m-3\neu.anthropic.m-2\n", "AWS_BEARER_TOKEN_BEDROCK"),
     "vertex": (Vertex, {"region": REGION, "project": PROJECT}, "m-1\nm-2\n", None),
 }
 
@@ -43,9 +43,9 @@ def kind(request):
 def test_ids_and_who_asked(ask, kind):
     made, _, ids, _ = KINDS[kind]
     with made() as mock:
-        code, out, err = ask(kind, mock, api_key_env="LAB_KEY", env={"LAB_KEY": KEY})
-    word = "token" if kind == "vertex" else "key"
-    assert (code, out) == (0, ids) and f"lab: 2 models at {mock.url}, asked with the {word} in LAB_KEY\n" in err
+        code, out, err = ask(kind, mock, api_key_env="lab_key", env={"lab_key": KEY})
+    word, count = "token" if kind == "vertex" else "key", ids.count("\n")
+    assert (code, out) == (0, ids) and f"lab: {count} models at {mock.url}, asked with the {word} in lab_key\n" in err
 
 
 def test_a_key_that_is_refused(ask, kind):

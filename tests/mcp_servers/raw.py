@@ -64,7 +64,14 @@ def said(text: str, role: str = "user") -> dict[str, Any]:
     return {"role": role, "content": {"type": "text", "text": text}}
 
 
-ASKED = {"method": "elicitation/create", "params": {"mode": "form", "message": "who?", "requestedSchema": SCHEMA}}
+
+
+def asked(form: dict[str, Any]) -> dict[str, Any]:
+    return {"method": "elicitation/create", "params": {"mode": "form", "message": "who?", "requestedSchema": form}}
+
+
+ASKED = asked(SCHEMA)
+FORMS = {"input": SCHEMA, "wild form": {"type": "object", "properties": {"n": {"type": "integer", "maximum": int("9" * 400)}}}}
 READ: dict[str, dict[str, Any]] = {
     "fine": {"contents": [{"uri": "fine", "text": f"fine{chr(0xE0041)}"}]},
     "huge": {"contents": [{"uri": "huge", "text": "x" * (1 << 20)}, {"uri": "huge", "text": "x"}]},
@@ -106,11 +113,11 @@ def called(manner: str, text: str, answers: Any) -> dict[str, Any]:
         raise Refused(HEADER_MISMATCH, "the header does not fit")
     elif text == "refused":
         raise Refused(-32050, "the server says no")
-    elif text == "input" and manner == "asking":
-        text = json.dumps(asked_for(ASKED["params"]))
-    elif text == "input" and answers is None:
-        return {"resultType": "input_required", "inputRequests": {"who": ASKED}, "requestState": "s"}
-    elif text == "input":
+    elif text in FORMS and manner == "asking":
+        text = json.dumps(asked_for(asked(FORMS[text])["params"]))
+    elif text in FORMS and answers is None:
+        return {"resultType": "input_required", "inputRequests": {"who": asked(FORMS[text])}, "requestState": "s"}
+    elif text in FORMS:
         text = json.dumps(answers["who"])
     elif text == "exit":
         os._exit(0)

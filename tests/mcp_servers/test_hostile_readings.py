@@ -11,6 +11,8 @@ import pytest
 
 pytest.importorskip("mcp")
 
+from concerto.runtime.mcp.resources import Part, resource_value
+
 from . import test_revisions as servers
 
 PROGRAM = concerto.compile("""
@@ -96,6 +98,13 @@ def test_a_server_of_resources_alone(session: concerto.Session) -> None:
     assert failure(session, "echo", "a") == "ToolNotFound: mcp Wiki offers no tool echo; it offers: "
 
 
+@pytest.mark.parametrize("session", [("http", "newest"), ("stdio", "newest"), ("stdio", "asking")], indirect=True)
+def test_a_form_beyond_all_bounds(session: concerto.Session) -> None:
+    session.on_emit("mcp:elicit", lambda payload: {"n": 1})
+    assert failure(session, "echo", "wild form").startswith("ExecutionFailed: the form of a question is refused: ")
+    assert session.call("echo", "still there") == "still there"
+
+
 @pytest.mark.parametrize("session", [("stdio", "newest"), ("stdio", "asking")], indirect=True)
 def test_what_a_server_is_told(session: concerto.Session) -> None:
     """Of both kinds: one that is answered in a second request, one that asks by a request of its own."""
@@ -111,3 +120,10 @@ def test_what_a_server_is_told(session: concerto.Session) -> None:
 
 def concerto_json(value: Any) -> Any:
     return {key: row for key, row in value.items() if row is not None}
+
+
+@pytest.mark.parametrize(("uri", "name"), [("urn:logo", "urn:logo"), ("wiki://a/logo.gif", "logo.gif"), ("wiki://a/", "a")])
+def test_a_picture_is_called_like_the_end_of_its_uri(uri: str, name: str) -> None:
+    gif = b"GIF89a\x01\x00\x01\x00\x00\x00\x00;"
+    for form in ("Any", "Media"):
+        assert resource_value(uri, [Part(None, gif)], form).get("name") == name

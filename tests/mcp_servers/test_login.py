@@ -143,6 +143,29 @@ def test_tokens_that_are_none(text: str, issuer: int) -> None:
     assert message in [f"mcp Wiki: `tokens` of the browser holds no {what} under {url}" for what in ("login", "token")]
 
 
+class Keyring(dict[str, str]):
+    """A mapping of the host whose file or service is not there."""
+
+    def __init__(self, reads: bool) -> None:
+        self.reads = reads
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if not self.reads:
+            raise OSError("the keyring is locked")
+        return default
+
+    def __setitem__(self, key: str, value: str) -> None:
+        raise OSError("the keyring is locked")
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_tokens_that_cannot_be_kept(reads: bool, issuer: int) -> None:
+    browser = concerto.Browser(Person().visit, BACK, Keyring(reads))
+    assert outcome(issuer, browser=browser) == (
+        "ConnectionFailed", "mcp Wiki: `tokens` of the browser failed: the keyring is locked"
+    )
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -215,7 +215,7 @@ class Bedrock(CloudAnthropic):
         except Broken as broken:
             return as_json(broken.status, self.error(broken))
         if path == "/foundation-models?byProvider=anthropic":
-            rows = [("anthropic.m-1", ["ON_DEMAND"]), ("anthropic.m-2", ["INFERENCE_PROFILE"])]
+            rows = [("anthropic.m-1", ["ON_DEMAND"]), ("anthropic.m-2", ["INFERENCE_PROFILE"]), ("anthropic.m-3", None)]
             return as_json(200, {"modelSummaries": [{"modelId": id, "inferenceTypesSupported": types} for id, types in rows]})
         assert path == "/inference-profiles?maxResults=1000"
         ids = ("eu.anthropic.m-2", "eu.amazon.nova")

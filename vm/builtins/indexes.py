@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 EMBEDDER = "EmbedderRef"
 INDEX = "Index<T>"
 # Of a declaration: the functions of a document, and what each gives.
+DOCUMENTS_FOR_MODELS = 5
+"""How many documents a model gets at once, as knowledge or by the tool of an index (O-1.254)."""
 FUNCTIONS = {"key": "the text that is searched", "id": "what tells documents apart"}
 
 
