@@ -75,9 +75,11 @@ def anthropic_tools(tools: Sequence[Json], names: Names) -> list[Json]:
 
 def _anthropic_tool(tool: Json, names: Mapping[str, str]) -> Json:
     kind = tool["type"]
-    stated = {"version": HOSTED[kind]["version"].default, **tool}
-    versioned = {"version": lambda version: f"{kind}_{version}", "user_location": _approximate}
-    return {"name": kind, **_renamed(stated, names, *(name for name in names if name not in versioned), **versioned)}
+    plain = [name for name in names if name not in ("version", "user_location")]
+    return {
+        names["version"]: f"{kind}_{tool.get('version', HOSTED[kind]['version'].default)}", "name": kind,
+        **_renamed(tool, names, *plain, user_location=_approximate),
+    }  # fmt: skip
 
 
 # ---------------------------------------------------------------- replies
