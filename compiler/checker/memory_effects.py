@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ...vm.builtins import lookup
+from ...vm.builtins import METHODS, lookup
 from ..decisions import BuiltinCall, MethodTarget, ToolTarget, TraitCall
 from ..symbols import FunctionSymbol, Local, SlotAccess
 from ..syntax import ast
@@ -21,8 +21,10 @@ from .callees import Summaries
 from .relations import is_entry, root_of
 from .state import Checker
 
-# Kinds of receivers whose methods ask a model, an agent or a memory.
-ASKING = ("ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder", "Stream", "Memory", "KeyedMemory", "PipelineRef")
+# Kinds of receivers whose methods the machine does by itself, though they are handles.
+OWN = ("HashMap", "Ledger", "LedgerQuery", "Task")
+# Those whose methods ask: a model, an agent, a server, a memory, an index and so on.
+ASKING = frozenset(row.receiver for row in METHODS.values() if row.kind == "handle" and row.receiver not in OWN)
 OUTPUT = ("print", "println", "emit", "flush_emits")
 # Methods of hashmaps and ledgers that write nothing.
 READS = ("get", "has", "keys", "values", "len", "is_empty", "get_many", "query", "find", "require", "scope", "partition", "merge",
@@ -145,8 +147,8 @@ def _writes_entry(node: ast.Node) -> bool:
 
 
 def question_name(target: object) -> str | None:
-    """Return the name of a call that asks a model, an agent, a tool or a memory, or that tells a listener something; None
-    for any other."""
+    """Return the name of a call that asks somebody outside of the machine, such as a model, a tool or a memory, or that tells a
+    listener something; None for any other."""
     if isinstance(target, ToolTarget):
         return target.function.name
     if isinstance(target, SlotAccess):

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
+from weakref import finalize
 
 from ..memory.entries import MemoryFailure
 from ..memory.stores.sqlite import BUSY_MS, FILE_WAY_OUT, SETTINGS, WAYS_OUT, SqliteStore, begun, tried
@@ -137,6 +138,8 @@ class SearchFile:
             connection.close()
             raise
         self._connection = connection
+        if self._path is None:  # nobody closes what is in memory
+            finalize(self, connection.close)
 
     def _find(self, name: bytes) -> None:
         """Nothing is written where the index is there already, so that a full disk can be read."""

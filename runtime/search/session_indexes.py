@@ -86,9 +86,10 @@ class Indexes:
                 taking.search, own.search = own.search, None
 
     def close(self) -> None:
-        """Close what is open. A later use opens it again, and finds what is in a file."""
+        """Close files; a later use opens them again. What is in memory stays, for a later session that takes it over."""
         for index in self.opened.values():
-            index.close()
+            if not index.is_volatile:
+                index.close()
 
 
 def in_memory(name: str, rows: Sequence[Sequence[Any]]) -> SearchIndex:

@@ -389,8 +389,7 @@ class Session:
                 await resource.aclose()
                 del self.state[name]
             elif hasattr(resource, "close"):
-                resource.close()
-                del self.state[name]
+                resource.close()  # a later session may take over what it still holds
 
     def _entry(self, function: int | None) -> Code:
         number = self.program.image.header.entry if function is None else function

@@ -81,6 +81,11 @@ def test_a_memory_goes_on_under_what_is_declared_now(repl):
     assert err[0].startswith("panic[P453]")
 
 
+def test_an_index_goes_on(repl):
+    lines = ["index d: Index<String> = Index::of();", 'd.add("green tea")', 'd.add("granite")', 'd.search("tea")?[0].0', "d.len()"]
+    assert repl(*lines) == (["Ok(nil)", "Ok(nil)", '"green tea"', "2"], [])
+
+
 def test_the_state_of_tools_goes_on(repl):
     tool = 'tool T { description: "d", n: Int = 0, @describe("e") pub fn b(mut self) -> Int { self.n += 1; self.n } }'
     assert repl(tool, "T.b()", "T.b()", "T", tool.replace("0", "0, m: Int = 1"), "T.b()") == (["1", "2", "<tool T>", "1"], [])

@@ -12,7 +12,7 @@ import re
 from ..interp.effects import EmbedUse, IndexUse
 from ..interp.tasks import SUSPENDED
 from ..panics import Panic
-from ..values import Array, IndexRef, typeof
+from ..values import Array, IndexRef, check
 from .registry import handle, hidden, prelude, text
 
 TYPE_CHECKING = False
@@ -81,14 +81,20 @@ prelude(
 @hidden(INDEX, "_function(name: String) -> Any")
 def _function(machine: MachineContext, task: Task, ref: IndexRef, name: str) -> Any:
     """Return whether the declaration has that function of FUNCTIONS, and the function."""
-    names = [index.name for index in machine.program.image.indexes]
-    closure = machine.configured.get(("indexes", names.index(ref.name), name))
+    closure = machine.configured.get(("indexes", machine.program.handles["indexes"].index(ref), name))
     return closure is not None, closure
 
 
 @hidden(INDEX, "_put(documents: Array<Any>, texts: Array<Any>, ids: Array<Any>) -> Any")
 def _put(machine: MachineContext, task: Task, ref: IndexRef, documents: Array, texts: Array, ids: Array) -> Any:
-    """Suspend until the host has the documents, with their texts and identifiers, nil for one that the text gives."""
+    """Suspend until the host has the documents, with their texts and identifiers, nil for one that the text gives. Panics with
+    P007 for documents of another type, and P013 where there are not as many of all three."""
+    if not len(documents.items) == len(texts.items) == len(ids.items):
+        raise Panic("P013", "each document has one text and one identifier")
+    program = machine.program
+    entry = program.image.indexes[program.handles["indexes"].index(ref)]
+    for document in documents.items:
+        check(document, program.descriptors[entry.value])
     return _use(machine, task, ref, "put", documents, texts, ids)
 
 
@@ -129,7 +135,7 @@ prelude(
     clause="O-1.253", doc="The documents that fit a query best, the best first, each with its score.",
     source="""
     let wanted: Int = if rerank == nil { limit } else { self._candidates(limit) };
-    let page: Int = if filter == nil { wanted } else { self._candidates(wanted) };
+    let mut page: Int = if filter == nil { wanted } else { self._candidates(wanted) };
     let mut found: Array<Any> = [];
     let mut passages: Array<Any> = [];
     let mut skip = 0;
@@ -145,6 +151,7 @@ prelude(
         }
         skip += page;
         if found.len() >= wanted || part.len() < page { break; }
+        page = page * 2;
     }
     if rerank == nil || found.len() < 2 { return Ok(found); }
     let reply: Any = rerank.execute(self._question(query, passages));
@@ -160,12 +167,12 @@ def _candidates(machine: MachineContext, task: Task, ref: IndexRef, limit: int) 
     return max(limit, min(4 * limit, MOST_RERANKED))
 
 
-@hidden(INDEX, "_hits(query: Any, limit: Any, skip: Any) -> Any")
+@hidden(INDEX, "_hits(query: String, limit: Int, skip: Int) -> Any")
 def _hits(machine: MachineContext, task: Task, ref: IndexRef, query: str, limit: int, skip: int) -> Any:
     """Suspend until the host gives an Array of (document, score, text) behind the first `skip` hits, at most `limit` of them, as
     a Result. Panics with P013 for a limit below 1."""
-    if type(limit) is not int or limit < 1:
-        raise Panic("P013", f"search takes a limit of at least 1, found {limit if type(limit) is int else typeof(limit)}")
+    if limit < 1:
+        raise Panic("P013", f"search takes a limit of at least 1, found {limit}")
     return _use(machine, task, ref, "hits", text(query), limit, skip)
 
 
