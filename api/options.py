@@ -192,7 +192,7 @@ def all_texts(values: tuple[Any, ...]) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Browser:
     """Logins to MCP servers over HTTP that want one (OAuth 2.1). `open` gets the URL of a page, shows it to a person, and returns
     the URL at which the login has ended, or an awaitable of it: `redirect_url` with what the server has added to it. `tokens`
@@ -202,9 +202,9 @@ class Browser:
 
     open: Callable[[str], str | Awaitable[str]]
     redirect_url: str
-    tokens: MutableMapping[str, str] = field(default_factory=dict)
+    tokens: MutableMapping[str, str] = field(default_factory=dict, repr=False)
     client_id: str | None = None
-    client_secret: str | None = None
+    client_secret: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not callable(self.open):

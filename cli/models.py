@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+from ..compiler.source import visible
 from . import exits
 from .inputs import compilation, is_image, load_image_of, read
 from .run import environment
@@ -99,7 +100,7 @@ def _chosen(name: str | None, layer: Layer, models: Sequence[Model], env: Mappin
     keyed = [n for n in PREDECLARED if any(env.get(name, "").strip() for name in PROVIDERS[n].key_variables)]
     chosen = used or keyed
     if not chosen:
-        variables = ", ".join(row.key_variable for row in PROVIDERS.values() if row.key_variable is not None)
+        variables = ", ".join(dict.fromkeys(variable for n in PREDECLARED for variable in PROVIDERS[n].key_variables))
         raise exits.Exit(
             exits.USAGE, f"name a connection: `concerto models {every[0]}`; connections are: {', '.join(every)}\n"
             f"without a name those are asked whose key is set, and none of {variables} is",
@@ -264,7 +265,7 @@ def _print(answer: Answer, models: Sequence[Model], env: Mapping[str, str], *, a
     if not alone:
         print(f"{settings.name}:")
     for id in sorted(answer.ids):
-        shown = id if id.isprintable() else ascii(id)  # what a server says must not write to the terminal
+        shown = visible(id)  # what a server says must not write to the terminal
         print(shown if alone else f"  {shown}")
     if quiet:
         return

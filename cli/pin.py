@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import time
 
+from ..compiler.source import visible
 from . import exits
 from .inputs import load_program, pins_of, pins_path, project_folder
 from .run import LazyNetwork, add_flags, environment, hint_of, permissions, words_of, working_directory
@@ -56,7 +57,7 @@ def execute(arguments: argparse.Namespace) -> int:
     new = _served(session, names)
     lines = [line for name in names for line in _changes(name, old.get(name), new[name])]
     if not arguments.quiet:
-        print("\n".join(lines or ["nothing has changed"]))
+        print("\n".join(map(visible, lines or ["nothing has changed"])))  # what a server says must not write to the terminal
     if arguments.check:
         return exits.FAILED if lines else exits.OK
     if lines:
@@ -92,7 +93,7 @@ def _served(session: Session, names: list[str]) -> Mapping[str, Mapping[str, Pin
     try:
         return asyncio.run(ask())
     except ServerFailure as failure:
-        raise exits.Exit(exits.FAILED, session.redactor.clean(failure.message)) from None
+        raise exits.Exit(exits.FAILED, visible(session.redactor.clean(failure.message))) from None
 
 
 def _changes(server: str, old: Mapping[str, Pin] | None, new: Mapping[str, Pin]) -> Iterator[str]:

@@ -403,9 +403,11 @@ def hosted_fault(value: Any) -> tuple[int, str | None, str] | None:
     return None
 
 
-def _tool_fault(kind: str, tool: dict[str, Any]) -> tuple[str, str] | None:
+def _tool_fault(kind: str, tool: dict[Any, Any]) -> tuple[str | None, str] | None:
     parts = HOSTED[kind]
     for name, part in tool.items():
+        if not is_text(name):
+            return None, f"a field of a hosted tool has a name, found {name!r}"
         if name != "type" and name not in parts:
             return name, f'"{kind}" has no field `{name}`; its fields are {", ".join(f"`{each}`" for each in parts)}'
         if name != "type" and part is not None and not parts[name].takes(part):

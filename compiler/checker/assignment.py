@@ -15,7 +15,7 @@ from typing import Any
 from ..symbols import FunctionSymbol, Local
 from ..syntax import ast
 from ..types import NEVER
-from .relations import ERRONEOUS, generic
+from .relations import ERRONEOUS
 from .state import SPINES, Checker
 
 
@@ -88,7 +88,7 @@ class Walk:
         self._end(node)
 
     def _end(self, node: ast.Node) -> None:
-        if isinstance(node, _RAISERS) or (isinstance(node, ast.ExprStmt) and generic(node.expr.type, "Result")):
+        if isinstance(node, _RAISERS) or node in self.checker.leaving:
             self.note_error()
         if isinstance(node, ast.Expr) and node.type == NEVER:
             self.flow.dead = True
@@ -257,7 +257,13 @@ class Walk:
     def for_(self, node: ast.For) -> None:
         """Walk over a `for`, whose body may run not at all."""
         self.visit(node.iterable)
-        self._loop(node, lambda: self.visit(node.body), ends=True)
+
+        def round() -> None:
+            self.visit(node.body)
+            if node.iterable in self.checker.leaving:  # of a stream: what comes next may be an error
+                self.note_error()
+
+        self._loop(node, round, ends=True)
 
     def while_(self, node: ast.While) -> None:
         """Walk over a `while`, whose condition is evaluated once more after each round."""
@@ -304,7 +310,6 @@ class Walk:
         self.flow.dead = True
 
 
-# What an error may leave by, beside a statement whose Result is dropped in a `try`.
 _RAISERS = (ast.Propagate, ast.Throw, ast.Cast)
 
 _RULES: dict[type[ast.Node], Callable[[Walk, Any], None]] = {

@@ -67,11 +67,9 @@ def check_embedder(c: Checker, symbol: EmbedderSymbol) -> None:
             symbol.table["dimensions"] = fields["dimensions"]
 
 
-def embedder_table(
-    c: Checker, value: ast.Expr, place: str, *, help: str = "declare `embedder E { … }` and name it"
-) -> dict[str, Any] | None:
+def embedder_table(c: Checker, value: ast.Expr, place: str, help: str = "") -> dict[str, Any] | None:
     """Return what an image holds of the embedder that a value names: a declared one, or a String, which is one of Concerto.toml;
-    None after a report: E4508 for an unknown one, E4004 with this `help` for what is none."""
+    None after a report: E4508 for an unknown one, E4004 for what is none, with this `help`, if there is one."""
     value = ast.ungrouped(value)
     symbol = value.binding if isinstance(value, ast.PathExpr) else None
     if isinstance(symbol, EmbedderSymbol):
@@ -79,8 +77,11 @@ def embedder_table(
         return symbol.table
     type_ = at_module_level(c, value, Expected(place=place))
     name = folded(c, value, "E4004") if type_ == STRING else FAILED
-    if type_ not in (STRING, ERRONEOUS):
-        c.report("E4004", value.span, f"{place} is an embedder, found `{type_}`", help=help)
+    if type_ != STRING and type_ is not ERRONEOUS:
+        c.report(
+            "E4004", value.span, f"{place} is an embedder, found `{type_}`",
+            help=help or "declare `embedder E { … }` and name it",
+        )  # fmt: skip
     if not isinstance(name, str):
         return None
     return named_embedder(c, name, value.span)

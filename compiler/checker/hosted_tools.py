@@ -48,7 +48,7 @@ def check_constants(c: Checker, value: ast.Expr) -> None:
     help = "keep one of them"
     if part is None or part == "type":
         meant = nearest(kind, [*rows.HOSTED]) or next(iter(rows.HOSTED))
-        help = help if kind in rows.HOSTED else f'write `{{ type: "{meant}" }}`'
+        help = help if part == "type" and kind in rows.HOSTED else f'write `{{ type: "{meant}" }}`'
     elif not fields[part].takes(tools[at][part]):
         help = f"write `{part}: {_example(fields[part], tools[at][part])}`"
     c.report("E4004", place_of(value, at, part), words, help=help)

@@ -49,12 +49,12 @@ def check_index(c: Checker, symbol: IndexSymbol) -> None:
     report_duplicates(c, "`Index::of`", [argument.name for argument in value.arguments if argument.name is not None])
     for argument in value.arguments:
         if argument.name is None:
-            help = f"its embedder stands first, and behind it {names}"
-            if isinstance(ast.ungrouped(argument.value), ast.Closure):
-                help = f"say what the function gives: `key: {c.text(argument.value)[1:-1]}`"
+            named = f"say what the function gives: `key: {c.text(argument.value)[1:-1]}`"
+            named = named if isinstance(ast.ungrouped(argument.value), ast.Closure) else ""
             if argument is value.arguments[0]:
-                symbol.embedder = embedder_table(c, argument.value, "the first argument of `Index::of`", help=help)
+                symbol.embedder = embedder_table(c, argument.value, "the first argument of `Index::of`", named)
             else:
+                help = named or f"its embedder stands first, and behind it {names}"
                 c.report("E2006", argument.value.span, "`Index::of` takes one argument without a name", help=help)
         elif argument.name.text in FUNCTIONS:
             wanted = Expected(Function((document,), STRING), "E2009", f"parameter `{argument.name.text}`")
@@ -69,7 +69,7 @@ def check_index(c: Checker, symbol: IndexSymbol) -> None:
 def _require_key(c: Checker, symbol: IndexSymbol, document: Type, call: ast.Call) -> None:
     names = [argument.name.text for argument in call.arguments if argument.name is not None]
     given = any(isinstance(ast.ungrouped(argument.value), ast.Closure) for argument in call.arguments if argument.name is None)
-    if "key" not in names and not given and document not in (STRING, ERRONEOUS):
+    if "key" not in names and not given and document != STRING and document is not ERRONEOUS:
         help = f"say which text of a `{document}` is searched: `key: |d| …`"
         c.report("E4002", call.span, f"index `{symbol.name}` lacks `key`", help=help)
 

@@ -63,7 +63,7 @@ from .mcp import resource
 from .memory import check_allowed, check_facts, check_role, keyed_method, memory_value, misplaced_word, without_key
 from .memory_steps import check_topic
 from .models import check_settings, settings_are_named
-from .operators import fields_of
+from .operators import field_of
 from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, learn, nilable, open_local, root_of
 from .schema_calls import items, schema_call
 from .signatures import Bindings, signature_of, substitute, unify
@@ -120,7 +120,8 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         return _trait_method(c, node, receiver, through, expected)
     if row is not None:
         return _built_in(c, node, receiver, row, expected)
-    if isinstance(receiver, Nominal) and isinstance(fields_of(c, receiver).get(name), Function):
+    field = field_of(c, receiver, name) if isinstance(receiver, Nominal) else None
+    if field is not None and isinstance(field[1], Function):
         return _field_call(c, node)
     return _unknown_method(c, node, receiver)
 
@@ -315,7 +316,7 @@ def _inside_help(receiver: Type, name: str) -> str | None:
 
 def _method_help(c: Checker, receiver: Type, name: str, place: Span) -> str | None:
     """Return the help that names the method of this name in other languages, else the nearest one, else all there are."""
-    if isinstance(receiver, Nominal) and name in fields_of(c, receiver):
+    if isinstance(receiver, Nominal) and field_of(c, receiver, name) is not None:
         return f"`{name}` is a field: drop the `()`"
     if receiver == NIL:
         return "`nil` is what calls without a result give; methods such as `sort` and `push` change the value they are called on"

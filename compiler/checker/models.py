@@ -8,7 +8,7 @@ go to `fields` of the symbols.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ...vm import declaration_fields as rows
 from ...vm.builtins import Row
@@ -47,7 +47,7 @@ from .hosted_tools import check_carried, check_constants, check_hosted
 from .memory import refuse_attaching, without_key
 from .patterns import bind_irrefutable
 from .relations import ERRONEOUS, generic, is_memory
-from .state import Checker, Expected, ExpressionRule
+from .state import Checker, Expected, ExpressionRule, Takers
 from .tools import offers_tools, tools_named
 from .types import written_type
 
@@ -198,9 +198,10 @@ def _add_fallback(c: Checker, symbol: ModelSymbol, item: ast.Expr, other: ModelS
         c.report("E4043", item.span, f"model `{symbol.name}` falls back to itself", help=help)
     elif _ends_circle(c, symbol, other):
         way = _way_back(other, symbol)
-        if len(way) > CIRCLE_SHOWN:
-            way[CIRCLE_SHOWN // 2 : -CIRCLE_SHOWN // 2] = []
-        names = " to ".join(f"`{each.name}`" for each in (symbol, *way))
+        shown = [f"`{each.name}`" for each in (symbol, *way)]
+        if len(shown) > CIRCLE_SHOWN:
+            shown[CIRCLE_SHOWN // 2 : -CIRCLE_SHOWN // 2] = ["…"]
+        names = " to ".join(shown)
         c.report("E4043", item.span, f"models fall back in a circle: {names}", help=f"remove `{other.name}` here")
 
 
@@ -273,25 +274,32 @@ def _check_carried_by_others(c: Checker, symbol: ModelSymbol, hosted: ast.Expr) 
     written = next((entry.value for entry in symbol.declaration.entries if entry.key.text == "fallback"), None)
     for item in written.items if isinstance(written, ast.ArrayExpr) else ():
         binding = item.binding if isinstance(item, ast.PathExpr) else None
-        for other in [binding, *fallen_back_to(binding)] if isinstance(binding, ModelSymbol) else ():
-            connection = None if other is symbol else _known_connection(c, other)
-            errors = c.error_count
-            if connection is not None:
+        errors = c.error_count
+        for other, connection in _takers(c, binding) if isinstance(binding, ModelSymbol) else ():
+            if other is not symbol and c.error_count == errors:
                 check_carried(c, hosted, connection, api_of(connection), (other.name, item.span))
-            if c.error_count > errors:
-                break
 
 
-def fallen_back_to(model: ModelSymbol) -> list[ModelSymbol]:
-    """Return the models that may take over a call of a model, also by way of others, each once."""
-    found: dict[ModelSymbol, None] = {}
-    waiting = _written_fallback(model)
-    while waiting:
-        other = waiting.pop()
-        if other not in found and other is not model:
-            found[other] = None
-            waiting += _written_fallback(other)
-    return list(found)
+def _takers(c: Checker, model: ModelSymbol) -> Iterable[tuple[ModelSymbol, dict[str, object]]]:
+    """Return of a model and those that may take over a call of it, also by way of others, one with its connection for each kind
+    of connection that carries other hosted tools."""
+
+    def unknown(model: ModelSymbol) -> list[ModelSymbol]:
+        return [other for other in _written_fallback(model) if other not in c.takers]
+
+    for group in components([model] if model not in c.takers else [], unknown):
+        kinds: Takers = {}
+        for member in group:
+            connection = _known_connection(c, member)
+            if connection is not None:
+                kind: tuple[object, ...] = connection.get("provider"), api_of(connection), connection.get("unsupported")
+                kinds.setdefault(kind, (member, connection))
+        for member in group:
+            for other in _written_fallback(member):
+                for kind, taker in c.takers.get(other, kinds).items():
+                    kinds.setdefault(kind, taker)
+            c.takers[member] = kinds
+    return c.takers[model].values()
 
 
 def _known_connection(c: Checker, model: ModelSymbol) -> dict[str, object] | None:
@@ -400,9 +408,8 @@ def _check_hosted_of_call(c: Checker, value: ast.Expr, receiver: ast.Expr) -> No
         return
     errors = c.error_count
     check_carried(c, value, connection, api_of(connection))
-    for other in fallen_back_to(model) if c.error_count == errors else ():
-        connection = _known_connection(c, other)
-        if connection is not None:
+    for other, connection in _takers(c, model) if c.error_count == errors else ():
+        if other is not model:
             check_carried(c, value, connection, api_of(connection), (other.name, value.span))
 
 

@@ -67,7 +67,7 @@ from .relations import (
     widen,
 )
 from .state import FREE, Checker, Expected, ExpressionRule, private_fields
-from .types import parts_in, written_type
+from .types import part_in, parts_in, written_type
 
 ARITHMETIC = operators.texts(*operators.ARITHMETIC_LEVELS)
 EQUALITY = operators.texts(operators.EQUALITY)
@@ -353,20 +353,29 @@ def _member_type(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -
     if receiver.kind == "error":
         node.target = FieldOfError(name) if receiver == ERROR else FieldByName(name)
         return error_fields(receiver.name).get(name)
-    fields = fields_of(c, receiver)
-    if name not in fields:
+    found = field_of(c, receiver, name)
+    if found is None:
         return None
     require_visible(c, c.declared(receiver), node.name)
-    node.target = FieldByPosition(_position(c, fields, name))
-    return fields[name]
+    at, type_ = found
+    node.target = FieldByPosition(at)
+    return type_
 
 
-def _position(c: Checker, fields: dict[str, Type], name: str) -> int:
-    """Return the place of a field among those that `fields_of` gave."""
-    known = c.field_positions.get(id(fields))
-    if known is None or known[0] is not fields:
-        known = c.field_positions[id(fields)] = (fields, {field: at for at, field in enumerate(fields)})
-    return known[1][name]
+def field_of(c: Checker, type_: Nominal, name: str) -> tuple[int, Type] | None:
+    """Return place and type of a field of a struct, schema or record; None where it has none of that name."""
+    if type_.kind == "record":
+        fields = RECORD_FIELDS.get(type_.name, {})
+        return ([*fields].index(name), fields[name]) if name in fields else None
+    symbol = c.declared(type_)
+    if not isinstance(symbol, StructSymbol):
+        return None
+    count, places = c.field_places.get(symbol, (0, {}))
+    if count != len(symbol.fields):  # while types are declared fields may still be added
+        places = {field: at for at, (field, _, _, _) in enumerate(symbol.fields)}
+        c.field_places[symbol] = len(symbol.fields), places
+    at = places.get(name)
+    return None if at is None else (at, part_in(c, symbol, type_, at))
 
 
 def _warn_of_method(c: Checker, name: ast.Ident) -> None:

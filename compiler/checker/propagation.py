@@ -126,6 +126,7 @@ def leave(c: Checker, raised: Raise) -> Coercion | None:
     after a report (E2042, E3012 to E3015)."""
     if raised.type is ERRONEOUS or raised.type == NEVER:
         return None
+    c.leaving.add(raised.node)
     target = c.target
     # The error side of a `try`, and of a body whose result is inferred, is made of what arrives.
     if target.kind == "try" or (target.result is None and target.fails_with is None):

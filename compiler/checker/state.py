@@ -174,6 +174,9 @@ if TYPE_CHECKING:
 ExpressionRule = Callable[["Checker", Any, Expected], Type]
 Lint = Callable[["Checker", ast.Expr, Type, Type], None]  # the value, its type, and the one expected
 
+# Models with the fields of their connections, by what tells connections apart that carry other hosted tools.
+Takers = dict[tuple[object, ...], tuple[ModelSymbol, dict[str, object]]]
+
 # Forms whose first child may itself be such a form: walked from the innermost outward, without recursion.
 SPINES: dict[type[ast.Node], str] = {
     ast.Binary: "left",
@@ -206,8 +209,9 @@ class Checker:
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
         "connections", "mockable", "tool_sources", "questions", "offers", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "defaults", "methods", "self_type", "deferring", "main", "visited", "mutating", "written_links",
+        "leaving",
         "traits", "models", "trait_symbols", "implementations", "trait_method_cache", "path_offers",
-        "implementation_of", "field_types", "field_positions", "error_impls",
+        "implementation_of", "field_types", "field_places", "error_impls",
         "pending_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "memory_circles", "view_circles",
         "contexts", "heads",
@@ -216,8 +220,8 @@ class Checker:
         "progress", "partials", "unfilled",
         "form_room", "form_sizes", "text_values", "reported_holes",
         "bare_variants", "irrefutable", "words", "lints", "computed_bounds", "fields_of",
-        "memory_blocks", "reuse", "fallback_circles", "connection_names", "offered", "from_functions", "from_impls",
-        "parts",
+        "memory_blocks", "reuse", "fallback_circles", "takers", "connection_names", "offered", "from_functions", "from_impls",
+        "parts", "parts_kept",
     )  # fmt: skip
 
     def __init__(
@@ -233,6 +237,7 @@ class Checker:
         self.mutating = mutating  # names of methods that may change their receiver
         # Links of places that are written: there `.name` of a Map is the key, not an optional value (L-5.5.1).
         self.written_links: set[ast.Expr] = set()
+        self.leaving: set[ast.Node] = set()  # by which an error may leave to the function or `try` around
         # expressions that belong to the code around the body they stand in, and the targets and loops they have there
         self.outside: dict[ast.Expr, tuple[list[Target], list[LoopFrame]]] = {}
         self.diagnostics = diagnostics
@@ -248,6 +253,7 @@ class Checker:
         self.connections: list[str] = []  # names of those declared, for suggestions
         self.connection_names: Sequence[str] = ()  # with those predeclared and of the manifest, by alphabet, once asked for
         # of models that lead to one another by `fallback`: the last in the source; None for it once that was reported
+        self.takers: dict[ModelSymbol, Takers] = {}  # `models._takers`
         self.fallback_circles: dict[ModelSymbol, ModelSymbol | None] = {}
         self.mockable: list[str] = []  # names of models, agents and tools, for suggestions
         self.tool_sources: list[Offering] = []  # all that offers tools to models
@@ -274,13 +280,14 @@ class Checker:
         self.implementation_of: dict[ImplSymbol, Implementation] = {}  # the reverse of `implementations`
         # Fields by name, with the list they come from, by the identity of that list (`operators.fields_of`).
         self.field_types: dict[int, tuple[Any, dict[str, Type]]] = {}
-        # Their places in the order of the declaration, by the identity of what `fields_of` returns, with that.
-        self.field_positions: dict[int, tuple[dict[str, Type], dict[str, int]]] = {}
+        # Their places in the order of the declaration, with the number of fields that there were (`operators.field_of`).
+        self.field_places: dict[StructSymbol, tuple[int, dict[str, int]]] = {}
         self.error_impls: list[ImplSymbol] = []
         # of errors and what they convert to (`propagation.from_function`)
         self.from_functions: dict[tuple[Type, Type], FunctionSymbol | None] = {}
         self.from_impls: dict[Type, list[Implementation]] = {}
         self.parts: dict[tuple[Any, Type], tuple[int, Any]] = {}  # fields of generic types (`types.parts_in`)
+        self.parts_kept = 0
         self.pending_bounds: list[PendingBounds] | None = []  # None: all impls are known
         self.step_functions: list[StepFunction] = []  # of memories, that may ask nothing of the host
         self.computed_bounds: list[ast.Expr] = []  # of declared memories; they may ask no model and no memory

@@ -297,6 +297,9 @@ def shape_in(c: Checker, own: Type, type_: Type) -> Type:
     return own.of((ANY,) * len(own.arguments))
 
 
+PARTS_KEPT = 50_000  # of uses of generic types with other arguments: a large type may have many
+
+
 def parts_in(c: Checker, symbol: StructSymbol | VariantSymbol, type_: Type) -> Parts:
     """Return the fields of a struct or the payload of a variant as they are in a value of `type_`. The list may be that of the
     symbol, or one that was asked for before: do not change it."""
@@ -309,13 +312,29 @@ def parts_in(c: Checker, symbol: StructSymbol | VariantSymbol, type_: Type) -> P
     known = c.parts.get((symbol, shape))
     # While types are declared fields may still be added.
     if known is None or known[0] != len(symbol.fields):
-        bindings = dict(zip(names, shape.arguments, strict=True))
         parts = [
-            (name, substitute(open_parameters(part, names), bindings), default, left_out)
-            for name, part, default, left_out in symbol.fields
+            (name, _in_use(part, names, shape), default, left_out) for name, part, default, left_out in symbol.fields
         ]
         known = c.parts[symbol, shape] = (len(symbol.fields), parts)
+        c.parts_kept += len(parts)
+        if c.parts_kept > PARTS_KEPT:
+            for cache in (c.parts, c.field_types):
+                cache.clear()
+            c.parts_kept = 0
     return known[1]
+
+
+def part_in(c: Checker, symbol: StructSymbol, type_: Type, at: int) -> Type:
+    """Return the type of the field at a place as it is in a value of `type_`; as `parts_in`, without all others."""
+    _, part, _, _ = symbol.fields[at]
+    names = [parameter.name for parameter in symbol.type_parameters]
+    shape = shape_in(c, symbol.type, type_)
+    return _in_use(part, names, shape) if names and isinstance(shape, Nominal) else part
+
+
+def _in_use(part: Type, names: list[str], shape: Nominal) -> Type:
+    """Return a part of a generic type with the type arguments of a use in place of the parameters of these names."""
+    return substitute(open_parameters(part, names), dict(zip(names, shape.arguments, strict=True)))
 
 
 # Parts of a reply that arrives piece by piece (O-2.71).

@@ -150,7 +150,7 @@ def test_what_is_no_list(ask, page, content):
 def test_a_list_without_an_object_around_it_and_ids_that_would_write_to_the_terminal(ask, page):
     Page.content = json.dumps([{"id": "b\x1b[2J"}, {"id": "a"}]).encode()
     code, out, err = ask(provider="custom", base_url=page)
-    assert (code, out) == (0, "a\n'b\\x1b[2J'\n") and err.endswith("asked without a key\n")
+    assert (code, out) == (0, "a\nb\\u{1b}[2J\n") and err.endswith("asked without a key\n")
 
 
 def test_a_key_that_is_sent_back_is_not_shown(ask, page):

@@ -82,8 +82,8 @@ def test_a_memory_goes_on_under_what_is_declared_now(repl):
 
 
 def test_an_index_goes_on(repl):
-    lines = ["index d: Index<String> = Index::of();", 'd.add("green tea")', 'd.add("granite")', 'd.search("tea")?[0].0', "d.len()"]
-    assert repl(*lines) == (["Ok(nil)", "Ok(nil)", '"green tea"', "2"], [])
+    entries = ['d.add("green tea")', 'd.add("granite")', 'd.search("tea")?[0].0', "d.len()"]
+    assert repl("index d: Index<String> = Index::of();", *entries) == (["Ok(nil)", "Ok(nil)", '"green tea"', "2"], [])
 
 
 def test_the_state_of_tools_goes_on(repl):
