@@ -97,8 +97,8 @@ def _functions(tree: ast.Program) -> Iterator[ast.Function]:
             yield from item.methods
 
 
-# An impl anywhere can change which method a call means, as the program knows them by type and by name.
-WIDE = (ast.Impl, ast.Trait, ast.Tool)
+# These can change everywhere which method a call means: the program knows them by type and by name.
+WIDE = (ast.Impl, ast.Trait, ast.Tool, ast.Mcp)
 
 
 def _describe(file: CachedFile, tree: ast.Program) -> None:

@@ -442,6 +442,10 @@ def hashmap(key: Type, value: Type) -> Generic:
     return Generic("HashMap", (key, value))
 
 
+# Handles whose length their own method gives, by kind; each as an IS tells it.
+MEASURED = {"HashMap": hashmap(ANY, ANY), "Ledger": LEDGER, "Memory": MEMORY, "Index": Generic("Index", (ANY,))}
+
+
 def pipeline(input: Type, output: Type) -> Type:
     """Return the handle of a pipeline, by which its `.run` is typed."""
     return Generic("PipelineRef", (input, output))

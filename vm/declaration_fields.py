@@ -6,11 +6,11 @@ declaration is one row here; what it does is the matter of whoever reads the dec
 
 Hands on the rows (`CONNECTION`, `MODEL`, `AGENT`, `PROCESS`, `MCP`, `RETRY`, `TIMEOUT`, `BREAKER`, `HOSTED`, `DECORATORS`),
 `CALL_SETTINGS`, PRICES, OTHER_PRICES, RETRY_CLASSES, RETRY_ARGUMENTS, DEFAULT_SECONDS, KEPT_LONG, WITH_UNIT and the kinds of
-fields to compiler, runtime and `vm/`; EITHER_OR to the checker of hosted tools; `is_text` to `runtime/connections.py`;
-`milliseconds`, which reads a duration; what knows the other names of a field (`named`, `as_held`, `stated`, `twice`);
-`hosted_fault`; and the functions that make a `Field` to whoever has rows of its own (`compiler/fields.py`,
-`compiler/manifest.py`, `runtime/providers/offline.py`, `runtime/agents/messages.py`). Nothing is reported here: `takes` says
-whether a value is right, and the caller makes the message. Fields of memories are steps and stand in `vm/memory_steps.py`.
+fields to compiler, runtime and `vm/`; `is_text` to `runtime/connections.py`; `milliseconds`, which reads a duration; what knows
+the other names of a field (`named`, `as_held`, `stated`, `twice`); `hosted_fault`; and the functions that make a `Field` to
+whoever has rows of its own (`compiler/fields.py`, `compiler/manifest.py`, `runtime/providers/offline.py`,
+`runtime/agents/messages.py`). Nothing is reported here: `takes` says whether a value is right, and the caller makes the message.
+Fields of memories are steps and stand in `vm/memory_steps.py`.
 """
 
 from __future__ import annotations

@@ -49,6 +49,7 @@ from ..types import (
     ANY,
     FLOAT,
     INT,
+    MEASURED,
     MODEL_BUILDER,
     MODEL_REF,
     NEVER,
@@ -461,7 +462,6 @@ def _by_receiver(c: Checker, trait: TraitSymbol, name: ast.Ident, arguments: lis
 
 CONSTRUCTORS = ("Some", "Ok", "Err")
 LENGTHS = ("String", "Bytes", "Array", "Map", "Tuple", "Range", "Set", "Queue", "Stack")
-HANDLES = ("HashMap", "Ledger", "Memory")  # whose length is asked by their method
 
 
 def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
@@ -761,7 +761,7 @@ def _len(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -
     if isinstance(node.target, BuiltinCall) and node.target.arguments[0] is not None:
         argument = node.target.arguments[0]
         kind = kind_of(argument.type)
-        if kind in HANDLES:
+        if kind in MEASURED:
             node.target = BuiltinCall(node.target.arguments, node.target.order, kind, "len")
         elif argument.type != ANY and argument.type != NEVER and kind not in LENGTHS:
             return c.report(

@@ -389,8 +389,9 @@ class Steps:
     def _value(self, step: str, row: Argument, value: ast.Expr) -> Any:
         """Return what an image holds of one argument; FAILED after a report."""
         kind = row.kind
-        if step == "embed" and isinstance(value, ast.PathExpr) and isinstance(value.binding, EmbedderSymbol):
-            return value.binding
+        embedder = getattr(ast.ungrouped(value), "binding", None) if step == "embed" else None
+        if isinstance(embedder, EmbedderSymbol):
+            return embedder
         if kind in (FUNCTION, FUNCTIONS) or (kind == REDACTOR and not is_word(value)):
             function = step_function(self.c, value, row)
             return [function] if kind != FUNCTION and function is not FAILED else function

@@ -62,7 +62,7 @@ from .arguments import call_row, infer_all
 from .config import check_value, report_duplicates, report_unknown_key
 from .declarations import FAILED, at_module_level, folded
 from .decorators import Checked, check_decorators
-from .json_shapes import check_size
+from .json_shapes import COLLECTIONS, check_size
 from .memory import refuse_attaching, store_table, without_key
 from .questions import ask_before, is_question, offer_function
 from .relations import ERRONEOUS, generic, is_memory
@@ -508,25 +508,25 @@ def _check_storable(c: Checker, node: ast.Store, type_: Type, method: str) -> No
         )
 
 
-def has_json_form(type_: Type) -> bool:
+def _has_json_form(type_: Type) -> bool:
     """Return whether JSON can hold a value of a type, and a typed value be read from it again (O-5.12), as far as the type itself
     tells: fields of structs and payloads of enums are looked at by `without_stored_form`."""
     match type_:
         case Simple():
             return type_.name in DATA
         case Generic():
-            return type_.name not in ("Task", "HashMap", "Index") and all(map(has_json_form, type_.arguments))
+            return type_.name in COLLECTIONS and all(map(_has_json_form, type_.arguments))
         case Tuple():
-            return all(map(has_json_form, type_.items))
+            return all(map(_has_json_form, type_.items))
         case Nilable():
-            return has_json_form(type_.inner)
+            return _has_json_form(type_.inner)
         case Nominal():
             return type_.kind != "error"
     return not isinstance(type_, Function)
 
 
 def without_stored_form(c: Checker, type_: Type) -> Type | None:
-    """Return the part of a type that JSON cannot hold (`has_json_form`), the fields of its structs and the payloads of its enums
+    """Return the part of a type that JSON cannot hold (`_has_json_form`), the fields of its structs and the payloads of its enums
     included, or None."""
     seen: set[Type] = set()
     todo = [type_]
@@ -535,7 +535,7 @@ def without_stored_form(c: Checker, type_: Type) -> Type | None:
         if at in seen:
             continue
         seen.add(at)
-        if not has_json_form(at):
+        if not _has_json_form(at):
             return at
         match at:
             case Generic():

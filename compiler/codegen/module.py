@@ -489,7 +489,7 @@ class Module:
         """Append the length of a value of any kind (L-6.1.2): of a store its method, which may have to wait for the host."""
         end = Label()
         depth = emitter.depth
-        for store in (t.Generic("HashMap", (t.ANY, t.ANY)), t.LEDGER, t.MEMORY):
+        for store in t.MEASURED.values():
             other = Label()
             emitter.emit("DUP")
             emitter.emit("IS", self.pool.type(store))

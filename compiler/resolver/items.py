@@ -455,6 +455,7 @@ def predeclare(r: Resolver) -> None:
 # Items on which no decorator may stand, with their keyword.
 UNDECORATED: dict[type[ast.Item], str] = {
     ast.Use: "use", ast.Module: "mod", ast.Impl: "impl", ast.Const: "const", ast.TypeAlias: "type",
+    ast.Trait: "trait",
 }  # fmt: skip
 
 

@@ -90,6 +90,21 @@ def test_format_versions(data: bytes, major: int, minor: int, accepted: bool) ->
             decode(changed)
 
 
+@pytest.mark.parametrize("minor", [0, 1])
+def test_an_earlier_format_has_its_own_sections(data: bytes, minor: int) -> None:
+    """Else one program would have two files, and two identities."""
+    value = msgpack.unpackb(data[8:-32])
+    value[0][0] = [0, minor]
+    for sections in (value, value[: i.SECTIONS_BEFORE + 1], value[: i.SECTIONS_BEFORE - 1]):
+        with pytest.raises(i.ImageError, match=rf"^V008: an image of format 0.{minor} has {i.SECTIONS_BEFORE} sections$"):
+            decode(seal(msgpack.packb(sections), MAGIC + bytes([0, minor])))
+    image = decode(data)
+    image.header.format = [0, minor]
+    image.indexes = [i.Index("docs", 0, None, None)]
+    with pytest.raises(i.ImageError, match="^V008: the image cannot be encoded: its format has not all the sections"):
+        encode(image)
+
+
 @pytest.mark.parametrize(("field", "value"), [("opcodes", 0), ("opcodes", 2), ("std", i.STD_VERSION + 1)])
 def test_other_versions(image: i.Image, field: str, value: int) -> None:
     def change(sections: list[Any]) -> None:

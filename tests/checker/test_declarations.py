@@ -297,6 +297,12 @@ def test_a_declaration_that_nests_too_deeply_is_named(monkeypatch: pytest.Monkey
     assert "`kept`" in found.message and found.help == "split it up"
 
 
+def test_a_long_circle_is_shown_with_its_gap() -> None:
+    source = "".join(f"model M{i} {{ provider: offline, fallback: [M{(i + 1) % 60}] }}\n" for i in range(60)) + "fn main() {}"
+    (found,) = compile_source(source.encode(), "main.conc").diagnostics.found
+    assert found.code == "E4043" and found.message.count(" to ") == 20 and "`M8` to … to `M50`" in found.message
+
+
 def test_models_in_several_circles_are_reported_once() -> None:
     model = 'model {} {{ provider: openai, base: "m", fallback: [{}] }}\n'
     source = "".join(model.format(name, others) for name, others in (("A", "B, C"), ("B", "A"), ("C", "A, B"), ("D", "A")))

@@ -107,6 +107,13 @@ CASES = {
         },
         {"c.conc": 'use a::P;\nimpl P { pub fn m(self) -> String { "" } }'}, set(), {"E2001"},
     ),
+    "a server that it does not name": Case(
+        {
+            "main.conc": "mod a;\nmod b;\nfn main() {}", "a.conc": SERVER.format("prompts"),
+            "b.conc": "pub fn f(s: McpRef) -> Int { let n: Int = s.prompts(); n }",
+        },
+        {"a.conc": SERVER.format("other")}, set(), {"E2001"},
+    ),
     "whether it is the root": Case(
         {
             "main.conc": "fn main() { a::g(); }",

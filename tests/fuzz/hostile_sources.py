@@ -821,6 +821,25 @@ def fields_of_a_generic_struct(n: int, p: str, rng: random.Random) -> Part:
 
 
 @family
+def uses_of_a_generic_struct(n: int, p: str, rng: random.Random) -> Part:
+    """Each with another type argument, and another field."""
+    items = f"struct Ug{p}<T> {{ {', '.join(f'f{i}: T' for i in range(n))} }}\n" + lines(n, lambda i: f"struct Ua{p}{i} {{ x: Int }}")
+    return Part(items + lines(n, lambda i: f"fn ug{p}{i}(s: Ug{p}<Ua{p}{i}>) -> Int {{ s.f{i}.x }}"))
+
+
+@family
+def models_that_fall_back(n: int, p: str, rng: random.Random) -> Part:
+    """In a chain, each with hosted tools, and calls of the first one that set some."""
+    hosted = 'hosted: [{ type: "web_search" }]'
+
+    def model(i: int) -> str:
+        behind = f", fallback: [Mf{p}{i + 1}]" if i < n - 1 else ""
+        return f'connect cf{p}{i} {{ provider: "openai" }}\nmodel Mf{p}{i} {{ provider: cf{p}{i}, base: "x", {hosted}{behind} }}'
+
+    return Part(lines(n, model) + f"fn mf{p}() {{\n{lines(n, lambda i: f'Mf{p}0.with({hosted});')} }}\n")
+
+
+@family
 def fields_of_a_struct(n: int, p: str, rng: random.Random) -> Part:
     items = f"struct Fi{p} {{ {', '.join(f'f{i}: Int' for i in range(n))} }}\n"
     return Part(items + f"fn fi{p}(s: Fi{p}) -> Int {{ let mut t = 0;\n{lines(n, lambda i: f't += s.f{i};')} t }}\n")

@@ -33,6 +33,8 @@ SIZES = {
     "defaults_twice_in_one": 12,
     "names_that_lead_into_a_circle": 500,
     "recursive_patterns": 60,
+    "uses_of_a_generic_struct": 500,
+    "models_that_fall_back": 200,
 }
 
 

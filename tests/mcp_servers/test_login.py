@@ -143,6 +143,12 @@ def test_tokens_that_are_none(text: str, issuer: int) -> None:
     assert message in [f"mcp Wiki: `tokens` of the browser holds no {what} under {url}" for what in ("login", "token")]
 
 
+def test_a_browser_shows_no_secret() -> None:
+    browser = concerto.Browser(fails, BACK, {"https://a.example": "token-1"}, "me", "secret-1")
+    assert "secret-1" not in repr(browser) and "token-1" not in repr(browser) and "me" in repr(browser)
+    assert browser == browser and len({browser, concerto.Browser(fails, BACK)}) == 2
+
+
 class Keyring(dict[str, str]):
     """A mapping of the host whose file or service is not there."""
 

@@ -142,6 +142,16 @@ def run(folder: Path, *words: str) -> Ended:
     return command(*words, "main.conc", "--allow-run=python", cwd=folder, PATH=path)
 
 
+def test_a_server_does_not_write_to_the_terminal(tmp_path: Path) -> None:
+    pytest.importorskip("mcp")
+    write(tmp_path)
+    assert run(tmp_path, "pin").code == 0
+    write(tmp_path, description="\x1b[2J\u202enothing has changed")
+    done = run(tmp_path, "pin", "--check")
+    assert done.code == 1 and done.out.isprintable() is False  # line ends
+    assert all(line.isprintable() for line in done.out.splitlines()) and "\\u{202e}nothing has changed" in done.out
+
+
 def test_a_tool_that_has_changed_is_refused_until_it_is_pinned_anew(tmp_path: Path) -> None:
     pytest.importorskip("mcp")
     write(tmp_path)

@@ -26,6 +26,7 @@ from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.stores.thread import StoreThread
 from concerto.runtime.memory.stores.volatile import VolatileStore
 from concerto.runtime.records import Msg
+from concerto.runtime.search.index import SearchIndex
 
 from .conftest import closing_all
 
@@ -377,3 +378,28 @@ def busy():
     error = sqlite3.OperationalError("database is locked")
     error.sqlite_errorcode = sqlite3.SQLITE_BUSY
     return error
+
+
+def test_a_file_that_is_locked_for_a_moment_is_opened_all_the_same(tmp_path, monkeypatch):
+    """G-12.7: another process may be opening or closing it, so that even a setting finds it locked."""
+    refused = set()
+
+    class Locked(sqlite3.Connection):
+        def execute(self, statement, *arguments):
+            if not self.in_transaction and "busy_timeout" not in statement and statement not in refused:
+                refused.add(statement)
+                raise busy()
+            return super().execute(statement, *arguments)
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *arguments, **named: connect(*arguments, factory=Locked, **named))
+
+    async def main():
+        thread = StoreThread(asyncio.get_running_loop)
+        with closing_all() as opened:
+            await thread.use(lambda: opened(SqliteStore(str(tmp_path / "a.db"), thread=thread)))
+            await thread.use(lambda: opened(SearchIndex("docs", str(tmp_path / "a.db"), thread)))
+            thread.close()
+
+    asyncio.run(main())
+    assert {"PRAGMA secure_delete = ON", "PRAGMA cell_size_check = ON", "BEGIN IMMEDIATE"} <= refused

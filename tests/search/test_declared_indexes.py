@@ -150,6 +150,25 @@ def test_other_tasks_go_on_while_a_file_is_written(tmp_path: Path, monkeypatch: 
     assert asyncio.run(main()) > 20
 
 
+def test_pages_of_a_search_that_refuses_much_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each page ranks anew what comes before it, so that pages of one size would cost the square of the documents."""
+    pages: list[tuple[int, int]] = []
+    search = SearchIndex.search
+
+    def noted(index: SearchIndex, text: str, limit: int, label: str = "", vector: bytes | None = None, skip: int = 0) -> Any:
+        pages.append((skip, limit))
+        return search(index, text, limit, label, vector, skip)
+
+    monkeypatch.setattr(SearchIndex, "search", noted)
+    source = SOURCE + """
+        pub fn none() -> Result<Int, AgentError> { Ok(notes.search("page", 10, |note| note.n == 0)?.len()) }
+    """
+    with program(source=source).session(offline=True) as session:
+        session.call("many", 1_000)
+        assert session.call("none") == 0
+    assert pages == [(0, 40), (40, 80), (120, 160), (280, 320), (600, 640)]
+
+
 def test_a_model_is_told_no_text_of_a_failed_embedder() -> None:
     """G-9.10: which code failed, and the class of the exception."""
 

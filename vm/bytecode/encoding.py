@@ -123,7 +123,9 @@ def encode(image: Image) -> bytes:
     versions in the header are not checked."""
     try:
         sections = shape.lower(image)
-        is_earlier = image.header.format in EARLIER and not any(sections[SECTIONS_BEFORE:])
+        is_earlier = image.header.format in EARLIER
+        if is_earlier and any(sections[SECTIONS_BEFORE:]):
+            raise ValueError("its format has not all the sections that it fills")
         payload = _pack(sections[:SECTIONS_BEFORE] if is_earlier else sections)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ImageError("V008", f"the image cannot be encoded: {error}") from None
@@ -177,7 +179,9 @@ def _read(payload: bytes, limits: Limits, minor: int) -> list[Any]:
     # equal images have equal bytes, so the bytes must be the ones that `_pack` makes
     if _pack(value) != payload:
         raise ImageError("V007", "the image is not in canonical form")
-    if [FORMAT[0], minor] in EARLIER and type(value) is list and len(value) == SECTIONS_BEFORE:
+    if [FORMAT[0], minor] in EARLIER:
+        if type(value) is not list or len(value) != SECTIONS_BEFORE:
+            raise ImageError("V008", f"an image of format {FORMAT[0]}.{minor} has {SECTIONS_BEFORE} sections")
         value += [[] for _ in SECTIONS[SECTIONS_BEFORE:]]
     shape.check_sections(value, limits)
     return value  # type: ignore[no-any-return]
