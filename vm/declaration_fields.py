@@ -523,6 +523,7 @@ AGENT: dict[str, Field] = {
 }
 PROCESS: dict[str, Field] = {
     "transport": one_of("stdio"),
+    "protocol": one_of("lines", "acp", default="lines"),
     "command": command(),
     "args": texts(),
     "timeout": duration(),
