@@ -205,7 +205,7 @@ class AskingChild:
         if notifies or text.startswith('{"type":"response"'):
             return
         self.runner.called(self.name)
-        to = self.runner.ask("agent", self.name, {"op": "send", "line": text.removesuffix("\n").replace(self.folder, PROJECT)})
+        to = self.runner.ask("agent", self.name, {"op": "send", "line": text.removesuffix("\n").replace(f'"{self.folder}"', f'"{PROJECT}"')})
         self.runner.streams[to] = self.lines
         self.asked.append(to)
 
@@ -214,8 +214,7 @@ class AskingChild:
         if "exit" in body:
             self.exit_code = body["exit"]
             raise ChildEnded
-        line: str = body["line"] if isinstance(body["line"], str) else compact_json(body["line"])
-        return line.replace(PROJECT, self.folder)
+        return body["line"] if isinstance(body["line"], str) else compact_json(body["line"])
 
     async def end_of_output(self) -> None:
         self._close()
