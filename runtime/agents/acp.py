@@ -1,5 +1,5 @@
 """The process of an agent that speaks the Agent Client Protocol: one ACP session per process, one turn of it per exchange
-(O-7.38 to O-7.51).
+(O-7.38 to O-7.50).
 
 Hands on `AcpProcess` to the performer of agents, which gives it the files of the program. What the agent asks of a person goes
 through the `Listener`, on the channel PERMISSION where the program has no handler. Messages are written and read by

@@ -1,4 +1,4 @@
-"""The messages of the Agent Client Protocol, by the models of the official SDK (O-7.39 to O-7.51).
+"""The messages of the Agent Client Protocol, by the models of the official SDK (O-7.39 to O-7.50).
 
 Hands on to `acp.py` the names of methods; what is sent: `initialize`, `new_session`, `prompt`, `request_line`, `reply_line`; and
 what comes: `read_message` with its three kinds, and `greeted`, `session_of`, `stop_of`, `permission_of`, `read_of`, `write_of`,
