@@ -80,8 +80,8 @@ def test_in_a_test_files_are_those_of_the_test(project, cli, tmp_path):
 
 def test_whoever_answers_awaited_emits_answers(project, cli, write):
     project(SAYS % "ask=allow_once,reject_once")
-    write("answers.txt", "// answer: agent:permission true\n")
-    done = cli("run", "--allow-run", "--offline-script", "answers.txt", "main.conc")
+    write("answers.conc", "// answer: agent:permission true\n")
+    done = cli("run", "--allow-run", "--offline-script=answers.conc", "main.conc")
     assert (done.code, done.out.splitlines()[-1]) == (0, "[emit:a] allow_once")
     done = cli("run", "--allow-run", "main.conc")
     assert done.out == "[emit:a] reject_once\n"
