@@ -200,12 +200,13 @@ class AskingChild:
 
     async def write(self, text: str) -> None:
         """Send a line of the agent's input as a request. An answer to a question of the agent is none: the lines after it belong
-        to the prompt; but for ACP, where it is one."""
+        to the prompt; but for ACP, where all but notifications are."""
         notifies = text.startswith('{"jsonrpc"') and '"id":' not in text.partition('"params"')[0]
         if notifies or text.startswith('{"type":"response"'):
             return
         self.runner.called(self.name)
-        to = self.runner.ask("agent", self.name, {"op": "send", "line": text.removesuffix("\n").replace(f'"{self.folder}"', f'"{PROJECT}"')})
+        line = text.removesuffix("\n").replace(f'"{self.folder}"', f'"{PROJECT}"')
+        to = self.runner.ask("agent", self.name, {"op": "send", "line": line})
         self.runner.streams[to] = self.lines
         self.asked.append(to)
 

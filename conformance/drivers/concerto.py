@@ -54,7 +54,8 @@ from concerto.vm.values import display, to_json, typeof
 FRAME = ("function", "file", "line", "column")
 HELLO = {
     "event": "hello", "name": "concerto", "version": VERSION, "spec": "1.0", "protocol": 1,
-    "levels": [0, 1, 2, 3, 4, 5], "features": ["ways", *(["pdf"] if find_spec("pypdf") else [])],
+    "levels": [0, 1, 2, 3, 4, 5],
+    "features": ["ways", *(["pdf"] if find_spec("pypdf") else []), *(["acp"] if find_spec("acp") else [])],
     "routes": ["interp", "trans", "image", "asm", "resume"],
 }  # fmt: skip
 

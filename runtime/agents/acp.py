@@ -107,7 +107,7 @@ class AcpProcess(AgentProcess):
     # ------------------------------------------------------------ requests
 
     async def _handshake(self, child: Child, listener: Listener) -> None:
-        self._number, self._session, self._prompted = 0, "", None
+        self._number, self._session, self._prompted, self._asked = 0, "", None, None
         files = self.files
         result, line = await self._opening(child, wire.INITIALIZE, wire.initialize(files.reads, files.writes), listener)
         self._takes = takes = _fitting(wire.INITIALIZE, line, wire.greeted, result)

@@ -34,11 +34,13 @@ def agent_settings(run: EffectContext, name: str) -> AgentSettings:
 
 def require_acp(settings: AgentSettings) -> None:
     """Raise CallFailure when the SDK of ACP, which comes with an extra of its own, is not installed."""
-    from importlib.util import find_spec
+    from importlib import import_module
 
-    if find_spec("acp") is None:
+    try:
+        import_module("acp.meta")  # a folder that is called `acp` is no SDK
+    except ModuleNotFoundError:
         message = f"the protocol \"acp\" needs its SDK, which is not installed: {install_advice('acp')} (the extra `acp`)"
-        raise Origin(settings.name, settings.name, settings.timeout).failure("AgentError", "Unsupported", message)
+        raise Origin(settings.name, settings.name, settings.timeout).failure("AgentError", "Unsupported", message) from None
 
 
 def agent_folder(run: EffectContext, settings: AgentSettings) -> str:

@@ -381,13 +381,14 @@ HOSTILE: dict[str, tuple[str, Any]] = {
     "garbage": ("print('hello, I am npm', flush=True); input(); input()", "a line is no message of ACP"),
     "a number": ("print('1', flush=True); input(); input()", "a line is no message of ACP"),
     "a batch": ("print('[]', flush=True); input(); input()", "a line is no message of ACP"),
-    "no UTF-8": ("import sys; sys.stdout.buffer.write(bytes([255, 10])); sys.stdout.flush(); input(); input()", "a line is no UTF-8"),
+    "no UTF-8": ("sys.stdout.buffer.write(bytes([255, 10])); sys.stdout.flush(); input(); input()", "a line is no UTF-8"),
     "an endless line": ("import sys\nwhile True: sys.stdout.write('x' * 100_000)", "a line is longer than 1 MiB"),
     "a version of tomorrow": (
         """input(); print('{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":2}}', flush=True); input()""",
         "it speaks version 2 of ACP, Concerto version 1",
     ),
-    "deep JSON": (GREETS + "print('{\"a\":' * 100_000 + '1' + '}' * 100_000, flush=True); input()", "a line is no message of ACP"),
+    "deep JSON": (GREETS + "print('[' * 100_000 + ']' * 100_000, flush=True); input()", "a line is no message of ACP"),
+    "a deep object": (GREETS + "print('{\"a\":' * 99 + '1' + '}' * 99, flush=True); input()", "a line is no message of ACP"),
     "wide JSON": (GREETS + "print('[' + '1,' * 300_000 + '1]', flush=True); input()", "a line is no message of ACP"),
     "doubled keys": (GREETS + """print('{"id":2,"id":2,"result":{}}', flush=True); input()""", "a line is no message of ACP"),
     "an id of another request": (GREETS + "say(id=7, result={}); input()", "a line answers a request that is not on its way"),
@@ -455,7 +456,8 @@ def test_what_is_odd_is_told_as_it_came(shape: str) -> None:
     ],
 )  # fmt: skip
 def test_requests_that_do_not_fit_are_answered_with_an_error(method: str, params: Any) -> None:
-    source = f"{GREETS}say(id='q', method={method!r}, params={params!r}); got = heard()\nupdate(sessionUpdate='got', got=got){END}"
+    asks = f"say(id='q', method={method!r}, params={params!r}); got = heard()"
+    source = f"{GREETS}{asks}\nupdate(sessionUpdate='got', got=got){END}"
     listener = Deaf()
     assert texts(asked(agent(source), "x", listener=listener)) == [""]
     (told,) = listener.messages
@@ -514,7 +516,8 @@ def test_an_error_of_a_prompt_keeps_the_process(error: Any, message: str) -> Non
 
 def test_an_agent_that_does_not_end_its_turn_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speaking, "CANCEL_GRACE", 0.05)
-    source = GREETS + "update(sessionUpdate='on')\nwhile True: say(id='q', method='session/request_permission'); time.sleep(0.01)"
+    asks = "while True: say(id='q', method='session/request_permission'); time.sleep(0.01)"
+    source = f"{GREETS}update(sessionUpdate='on')\n{asks}"
     tape: list[str] = []
     made = agent(source, tape=tape)
 

@@ -97,8 +97,9 @@ def test_formats_are_refused_where_the_manifest_says_acp(project, cli):
 
 
 def test_without_the_sdk_the_error_says_how_to_get_it(project, cli, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    project('agent A { connector: a }\nfn main() { match A.execute("x") { Err(e) => emit("e", [e.variant, e.message]), _ => nil } }\n')
+    monkeypatch.setitem(sys.modules, "acp.meta", None)
+    emits = 'Err(e) => emit("e", [e.variant, e.message]), _ => nil'
+    project(f'agent A {{ connector: a }}\nfn main() {{ match A.execute("x") {{ {emits} }} }}\n')
     told = cli("run", "--allow-run", "main.conc").out
     assert '["Unsupported","A: the protocol \\"acp\\" needs its SDK, which is not installed: ' in told
     assert "agent-client-protocol" in told and "(the extra `acp`)" in told
@@ -110,7 +111,9 @@ NEEDS_PEER = pytest.mark.skipif(
 
 
 @NEEDS_PEER
-@pytest.mark.parametrize(("answer", "said", "kept"), [("true", "edited", "TEXT"), ("false", "left", "text"), ("nil", "left", "text")])
+@pytest.mark.parametrize(
+    ("answer", "said", "kept"), [("true", "edited", "TEXT"), ("false", "left", "text"), ("nil", "left", "text")]
+)
 def test_an_agent_by_the_sdk_of_others(project, cli, tmp_path, answer, said, kept):
     """The TypeScript SDK checks all that it is sent by schemas of its own."""
     (tmp_path / "a.txt").write_text("text")
