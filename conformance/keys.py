@@ -177,6 +177,9 @@ def _script(program: Program, kind: str, name: str, line: Line) -> None:
 def _agent(program: Program, args: list[str], value: str, place: Place) -> None:
     name = args[0] if args else ""
     word, rest = take_word(value)
+    if value == "acp":
+        program.agents[name] = {"protocol": "acp"}
+        return
     if value == "silence":
         line = Line("silence", None, place.at)
     elif word == "exit" and re.fullmatch(r"-?\d+", rest):

@@ -144,8 +144,8 @@ class Program:
     `ident` is its path below `tests/` or `images/`, with `#n` for the n-th chunk; `path` that of the file. `level` is -1 until it
     is read. `files` are the sources by name, `offsets` the lines of the program file before each. `now` is the clock in
     milliseconds since 1970. `replies` are those of the models by name, "" for any; `scripts` the lines of the rest of the world
-    by kind and name. `memories` are earlier messages by memory; `image` is None for the image of the source, which `mutate`
-    changes step by step.
+    by kind and name. `agents` are the fields of agents that the host configures, by name, "" for any. `memories` are earlier
+    messages by memory; `image` is None for the image of the source, which `mutate` changes step by step.
 
     Of the expectations, `calls` are name, number and `at`; `exit` the statuses, `asserts` the number, and `tests` the outcomes by
     name, each with `at`; `reject` is code, stage and `at`.
@@ -173,6 +173,7 @@ class Program:
     fs: dict[str, str] = field(default_factory=dict)
     stdin: str | None = None
     connections: Json = field(default_factory=dict)
+    agents: Json = field(default_factory=dict)
     memories: Json = field(default_factory=dict)
     image: bytes | None = None
     mutate: list[Json] = field(default_factory=list)

@@ -98,6 +98,7 @@ def _run_message(program: Program, route: str) -> Json:
         "fs": program.fs,
         "stdin": program.stdin,
         "connections": program.connections,
+        "agents": program.agents,
         "memories": program.memories,
         "listen": program.runtime_channels,
     }

@@ -201,10 +201,13 @@ def _line_reply(line: Line) -> Json:
 
 
 def _is_terminal(text: Any) -> bool:
-    """Return whether a line of an agent ends an exchange: all do but objects of another type (O-7.31, O-7.33)."""
+    """Return whether a line of an agent ends an exchange: all do but objects of another type (O-7.31, O-7.33), and, of messages
+    of ACP, those without an id."""
     try:
         message = json.loads(text)
     except (TypeError, ValueError):
         return True
+    if isinstance(message, dict) and "jsonrpc" in message:
+        return "id" in message
     kind = message.get("type") if isinstance(message, dict) else None
     return not isinstance(kind, str) or kind in ("result", "error")

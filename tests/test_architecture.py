@@ -40,7 +40,7 @@ LIBRARIES = {
     "compiler": {"ply"},
     "runtime": {
         "openai", "anthropic", "httpx2", "psycopg", "redis", "mcp", "mcp_types", "anyio", "genai_prices", "psutil", "boto3",
-        "botocore", "google", "pypdf",
+        "botocore", "google", "pypdf", "acp", "pydantic",
     },
     "conformance": {"conformance"},  # its scripts, by the name it has in the repository
     "colours": {"pygments"},

@@ -104,7 +104,9 @@ def canonical(requirement: str) -> tuple[str, frozenset[str]]:
 
 
 # A module that is imported, and the distribution that has it.
-DISTRIBUTIONS = {"genai_prices": "genai-prices", "mcp_types": "mcp-types", "google": "google-auth"}
+DISTRIBUTIONS = {
+    "genai_prices": "genai-prices", "mcp_types": "mcp-types", "google": "google-auth", "acp": "agent-client-protocol",
+}  # fmt: skip
 
 
 def test_every_library_that_is_imported_is_declared() -> None:

@@ -1,5 +1,6 @@
 """The fields of declarations and the arguments of decorators: one row each, with kind, range, words and default (O-0.4, O-1.4 to
-O-1.59, O-1.213, O-1.230, O-1.231, O-1.283 to O-1.286, O-4.37 to O-4.41, O-7.2 to O-7.8, L-1.8).
+O-1.59, O-1.213, O-1.230, O-1.231, O-1.283 to O-1.286, O-4.37 to O-4.41, O-7.2 to O-7.8,
+O-7.38, L-1.8).
 
 The checker adds types and helps to these rows; manifest, image and host are checked against them as they are. A new field of a
 declaration is one row here; what it does is the matter of whoever reads the declaration.
@@ -516,7 +517,7 @@ CALL_SETTINGS = (
     "reasoning", "reasoning_tokens", "hosted",
 )  # fmt: skip
 
-# O-7.1 to O-7.3, and of `[agents.X]` and the host O-7.4 to O-7.8.
+# O-7.1 to O-7.3, and of `[agents.X]` and the host O-7.4 to O-7.8, O-7.38.
 AGENT: dict[str, Field] = {
     "connector": text(),
     "input_format": one_of("text", "json", default="text"),
@@ -525,6 +526,7 @@ AGENT: dict[str, Field] = {
 }
 PROCESS: dict[str, Field] = {
     "transport": one_of("stdio"),
+    "protocol": one_of("lines", "acp", default="lines"),
     "command": command(),
     "args": texts(),
     "timeout": duration(),

@@ -341,7 +341,8 @@ RESERVED_TYPES = ("result", "error", "init_ack", "response")
 
 
 def check_agent(c: Checker, symbol: AgentSymbol) -> None:
-    """Check an agent and set its fields; report one without `connector` (E4002)."""
+    """Check an agent and set its fields; report one without `connector` (E4002), and formats that its protocol does not carry
+    (E4006)."""
     node = symbol.declaration
     owner = f"agent `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "agent")
@@ -349,6 +350,12 @@ def check_agent(c: Checker, symbol: AgentSymbol) -> None:
     check_fields(c, owner, node.entries, symbol.fields, AGENT, AGENT_FIELDS, own)
     if all(entry.key.text != "connector" for entry in node.entries):
         c.report("E4002", node.name.span, f"{owner} lacks `connector`", help="the X of `[agents.X]` in Concerto.toml")
+    process = symbol.fields.get("process")
+    if isinstance(process, dict) and process.get("protocol") == "acp":
+        for entry in node.entries:
+            if entry.key.text in ("input_format", "output_format") and symbol.fields.get(entry.key.text) == "json":
+                what = f"`{entry.key.text}` of {owner} is not carried by the protocol \"acp\""
+                c.report("E4006", entry.key.span, what, help="remove it: ACP has its own messages")
 
 
 def _read_connector(c: Checker, symbol: AgentSymbol, value: ast.Expr) -> object:

@@ -71,6 +71,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         **COMMAND,
         **PROCESS,
         "transport": 'transport = "stdio"',
+        "protocol": 'protocol = "acp"',
         "working_dir": 'working_dir = "workers"',
         "params": 'params = { mode = "fast" }',
     },

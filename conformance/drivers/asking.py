@@ -176,15 +176,20 @@ class AskingProvider(Provider):
         return runner.ask("model", name, request.as_json(), runner.attempts[request.id], compact_json(body), headers)
 
 
+PROJECT = "/the/project"
+
+
 class AskingChild:
     """The process of an agent, played by the runner: a prompt is a request, and each reply is a line or the end of the process.
-    `asked` are the numbers of its requests."""
+    `asked` are the numbers of its requests. The runner knows `folder`, where it runs, as PROJECT: it is another one in each
+    run."""
 
     stderr = ""
 
-    def __init__(self, runner: Runner, name: str) -> None:
+    def __init__(self, runner: Runner, name: str, folder: str) -> None:
         self.runner = runner
         self.name = name
+        self.folder = folder
         self.exit_code: int | None = None
         self.lines: asyncio.Queue[Json] = asyncio.Queue()
         self.asked: list[int] = []
@@ -195,11 +200,13 @@ class AskingChild:
 
     async def write(self, text: str) -> None:
         """Send a line of the agent's input as a request. An answer to a question of the agent is none: the lines after it belong
-        to the prompt."""
-        if text.startswith('{"type":"response"'):
+        to the prompt; but for ACP, where all but notifications are."""
+        notifies = text.startswith('{"jsonrpc"') and '"id":' not in text.partition('"params"')[0]
+        if notifies or text.startswith('{"type":"response"'):
             return
         self.runner.called(self.name)
-        to = self.runner.ask("agent", self.name, {"op": "send", "line": text.removesuffix("\n")})
+        line = text.removesuffix("\n").replace(f'"{self.folder}"', f'"{PROJECT}"')
+        to = self.runner.ask("agent", self.name, {"op": "send", "line": line})
         self.runner.streams[to] = self.lines
         self.asked.append(to)
 

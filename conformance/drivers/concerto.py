@@ -54,7 +54,8 @@ from concerto.vm.values import display, to_json, typeof
 FRAME = ("function", "file", "line", "column")
 HELLO = {
     "event": "hello", "name": "concerto", "version": VERSION, "spec": "1.0", "protocol": 1,
-    "levels": [0, 1, 2, 3, 4, 5], "features": ["ways", *(["pdf"] if find_spec("pypdf") else [])],
+    "levels": [0, 1, 2, 3, 4, 5],
+    "features": ["ways", *(["pdf"] if find_spec("pypdf") else []), *(["acp"] if find_spec("acp") else [])],
     "routes": ["interp", "trans", "image", "asm", "resume"],
 }  # fmt: skip
 
@@ -298,7 +299,7 @@ class World:
             connections=op.get("connections", {}),
             provider=self.provider,
             answer=self.answer,
-            agents=connectors(program),
+            agents=connectors(program, op.get("agents") or {}),
             children=self.child,
             server=self.server,
             volatile=function is not None,
@@ -393,7 +394,7 @@ class World:
         """Return the process of an agent, which the runner plays. Raise OSError for the name of any other command."""
         if all(agent.name != name for agent in self.program.image.agents):
             raise OSError("this world has no commands")
-        return AskingChild(self.runner, name)
+        return AskingChild(self.runner, name, os.path.abspath(folder))
 
     async def server(self, settings: McpSettings) -> AskingServer:
         """Return the MCP server of these settings, which the runner plays."""
@@ -414,11 +415,12 @@ class World:
                 raise Cancelled
 
 
-def connectors(program: Program) -> dict[str, Json]:
-    """Return the fields of agents by connector. The command of an agent is named after its connector if it declares no
-    process."""
-    agent_fields = [agent.fields for agent in program.image.agents if "process" not in agent.fields]
-    return {fields["connector"]: {"command": fields["connector"]} for fields in agent_fields}
+def connectors(program: Program, configured: Json) -> dict[str, Json]:
+    """Return the fields of agents by connector. The command of an agent is named after its connector if it declares no process.
+    `configured` are further fields by agent, "" for any."""
+    agents = [agent for agent in program.image.agents if "process" not in agent.fields]
+    more = {agent.name: configured.get(agent.name, configured.get("", {})) for agent in agents}
+    return {(name := agent.fields["connector"]): {"command": name, **more[agent.name]} for agent in agents}
 
 
 OPERATIONS = {"check": check, "compile": compile_, "load": load, "run": run}

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from ...vm.panics import Panic
 from ...vm.values import Err, Ok, from_json
+from ...vm.values.errors import FOR_MODEL
 from ...vm.values.text import cut_to
 from ..access.secrets import clean_json
 from ..calls.settings import CallSettings
 from ..connections import ConnectionSettings
 from ..errors import ConfigFailure, Origin
+from ..host import for_model
 from ..providers.base import Provider
 from ..providers.offline import MOCK, comes_within, scripted_reply
 from ..records import Reply, json_form
@@ -27,6 +29,7 @@ from .messages import (
     AgentFailed,
     Answer,
     ProtocolBroken,
+    Unanswered,
     answer_of,
     failure_text,
     message_fields,
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from ...vm.interp.effects import AgentCall, Effect
+    from ..media import MediaPart
     from ..providers.offline import Script
     from ..records import Request
     from ..running import EffectContext
@@ -53,16 +57,18 @@ if TYPE_CHECKING:
 
         name: str
 
-        async def exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
+        async def exchange(
+            self, prompt: str, context: Any, listener: Listener, media: Sequence[MediaPart] = ()
+        ) -> Answer:
             """Send one prompt and return the answer; `context` is as in `messages.prompt_lines`. Raises CallFailure, what the
             listener raises and, of a mock, a Panic."""
 
 
 class AgentSender(Provider):
-    """An agent as the provider of a call. It sends only the text of the last message, the user's: an agent has a memory of its
-    own. `context` is a tuple with the plain data of the context, or an empty one. `send` raises CallFailure, what the listener
-    raises (`Listening.on_message`) and, of a mock, what its `exhausted` gives and panic P411. An agent does not stream, embed or
-    lower requests."""
+    """An agent as the provider of a call. It sends only the last message, the user's: an agent has a memory of its own.
+    `context` is a tuple with the plain data of the context, or an empty one. `send` raises CallFailure, what the listener raises
+    (`Listening.on_message`) and, of a mock, what its `exhausted` gives and panic P411. An agent does not stream, embed or lower
+    requests."""
 
     unmetered = True
 
@@ -73,7 +79,8 @@ class AgentSender(Provider):
         self.listener = listener
 
     async def send(self, request: Request) -> Reply:
-        answer = await self.agent.exchange(request.messages[-1].content, self.context, self.listener)
+        last = request.messages[-1]
+        answer = await self.agent.exchange(last.content, self.context, self.listener, last.media)
         return Reply(answer.text, model=self.name, data=answer.data)
 
 
@@ -129,6 +136,25 @@ class Listening:
         rows = {kind: (handler, schema) for kind, handler, schema in self.effect.payload.handlers or ()}
         return rows.get(message_type, (None, None))
 
+    def handles(self, message_type: str) -> bool:
+        return self._handler(message_type)[0] is not None
+
+    async def ask(self, channel: str, payload: dict[str, Any]) -> Any:
+        """Ask whoever answers awaited emits; return plain data. That nobody has answered stands in the log, and is Unanswered.
+        Raises CallFailure (AgentError, Failed) where who answers fails."""
+        answer = await self.run.ask(self.effect, channel, payload)
+        if type(answer) is not Err:
+            return json_form(answer.value)
+        error = answer.value
+        if error.variant == "HandlerFailed":
+            fault = f"the answer on {channel}: {error.message}"
+            less = for_model(error)  # of what the host's own code raised, models are told less
+            told = {FOR_MODEL: f"{self.agent}: the answer on {channel}: {less[FOR_MODEL]}"} if less else {}
+            raise Origin(self.agent, self.agent, 0).failure("AgentError", "Failed", fault, **told)
+        said = f"agent {self.agent} asks for a permission: {error.message}; it was refused"
+        self.run.host.log("warn", self.run.redactor.clean(said))
+        raise Unanswered(error.variant == "Timeout")
+
     async def on_message(self, message: dict[str, Any]) -> Any:
         """Run the handler of a message; return plain data to send back, None for nothing. A message without a handler is
         emitted on UNHANDLED. Raises HandlerLeft; CallFailure (AgentError, Protocol) for a message that does not fit the schema
@@ -181,7 +207,7 @@ class ScriptedAgent:
         self._sleep = sleep
         self._exhausted = exhausted
 
-    async def exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
+    async def exchange(self, prompt: str, context: Any, listener: Listener, media: Sequence[MediaPart] = ()) -> Answer:
         if self._messages is not None:
             return await self._deliver(self._messages, listener)
         scripted = self._script.take()

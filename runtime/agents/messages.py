@@ -3,7 +3,7 @@ of an agent (O-7.1 to O-7.8).
 
 Hands on `AgentSettings`, `Answer`, the functions for lines with their exceptions and the types of messages (RESULT, ERROR,
 INIT_ACK) to `process.py`, and all that is of the reading of lines to `calls.py`, whose mocks read as a process does; and
-`AgentSettings` to the performer of agents (`effects/agents.py`). Nothing here starts a process or waits for one.
+`AgentSettings` to the performer of agents (`effects/agent_processes.py`). Nothing here starts a process or waits for one.
 """
 
 from __future__ import annotations
@@ -48,11 +48,22 @@ class ProtocolBroken(Exception):
 
 
 class AgentFailed(Exception):
-    """The agent answered with a message of type `error`."""
+    """The agent says that the prompt has failed, by a message of type `error` or as ACP does; `kind` and `variant` are those of
+    the error that the call gets."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, kind: str = "AgentError", variant: str = "Failed") -> None:
         super().__init__(message)
         self.message = message
+        self.kind = kind
+        self.variant = variant
+
+
+class Unanswered(Exception):
+    """Nobody answers an awaited emit; `is_late`: somebody might have, but not in time."""
+
+    def __init__(self, is_late: bool) -> None:
+        super().__init__(is_late)
+        self.is_late = is_late
 
 
 def init_line(params: dict[str, Any]) -> str:
@@ -140,6 +151,7 @@ def message_fields(message: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in message.items() if key not in ENVELOPE}
 
 
+ACP = "acp"  # a word of `protocol` (O-7.38)
 DEFAULT_LOG_CHANNEL = DECORATORS["log"].arguments_at("agent")["channel"].default
 FIELDS = {**AGENT, "process": object_of(PROCESS)}  # the compiler takes the process from the manifest
 
@@ -147,11 +159,12 @@ FIELDS = {**AGENT, "process": object_of(PROCESS)}  # the compiler takes the proc
 class AgentSettings:
     """What an agent is called and started with: its declaration, and what manifest and host configure (O-7.1 to O-7.8).
 
-    `connector` is the name that the configuration has for the process; `json_input` and `json_output` say whether its lines are
-    JSON. `command` is the argument list, None when nobody has configured the connector; `timeout` is the limit of one exchange in
-    seconds. `working_dir` is relative to the project, `env` is as `variables` of `children.py: environment`, `params` go into the
-    handshake, which an empty Map leaves out. `policy` is the rule for failures of the process (without `@retry` one attempt),
-    `schema_attempts` says how many replies are asked for at most; `log_channel` is that of `@log`, None without it."""
+    `connector` is the name that the configuration has for the process; `speaks_acp` says whether it speaks that protocol, else
+    `json_input` and `json_output` whether its lines are JSON. `command` is the argument list, None when nobody has configured
+    the connector; `timeout` is the limit of one exchange in seconds. `working_dir` is relative to the project, `env` is as
+    `variables` of `children.py: environment`, `params` go into the handshake, which an empty Map leaves out, or into the `_meta`
+    of an ACP session. `policy` is the rule for failures of the process (without `@retry` one attempt), `schema_attempts` says
+    how many replies are asked for at most; `log_channel` is that of `@log`, None without it."""
 
     def __init__(
         self, name: str, fields: Mapping[str, Any], decorators: Mapping[str, Mapping[str, Any]],
@@ -171,6 +184,9 @@ class AgentSettings:
         self.connector: str = fields["connector"]
         self.json_input = fields.get("input_format") == "json"
         self.json_output = fields.get("output_format") == "json"
+        self.speaks_acp = process.get("protocol") == ACP
+        if self.speaks_acp and (self.json_input or self.json_output):
+            raise ConfigFailure("E4006", f'agent {name}: the protocol "acp" carries no input_format or output_format')
         limits = (decorators.get("timeout", {}).get("seconds"), fields.get("timeout"), process.get("timeout"))
         self.timeout = float(next((limit for limit in limits if limit is not None), AGENT["timeout"].default))
         self.command = _argument_list(name, process)

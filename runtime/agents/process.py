@@ -1,6 +1,7 @@
 """The process of one agent in a session: its start, the handshake, and exchanges one after another (O-7.13 to O-7.36).
 
-Hands on `AgentProcess` to the performer of agents, and `Listener` to `calls.py`, which implements it. Lines are written and read
+Hands on `AgentProcess` to the performer of agents and to `acp.py`, whose processes speak another protocol, with `next_line`; and
+`Listener` to `calls.py`, which implements it. Lines are written and read
 by `messages.py`, the process is a `child.py: Child`. Every failure of the agent is a CallFailure, after which no process may be
 left; only after a message `error` the process stays. An error of the listener, or a cancellation, ends the process too and
 passes through.
@@ -29,10 +30,11 @@ from .messages import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
     from typing import Any, Protocol
 
     from ..errors import CallFailure
+    from ..media import MediaPart
     from .messages import AgentSettings
 
     class Listener(Protocol):
@@ -44,6 +46,12 @@ if TYPE_CHECKING:
         async def on_message(self, message: dict[str, Any]) -> Any:
             """Handle a message, which has a String `type`; return plain data to send back, None for nothing."""
 
+        def handles(self, message_type: str) -> bool:
+            """Return whether the program has a handler for messages of a type."""
+
+        async def ask(self, channel: str, payload: dict[str, Any]) -> Any:
+            """Ask whoever answers awaited emits; return plain data. Raises Unanswered."""
+
 
 HANDSHAKE_SECONDS = 10.0  # from the first line to the agent until its answer
 LAST_WORDS = 200  # characters of stderr in a message
@@ -51,7 +59,7 @@ LAST_WORDS = 200  # characters of stderr in a message
 
 class AgentProcess:
     """The process of an agent, started at the first exchange and again after it ended. `launch` starts a child, if that is
-    permitted; it raises CallFailure (`effects/agents.py: launch`)."""
+    permitted; it raises CallFailure (`effects/agent_processes.py: launch`)."""
 
     def __init__(self, settings: AgentSettings, launch: Callable[[], Awaitable[Child]]) -> None:
         self.settings = settings
@@ -59,43 +67,46 @@ class AgentProcess:
         self.origin = Origin(settings.name, settings.name, settings.timeout)
         self._launch = launch
         self._turn = asyncio.Lock()  # one exchange at a time, in the order of the calls
+        self._timer: asyncio.Timeout | None = None  # of the exchange that runs
         self._child: Child | None = None
         self._requests = 0  # of this process
         self._earlier: set[str] = set()  # the ids of all but the last one
 
-    async def exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
-        """Send one prompt and return the answer; `listener` gets the messages before it. `context` is as in `prompt_lines`.
+    async def exchange(self, prompt: str, context: Any, listener: Listener, media: Sequence[MediaPart] = ()) -> Answer:
+        """Send one prompt and return the answer; `listener` gets the messages before it. `context` is as in `prompt_lines`;
+        `media` only an agent of another protocol than lines takes.
 
         It waits first for the exchanges before it; from then on the timeout of the settings runs, which covers a start of the
         process and the work of `listener` too. Raises CallFailure, and whatever `launch` and `listener` raise, which ends the
         process."""
         async with self._turn:
             try:
-                async with asyncio.timeout(self.settings.timeout):
-                    return await self._exchange(prompt, context, listener)
+                async with asyncio.timeout(self.settings.timeout) as self._timer:
+                    return await self._exchange(prompt, context, listener, media)
             except TimeoutError:
+                late = self._late()
                 stderr = await self._end()
-                failure = self.origin.timed_out()
+                failure = self.origin.timed_out(message=late)
                 failure.fields["stderr"] = stderr
                 raise failure from None
             except ChildEnded:
                 raise await self._exited() from None
             except AgentFailed as failed:  # the only failure that leaves the process running
-                raise self.origin.failure("AgentError", "Failed", failed.message) from None
+                raise self.origin.failure(failed.kind, failed.variant, failed.message) from None
             except (LineTooLong, LineNotText, ProtocolBroken) as broken:
                 raise await self._protocol(broken) from None
             except BaseException:
                 await self._end()
                 raise
 
-    async def _exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
-        child = await self._running()
+    async def _exchange(self, prompt: str, context: Any, listener: Listener, media: Sequence[MediaPart]) -> Answer:
+        child = await self._running(listener)
         if self._requests:
             self._earlier.add(request_id(self._requests))
         self._requests += 1
         await child.write(prompt_lines(prompt, context, self._requests, as_json=self.settings.json_input))
         while True:
-            line = await _next_line(child)
+            line = await next_line(child)
             message = read_object(line) if listener.listens or self.settings.json_output else None
             replied = None if message is None else message.get("in_reply_to")
             if isinstance(replied, str) and replied in self._earlier:
@@ -110,7 +121,11 @@ class AgentProcess:
 
     # ------------------------------------------------------------ the process
 
-    async def _running(self) -> Child:
+    def _late(self) -> str:
+        """Return what an exchange that took too long has waited for, "" for a reply."""
+        return ""
+
+    async def _running(self, listener: Listener) -> Child:
         """Return the running process; start it, with its handshake, when there is none."""
         if self._child is not None and self._child.ended:
             await self._end()
@@ -118,15 +133,16 @@ class AgentProcess:
             self._requests = 0
             self._earlier.clear()
             self._child = await self._launch()
-            if self.settings.params:
-                await self._handshake(self._child)
+            await self._handshake(self._child, listener)
         return self._child
 
-    async def _handshake(self, child: Child) -> None:
+    async def _handshake(self, child: Child, listener: Listener) -> None:
+        if not self.settings.params:
+            return
         try:
             async with asyncio.timeout(HANDSHAKE_SECONDS):
                 await child.write(init_line(self.settings.params))
-                line = await _next_line(child)
+                line = await next_line(child)
         except TimeoutError:
             raise ProtocolBroken(f"no init_ack within {HANDSHAKE_SECONDS:g} s") from None
         except ChildEnded:
@@ -137,7 +153,7 @@ class AgentProcess:
             raise ProtocolBroken("the first line is no init_ack", line)
 
     async def _end(self) -> str:
-        """End the process, if there is one, and return its stderr."""
+        """End the process, if there is one, and return its stderr. What is to be told the agent before is told here."""
         child, self._child = self._child, None
         if child is None:
             return ""
@@ -179,7 +195,7 @@ def _last_words(stderr: str) -> str:
     return f"; its stderr ends: {last if len(last) <= LAST_WORDS else last[:LAST_WORDS] + CUT}" if last else ""
 
 
-async def _next_line(child: Child) -> str:
+async def next_line(child: Child) -> str:
     """Return the next line that is not blank."""
     while True:
         line = await child.line()

@@ -1,8 +1,8 @@
 """Performs calls of agents: `execute`, `execute_with_schema` and `listen` (O-7.9 to O-7.37). Every fault of an agent or its
 settings is an Err of the call (O-0.9); a panic of a handler or validator of the program ends the run.
 
-Hands on `perform` to `table.py`, `agent_settings` to the performer of mocks (`tests.py`), and `AgentCalls` to the session's
-state, which keeps the number of its calls. `launch` starts an agent's process under the permissions. A call of an agent goes
+Hands on `perform` to `table.py`, and `AgentCalls` to the session's state, which keeps the number of its calls. Settings and start
+of an agent are `agent_processes.py`. A call of an agent goes
 through the algorithm of model calls (`calls/call.py`) with `agents/calls.py: AgentSender` in place of a provider.
 """
 
@@ -11,28 +11,28 @@ from __future__ import annotations
 import os
 
 from ...vm.values import UNSET, from_json
-from ..access.permissions import Denied
-from ..access.roots import Unsupported
 from ..agents.calls import AgentSender, HandlerLeft, Listening, call_settings
-from ..agents.children import Missing, NotStarted, environment, start_process
-from ..agents.messages import AgentSettings
 from ..calls.call import prepare_execute, prepare_execute_with_schema
-from ..errors import CONNECTION, CallFailure, ConfigFailure, Origin
+from ..errors import CallFailure
 from ..host import model_text
+from ..media import Unsent, media_parts
 from ..records import failed, json_form, response_value
 from ..schema.acceptance import program_validators
+from .agent_processes import agent_folder, agent_settings, launch, require_acp
 from .conversations import call_conversation, drop_turns, run_id
 from .models import committed
 from .runner import PendingCommit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from ...vm.interp.effects import AgentCall, Effect
-    from ..agents.child import Child
+    from ..agents.messages import AgentSettings
     from ..agents.process import AgentProcess
     from ..calls.call import Response
+    from ..media import MediaPart
     from ..memory.turns import Conversation
     from ..running import EffectContext
 
@@ -80,8 +80,7 @@ class AgentCalls:
         number = self.calls
         try:
             settings = self._settings(call.agent)
-            if call.media:
-                raise call_settings(settings).origin().invalid_request("media: an agent is sent text alone")
+            media = _media(settings, call.media)
             agent = self.run.state.get("mocks", {}).get(call.agent) or self._process(settings)
             context = () if call.context is UNSET else (json_form(call.context),)
             sender = AgentSender(agent, context, Listening(self.run, effect))
@@ -90,11 +89,14 @@ class AgentCalls:
             name = run_id(self.run, call.agent, number, conversation)
             after = conversation.fold if conversation is not None and conversation.folds else None
             if call.schema is None:
-                response = await prepare_execute(services, call_settings(settings), call.prompt, conversation, run_id=name)
+                response = await prepare_execute(
+                    services, call_settings(settings), call.prompt, conversation, run_id=name, media=media
+                )
                 return PendingCommit(lambda: committed(lambda: _value(call, response())), after)
             validated = await prepare_execute_with_schema(
                 services, call_settings(settings), call.prompt, self.run.schemas[call.schema], conversation,
                 run_id=name, retry_message=call.retry_message, validators=program_validators(self.run, effect, call.schema),
+                media=media,
             )  # fmt: skip
             return PendingCommit(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
         except CallFailure as failure:
@@ -117,10 +119,8 @@ class AgentCalls:
         return self.settings[name]
 
     def _process(self, settings: AgentSettings) -> AgentProcess:
-        from ..agents.process import AgentProcess
-
         if settings.name not in self.processes:
-            self.processes[settings.name] = AgentProcess(settings, lambda: launch(self.run, settings))
+            self.processes[settings.name] = _process_of(self.run, settings)
         return self.processes[settings.name]
 
     async def aclose(self) -> None:
@@ -139,46 +139,33 @@ class AgentCalls:
             raise failures[0]
 
 
+def _process_of(run: EffectContext, settings: AgentSettings) -> AgentProcess:
+    """Return the process of an agent, not yet started. CallFailure where the SDK of its protocol is not installed."""
+    if settings.speaks_acp:
+        require_acp(settings)
+        from ..agents.acp import AcpProcess
+        from ..agents.files import AgentFiles
+        from .files import session_files
+
+        folder = os.path.abspath(agent_folder(run, settings))
+        return AcpProcess(settings, lambda: launch(run, settings), folder, AgentFiles(run, session_files))
+    from ..agents.process import AgentProcess
+
+    return AgentProcess(settings, lambda: launch(run, settings))
+
+
+def _media(settings: AgentSettings, values: Sequence[Any]) -> Sequence[MediaPart]:
+    """Return the parts of a prompt. CallFailure for a Media without content, and for any but to an agent that speaks ACP."""
+    if values and not settings.speaks_acp:
+        raise call_settings(settings).origin().invalid_request("media: an agent is sent text alone")
+    try:
+        return media_parts(values)
+    except Unsent as unsent:
+        raise call_settings(settings).origin().invalid_request(str(unsent)) from None
+
+
 def _value(call: AgentCall, response: Response) -> Any:
     """Return the Response of `execute`, or the Map of `listen` (O-7.33)."""
     if call.handlers is None:
         return response_value(response)
     return from_json({"text": response.text} if response.data is None else response.data)
-
-
-def agent_settings(run: EffectContext, name: str) -> AgentSettings:
-    """Return the settings of a declared agent from its declaration, the manifest and the host together. Raises CallFailure when
-    they do not fit."""
-    declared = next(agent for agent in run.program.image.agents if agent.name == name)
-    connector = declared.fields.get("connector")
-    configured = run.host.agents.get(connector, {}) if type(connector) is str else {}
-    try:
-        return AgentSettings(name, declared.fields, dict(declared.decorators), configured)
-    except ConfigFailure as failure:
-        raise CallFailure("AgentError", "InvalidRequest", failure.message, model=name) from None
-
-
-# ---------------------------------------------------------------- starting
-
-
-async def launch(run: EffectContext, settings: AgentSettings) -> Child:
-    """Start the process of an agent, if that is permitted (O-4.17, O-7.16). Raises CallFailure when it is not, or when it does
-    not start; only exceptions of a host's own `children`, other than OSError and ValueError, pass through."""
-    origin = Origin(settings.name, settings.name, settings.timeout)
-    if settings.command is None:
-        message = f"no command is configured: [agents.{settings.connector}] of Concerto.toml, or the host, names it"
-        raise origin.failure("AgentError", "SpawnFailed", message)
-    folder = os.path.join(run.host.project, settings.working_dir)
-    try:
-        return await start_process(run, settings.name, settings.command, environment(run, settings.name, settings.env), folder)
-    except Missing as missing:
-        message = f"{missing.message}, which the agent sees as {missing.name}"
-        raise origin.failure("AgentError", "SpawnFailed", message) from None
-    except Unsupported as unsupported:
-        raise origin.failure("AgentError", "Unsupported", unsupported.message) from None
-    except NotStarted as failure:
-        raise origin.failure("AgentError", "SpawnFailed", failure.message, CONNECTION) from None
-    except Denied as denied:
-        raise CallFailure(
-            "AgentError", "PermissionDenied", denied.message, model=settings.name, capability=denied.capability, flag=denied.flag
-        ) from None

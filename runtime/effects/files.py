@@ -1,7 +1,8 @@
 """Performs `std::fs` (L-7.3), the files of `std::media` (O-1.206) and the commands of ShellTool (O-4.35): turns what an
 operation gives, or its failure, into a value.
 
-Hands on the performers to `table.py`, `perform` also to the performer of persistent hashmaps (`memories.py`). The operations, and
+Hands on the performers to `table.py`, `perform` also to the performer of persistent hashmaps (`memories.py`), and `session_files`
+to that of agents. The operations, and
 which paths they may reach, are `access/files.py`, in a test `tests.py: TestFiles`; a failed one is an Err of FsError or
 MediaError. Processes are started by `agents/children.py`, without a shell.
 """
@@ -37,10 +38,7 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
     has no Result: there a denial is panic P407, and a system that cannot keep paths inside a root panic P013."""
     operation, path, *rest = effect.payload
     try:
-        files = run.state.get("file")
-        if files is None:  # the roots are opened now, before the first operation could change what they name
-            files = run.state["file"] = _files_of(run)
-        value = await files.access(operation, path, rest)
+        value = await session_files(run).access(operation, path, rest)
     except Unsupported as unsupported:
         if operation == "exists":
             raise run.machine.placed(effect.task, Panic("P013", unsupported.message)) from None
@@ -56,6 +54,15 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
     if operation == MEDIA:
         return Ok(Media.holding(value, posixpath.basename(path)))
     return Ok(Array(value) if operation == "list_dir" else value)
+
+
+def session_files(run: EffectContext) -> Files:
+    """Return the files of the session, in a test those of the test. Raises Unsupported on a system that cannot keep paths inside
+    a root."""
+    files: Files | None = run.state.get("file")
+    if files is None:  # the roots are opened now, before the first operation could change what they name
+        files = run.state["file"] = _files_of(run)
+    return files
 
 
 def _files_of(run: EffectContext) -> Files:

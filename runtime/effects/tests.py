@@ -95,7 +95,7 @@ def _mock_of(run: EffectContext, name: str, config: dict[str, Any]) -> ScriptedP
 
 def _agent(run: EffectContext, name: str, script: Script, config: dict[str, Any]) -> ScriptedAgent:
     from ..agents.calls import ScriptedAgent
-    from .agents import agent_settings
+    from .agent_processes import agent_settings
 
     return ScriptedAgent(
         agent_settings(run, name), script, config.get("messages"), run.host.sleep,

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from concerto.runtime.agents.child import Child
-from concerto.runtime.agents.messages import AgentSettings
+from concerto.runtime.agents.messages import AgentSettings, Unanswered
 from concerto.runtime.agents.process import AgentProcess
 from concerto.runtime.errors import CallFailure
 
@@ -33,6 +33,12 @@ class Deaf:
         self.listens = listens
         self.messages: list[dict[str, Any]] = []
         self._answer = answer
+
+    def handles(self, message_type: str) -> bool:
+        return False
+
+    async def ask(self, channel: str, payload: dict[str, Any]) -> Any:
+        raise Unanswered(False)
 
     async def on_message(self, message: dict[str, Any]) -> Any:
         self.messages.append(message)
