@@ -1,6 +1,5 @@
 """The fields of declarations and the arguments of decorators: one row each, with kind, range, words and default (O-0.4, O-1.4 to
-O-1.59, O-1.213, O-1.230, O-1.231, O-1.283 to O-1.286, O-4.37 to O-4.41, O-7.2 to O-7.8,
-O-7.38, L-1.8).
+O-1.59, O-1.213, O-1.230, O-1.231, O-1.283 to O-1.286, O-4.37 to O-4.41, O-7.2 to O-7.8, O-7.38, L-1.8).
 
 The checker adds types and helps to these rows; manifest, image and host are checked against them as they are. A new field of a
 declaration is one row here; what it does is the matter of whoever reads the declaration.

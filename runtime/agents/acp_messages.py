@@ -12,8 +12,6 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
-
 from acp.meta import AGENT_METHODS, CLIENT_METHODS, PROTOCOL_VERSION
 from acp.schema import (
     AllowedOutcome,
@@ -41,6 +39,7 @@ from acp.schema import (
     TextResourceContents,
     WriteTextFileRequest,
 )
+from pydantic import BaseModel, ValidationError
 
 from ...vm.record import record
 from ...vm.values.media import TEXT

@@ -2,8 +2,8 @@
 settings is an Err of the call (O-0.9); a panic of a handler or validator of the program ends the run.
 
 Hands on `perform` to `table.py`, and `AgentCalls` to the session's state, which keeps the number of its calls. Settings and start
-of an agent are `agent_processes.py`. A call of an agent goes
-through the algorithm of model calls (`calls/call.py`) with `agents/calls.py: AgentSender` in place of a provider.
+of an agent are `agent_processes.py`. A call of an agent goes through the algorithm of model calls (`calls/call.py`) with
+`agents/calls.py: AgentSender` in place of a provider.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 operation gives, or its failure, into a value.
 
 Hands on the performers to `table.py`, `perform` also to the performer of persistent hashmaps (`memories.py`), and `session_files`
-to that of agents. The operations, and
-which paths they may reach, are `access/files.py`, in a test `tests.py: TestFiles`; a failed one is an Err of FsError or
-MediaError. Processes are started by `agents/children.py`, without a shell.
+to that of agents. The operations, and which paths they may reach, are `access/files.py`, in a test `tests.py: TestFiles`; a
+failed one is an Err of FsError or MediaError. Processes are started by `agents/children.py`, without a shell.
 """
 
 from __future__ import annotations
