@@ -268,6 +268,9 @@ def two_accounts(row: ProviderRow, fields: Mapping[str, object]) -> tuple[str, s
     return ("profile", str(key)) if has_both else None
 
 
+TWO_ACCOUNTS = "has `profile` and a key, which each say who asks"
+
+
 # By wire, the parts of a request's body that Concerto writes itself: `extra` may not set them (O-1.211).
 WRITTEN = {
     "chat": frozenset((

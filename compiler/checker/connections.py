@@ -9,11 +9,11 @@ fields demand of each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from ...vm import declaration_fields as rows
-from ...vm.providers import NAME, PREDECLARED, PROVIDERS, WRITTEN, two_accounts
+from ...vm.providers import NAME, PREDECLARED, PROVIDERS, TWO_ACCOUNTS, WRITTEN, two_accounts
 from ..fields import CONNECTION, CONNECTION_FIELDS, CONNECTION_OBJECTS, EITHER_OBJECTS, TEXT, is_carried
 from ..hints.names import by_nearness, did_you_mean
 from ..resolver.state import ErroneousSymbol
@@ -46,7 +46,7 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
     _read_breaker(c, symbol, owner, decorators)
     from_manifest = c.manifest.get(symbol.name, {})
     symbol.fields.update(from_manifest)
-    known = {**PREDECLARED.get(symbol.name, {}), **symbol.fields}
+    known = known_fields(c, symbol.name, symbol.fields)
     keys = {*(entry.key.text for entry in node.entries), *from_manifest}
     # A misspelt field is reported as such; that the right one is missing would be a second report of one mistake.
     keys |= {field for field in ("provider", "base_url") if is_misspelt(field, node.entries, CONNECTION_FIELDS)}
@@ -64,8 +64,7 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
         )
     two = None if row is None else two_accounts(row, known)
     if two is not None:
-        message = f"{owner} has `profile` and a key, which each say who asks"
-        c.report("E4001", node.name.span, message, help="keep one of them")
+        c.report("E4001", node.name.span, f"{owner} {TWO_ACCOUNTS}", help="keep one of them")
     for entry in node.entries:
         _check_carried(c, owner, entry, known.get("provider"))
         if entry.key.text == "extra":
@@ -193,16 +192,30 @@ def named_connection(
         help = connection_help(c, value.value if isinstance(value, ast.StringLiteral) else "")
         c.report("E4004", value.span, "`provider` is the name of a connection", help=help)
         return None
-    name = value.segments[-1].text
-    declared = value.binding
-    if isinstance(declared, ConnectionSymbol):
-        return declared, {**PREDECLARED.get(declared.name, {}), **declared.fields, **c.manifest.get(declared.name, {})}
-    if len(value.segments) == 1 and (name in PREDECLARED or name in c.manifest):
-        return name, {**PREDECLARED.get(name, {}), **c.manifest.get(name, {})}
+    connection = connection_of(c, value)
     # A name that is bound to something else is unknown as a connection.
-    if declared is None or not isinstance(declared, ErroneousSymbol):
+    if connection is None and not isinstance(value.binding, ErroneousSymbol):
+        name = value.segments[-1].text
         c.report("E4003", value.span, f"unknown connection `{name}`", help=connection_help(c, name))
-    return None
+    return connection
+
+
+def connection_of(c: Checker, value: ast.Expr | None) -> tuple[ConnectionSymbol | str, dict[str, object]] | None:
+    """Return the connection that a field `provider` with this value names, or the name of one without a declaration, and its
+    fields, of which those of the manifest win; None where it names none."""
+    if not isinstance(value, ast.PathExpr) or value.member is not None:
+        return None
+    declared, name = value.binding, value.segments[0].text
+    if isinstance(declared, ConnectionSymbol):
+        return declared, known_fields(c, declared.name, declared.fields)
+    is_known = len(value.segments) == 1 and (name in PREDECLARED or name in c.manifest)
+    return (name, known_fields(c, name, {})) if is_known else None
+
+
+def known_fields(c: Checker, name: str, declared: Mapping[str, object]) -> dict[str, object]:
+    """Return the fields of a connection: those that it has without a declaration, the `declared` ones, and those of the manifest,
+    of which the last count."""
+    return {**PREDECLARED.get(name, {}), **declared, **c.manifest.get(name, {})}
 
 
 MOST_LISTED = 6  # connections in a help

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ...vm import declaration_fields as rows
 from ...vm.builtins import Row
-from ...vm.providers import PREDECLARED
 from ..decisions import BuiltinCall
 from ..fields import (
     AGENT,
@@ -24,7 +23,7 @@ from ..fields import (
     is_carried,
 )
 from ..hints.names import EVENT_OF_A_MEMORY, FIELDS, did_you_mean
-from ..symbols import AgentSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol, StructSymbol
+from ..symbols import AgentSymbol, MemorySymbol, ModelSymbol, StructSymbol
 from ..syntax import ast
 from ..types import AGENT_BUILDER, AGENT_REF, ANY, KEYED_MEMORY, LEDGER, STRING, Nominal, Type, error, map_, result
 from .config import (
@@ -38,7 +37,7 @@ from .config import (
     report_unknown_key,
     under_own_names,
 )
-from .connections import api_of, check_extra, check_kept_long, named_connection
+from .connections import api_of, check_extra, check_kept_long, connection_of, named_connection
 from .declarations import FAILED, at_module_level, components
 from .decorators import check_decorators
 from .durations import number_literal
@@ -305,11 +304,8 @@ def _takers(c: Checker, model: ModelSymbol) -> Iterable[tuple[ModelSymbol, dict[
 def _known_connection(c: Checker, model: ModelSymbol) -> dict[str, object] | None:
     """Return the fields of the connection that a model names, as `_read_provider` does, without a report."""
     value = next((entry.value for entry in model.declaration.entries if entry.key.text == "provider"), None)
-    declared = value.binding if isinstance(value, ast.PathExpr) and value.member is None else None
-    if isinstance(declared, ConnectionSymbol):
-        return {**PREDECLARED.get(declared.name, {}), **declared.fields, **c.manifest.get(declared.name, {})}
-    name = value.segments[-1].text if isinstance(value, ast.PathExpr) and len(value.segments) == 1 else ""
-    return {**PREDECLARED.get(name, {}), **c.manifest.get(name, {})} if name in PREDECLARED or name in c.manifest else None
+    connection = connection_of(c, value)
+    return None if connection is None else connection[1]
 
 
 def _check_prompt_cache(c: Checker, symbol: ModelSymbol, connection: dict[str, object]) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from ...vm.builtins import METHODS
-from ...vm.providers import PREDECLARED, PROVIDERS, two_accounts
+from ...vm.providers import PREDECLARED, PROVIDERS, TWO_ACCOUNTS, two_accounts
 from ..declaration_kinds import KINDS
 from ..diagnostics import Diagnostics
 from ..fields import is_carried
@@ -164,7 +164,7 @@ def _check_connection(
     if row is not None and row.needs_base_url and not known.get("base_url") and judged:
         manifest.report("E4002", place, f"{where} lacks `base_url`, which a {provider} provider needs", BASE_URL)
     if row is not None and declared is None and two_accounts(row, known) is not None:
-        manifest.report("E4001", place, f"{where} has `profile` and a key, which each say who asks", "keep one of them")
+        manifest.report("E4001", place, f"{where} {TWO_ACCOUNTS}", "keep one of them")
     for key in fields:
         if not is_carried(key, provider):
             message = f"`{key}` of {where} is not carried by provider `{provider}`"

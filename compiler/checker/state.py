@@ -220,7 +220,8 @@ class Checker:
         "progress", "partials", "unfilled",
         "form_room", "form_sizes", "text_values", "reported_holes",
         "bare_variants", "irrefutable", "words", "lints", "computed_bounds", "fields_of",
-        "memory_blocks", "reuse", "fallback_circles", "takers", "connection_names", "offered", "from_functions", "from_impls",
+        "memory_blocks", "reuse", "fallback_circles", "takers", "unstored", "connection_names", "offered",
+        "from_functions", "from_impls",
         "parts", "parts_kept",
     )  # fmt: skip
 
@@ -253,6 +254,7 @@ class Checker:
         self.connections: list[str] = []  # names of those declared, for suggestions
         self.connection_names: Sequence[str] = ()  # with those predeclared and of the manifest, by alphabet, once asked for
         # of models that lead to one another by `fallback`: the last in the source; None for it once that was reported
+        self.unstored: dict[Type, Type | None] = {}  # `tools.without_stored_form`
         self.takers: dict[ModelSymbol, Takers] = {}  # `models._takers`
         self.fallback_circles: dict[ModelSymbol, ModelSymbol | None] = {}
         self.mockable: list[str] = []  # names of models, agents and tools, for suggestions

@@ -528,6 +528,12 @@ def _has_json_form(type_: Type) -> bool:
 def without_stored_form(c: Checker, type_: Type) -> Type | None:
     """Return the part of a type that JSON cannot hold (`_has_json_form`), the fields of its structs and the payloads of its enums
     included, or None."""
+    if type_ not in c.unstored:
+        c.unstored[type_] = _without_stored_form(c, type_)
+    return c.unstored[type_]
+
+
+def _without_stored_form(c: Checker, type_: Type) -> Type | None:
     seen: set[Type] = set()
     todo = [type_]
     while todo:

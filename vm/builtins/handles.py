@@ -65,19 +65,17 @@ def resource(machine: MachineContext, task: Task, server: McpRef, uri: str) -> A
     return _read(machine, task, ServerRead(server.name, "resource", uri))
 
 
-@hidden("McpRef", "_resource_String(uri: String) -> Any")
-def resource_text(machine: MachineContext, task: Task, server: McpRef, uri: str) -> Any:
-    return _read(machine, task, ServerRead(server.name, "resource", uri, form="String"))
+RESOURCE_FORMS = ("String", "Bytes", "Media")
 
 
-@hidden("McpRef", "_resource_Bytes(uri: String) -> Any")
-def resource_bytes(machine: MachineContext, task: Task, server: McpRef, uri: str) -> Any:
-    return _read(machine, task, ServerRead(server.name, "resource", uri, form="Bytes"))
+def _resource_as(form: str) -> None:
+    @hidden("McpRef", f"_resource_{form}(uri: String) -> Any")
+    def resource_as(machine: MachineContext, task: Task, server: McpRef, uri: str) -> Any:
+        return _read(machine, task, ServerRead(server.name, "resource", uri, form=form))
 
 
-@hidden("McpRef", "_resource_Media(uri: String) -> Any")
-def resource_media(machine: MachineContext, task: Task, server: McpRef, uri: str) -> Any:
-    return _read(machine, task, ServerRead(server.name, "resource", uri, form="Media"))
+for _form in RESOURCE_FORMS:
+    _resource_as(_form)
 
 
 @handle("McpRef", "resources() -> Result<Array<McpResource>, ToolError>", clause="O-4.51")
