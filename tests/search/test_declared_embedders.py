@@ -176,18 +176,23 @@ def test_the_manifest_and_the_host_win_over_the_declaration(tmp_path: Any) -> No
         assert session.call("n") == 256
 
 
+def stored(url: str) -> concerto.Program:
+    """A program whose index is in a file."""
+    return concerto.compile(f"""
+        connect here {{ provider: openai, base_url: "{url}", api_key: env("KEY") }}
+        embedder E {{ provider: here, base: "small" }}
+        index notes: Index<String> = Index::of(E).store("durable");
+        pub fn add(text: String) -> Result<Nil, AgentError> {{ notes.add(text) }}
+        pub fn len() -> Int {{ notes.len() }}
+        pub fn find(text: String) -> Result<Array<String>, AgentError> {{ Ok(notes.search(text)?.map(|hit| hit.0)) }}
+    """)
+
+
 def test_what_an_offline_run_has_stored_is_embedded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Offline vectors are those of another embedder: their length, 256 here, is refused beside the 3 of this one."""
     monkeypatch.chdir(tmp_path)
     with server() as (served, url):
-        source = f"""
-            connect here {{ provider: openai, base_url: "{url}", api_key: env("KEY") }}
-            embedder E {{ provider: here, base: "small" }}
-            index notes: Index<String> = Index::of(E).store("durable");
-            pub fn add(text: String) -> Result<Nil, AgentError> {{ notes.add(text) }}
-            pub fn len() -> Int {{ notes.len() }}
-        """
-        compiled = concerto.compile(source)
+        compiled = stored(url)
         with compiled.session(offline=True) as session:
             session.call("add", "green tea")
         assert served.bodies == []
@@ -201,14 +206,7 @@ def test_vectors_of_others_that_fail_leave_what_was_added(tmp_path: Path, monkey
     """O-1.252: the documents of a call are there, although those of another embedder got no vectors yet."""
     monkeypatch.chdir(tmp_path)
     with server() as (served, url):
-        source = f"""
-            connect here {{ provider: openai, base_url: "{url}", api_key: env("KEY") }}
-            embedder E {{ provider: here, base: "small" }}
-            index notes: Index<String> = Index::of(E).store("durable");
-            pub fn add(text: String) -> Result<Nil, AgentError> {{ notes.add(text) }}
-            pub fn find(text: String) -> Result<Array<String>, AgentError> {{ Ok(notes.search(text)?.map(|hit| hit.0)) }}
-        """
-        compiled = concerto.compile(source)
+        compiled = stored(url)
         with compiled.session(offline=True) as session:
             session.call("add", "green tea")
         with compiled.session(env=ENV) as session:
