@@ -61,6 +61,7 @@ class InteractiveSession:
             session = Session(load_image(entry.compilation.image, self.classes), self.host, earlier=self.session)
         except ConfigFailure as failure:
             return EntryOutcome(panic=f"{failure.code}: {failure.message}")
+        session.is_followed = True
         function = next(code.number for code in session.program.codes if code.label == FUNCTION)
         arguments = [self.values[variable.name] for variable in entry.parameters]
         outcome = run_session(session, **limits_of(self.arguments), function=function, arguments=arguments)

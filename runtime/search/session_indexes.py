@@ -86,9 +86,10 @@ class Indexes:
                 taking.search, own.search = own.search, None
 
     def close(self) -> None:
-        """Close files; a later use opens them again. What is in memory stays, for a later session that takes it over."""
+        """Close what is open; a later use opens it again, and finds what is in a file. What is in memory stays where a later
+        session is to take it over."""
         for index in self.opened.values():
-            if not index.is_volatile:
+            if not (index.is_volatile and self.run.is_followed):
                 index.close()
 
 

@@ -108,11 +108,13 @@ class Session:
     """The machine of one program and all that its effects need. It is what performers know as `EffectContext`.
 
     `earlier` is a session that this one goes on from: it takes over the memories, stores and tool states that its own program
-    declares too. Only one call may run at a time. The constructor raises ConfigFailure when connections, their replies, pipelines
+    declares too; set `is_followed` of a session that another is to go on from before it is closed. Only one call may run at a
+    time. The constructor raises ConfigFailure when connections, their replies, pipelines
     or permissions are configured wrongly."""
 
     def __init__(self, program: Program, host: Host, *, earlier: Session | None = None) -> None:
         self.earlier = earlier
+        self.is_followed = False
         self.generation: int = 0 if earlier is None else earlier.generation + 1
         self.name = ""  # random; made when a store is used that other sessions use too
         self.written = b""  # the hash of the snapshot that its volatile logs go on from (M-14.6)
@@ -389,7 +391,9 @@ class Session:
                 await resource.aclose()
                 del self.state[name]
             elif hasattr(resource, "close"):
-                resource.close()  # a later session may take over what it still holds
+                resource.close()
+                if not self.is_followed:
+                    del self.state[name]
 
     def _entry(self, function: int | None) -> Code:
         number = self.program.image.header.entry if function is None else function
