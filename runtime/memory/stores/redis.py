@@ -351,6 +351,11 @@ class RedisStore:
 
     The constructor asks the server for the format of its keys. It raises the same MemoryFailures, "Version" for a newer
     format, "Store" also when redis-py is missing, and for a `url` that is none.
+
+    In short: `head`, `entries`, `turns` and `views` return what is stored of a log, `facts`, `seen` and `index` what is beside
+    it; `commit` applies changes, each at the version that it expects, and is False for a run that is stored already; `keep`,
+    `swap` and `touch` change facts alone; `remove` and `expire` take whole keys away, and `keys` names those that are there;
+    `acquire`, `release` and `holder` are about leases. None of them decides what is stored: that comes as a `Batch`.
     """
 
     blocking = True
@@ -685,6 +690,7 @@ class RedisStore:
         self._server.connection_pool.disconnect(inuse_connections=True)
 
     def close(self) -> None:
+        """Close the connections; a later use opens others."""
         self._server.close()
 
     def acquire(self, key: Key, owner: str, seconds: float) -> bool:

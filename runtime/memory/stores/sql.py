@@ -1,11 +1,11 @@
 """Logs in SQL tables: the statements and row formats that SQLite and PostgreSQL share (M-8, G-12.5).
 
-Hands on to `sqlite.py` and `postgres.py`: `SqlStore`, which a kind of database completes (how to connect, begin a
-transaction, translate errors), and the tables that they make (`TABLES`, `NAMES`, `FORMAT`). To `redis.py`: the row formats
-that it shares, and the limits of its notes. To all three: `Indexes`, which keeps the fact indexes of a store in step with
-other writers. One commit is one transaction whose first change is made at the expected version only. Keys are bytes in
-parameters, never part of a statement. What a row holds is checked when it is read, since nobody knows who wrote it:
-MemoryFailure("Corrupt") says where (G-12.10).
+Hands on to `sqlite.py` and `postgres.py`: `SqlStore`, which a kind of database completes (how to connect, begin a transaction,
+translate errors), and the tables that they make (`TABLES`, `NAMES`, `FORMAT`). To `redis.py`: the row formats that it shares
+(`fact_row`, `seen_row`, `head_of` and the checks beside them), `damage_at`, and the limits of its notes. To all three: `Indexes`,
+which keeps the fact indexes of a store in step with other writers. One commit is one transaction whose first change is made at
+the expected version only. Keys are bytes in parameters, never part of a statement. What a row holds is checked when it is read,
+since nobody knows who wrote it: MemoryFailure("Corrupt") says where (G-12.10).
 """
 
 from __future__ import annotations
@@ -377,6 +377,7 @@ FORMAT = 5
 of providers and for media, 4 gave facts `elements`, 5 has the contents of media (tables `blob` and `media`;
 M-8.17). A store of an earlier format is read as it is and then counts as one of this format; a newer one is refused."""
 
+# A database fills in `{bytes}` and `{number}`, its types of columns, and `{rows}`, what it says behind a table of small rows.
 TABLES = (
     "CREATE TABLE IF NOT EXISTS meta (format {number} NOT NULL PRIMARY KEY)",
     "CREATE TABLE IF NOT EXISTS log (key {bytes} NOT NULL PRIMARY KEY, version {number} NOT NULL, next {number} NOT NULL,"
@@ -457,7 +458,14 @@ TAKE_LEASE = (
 class SqlStore:
     """A store in SQL tables, all but the database itself. Blocking; used from one thread at a time. Methods are those of
     `protocol.Store`, `FactStore`, `Swaps`, `Indexed` and `Leases`. They raise MemoryFailure: "Store" when the database
-    fails, "Corrupt" for damaged rows, "Version" for media of a later version, "Conflict" as the protocol says."""
+    fails, "Corrupt" for damaged rows, "Version" for media of a later version, "Conflict" for another version or a number that is
+    taken, and then nothing is stored.
+
+    In short: `head`, `entries`, `turns` and `views` return what is stored of a log, `facts`, `seen` and `index` what is beside
+    it; `commit` applies changes, each at the version that it expects, and is False for a run that is stored already; `keep`,
+    `swap` and `touch` change facts alone; `remove` and `expire` take whole keys away, and `keys` names those that are there;
+    `acquire`, `release` and `holder` are about leases. None of them decides what is stored: that comes as a `Batch`.
+    """
 
     name: str
     blocking = True

@@ -453,7 +453,11 @@ def index_of(facts: Sequence[Fact] = ()) -> FactIndex:
 
 class VolatileStore:
     """Logs by key. Methods are those of `protocol.Store`, `FactStore` and `Indexed`; none waits, and only `commit` and `keep`
-    raise a MemoryFailure: "Conflict". Entries, facts and records are handed out as they are stored: do not change them."""
+    raise a MemoryFailure: "Conflict". Entries, facts and records are handed out as they are stored: do not change them.
+
+    In short: `head`, `entries`, `turns` and `views` return what is stored of a log, `facts`, `seen` and `index` what is beside
+    it; `commit` applies changes, each at the version that it expects, and is False for a run that is stored already; `keep`
+    changes facts alone; `remove` and `expire` empty logs, and `keys` names those that were written."""
 
     name = "volatile"
     blocking = False
