@@ -275,12 +275,15 @@ class CachePlan:
 
 
 class Request:
-    """One provider request; a transport retry sends the same object again (M-5.3). `params` has the parameters that are set, by
-    the names of `calls/settings.py: PARAMS`, and `extra`. `hosted` are the tools that the provider runs itself, as
-    `vm/declaration_fields.py: HOSTED` has them. `timeout` is what the program set, in seconds (`TimeLimits`).
-    `cache` is what is said of the provider's prompt cache, None for nothing; `progress` is what is known of the reply on its way;
-    `container` is where the provider has run code for this call, None for nowhere; and `has_media` is False where no message has
-    media; these four are no part of the record that traces and digests have."""
+    """One provider request; a transport retry sends the same object again (M-5.3). `id` is that of the run with the number of the
+    request behind it; `connection` and `model` say where it goes. `messages` begin with the system message, if there is one;
+    `tools` are those of the program, `tool_choice` whether it must call one, and which; `schema` is what the reply has to match,
+    None for a text; `stream` says that the reply is to come piece by piece. `params` has the parameters that are set, by the
+    names of `calls/settings.py: PARAMS`, and `extra`. `hosted` are the tools that the provider runs itself, as
+    `vm/declaration_fields.py: HOSTED` has them. `timeout` is what the program set, in seconds (`TimeLimits`). `cache` is what is
+    said of the provider's prompt cache, None for nothing; `progress` is what is known of the reply on its way; `container` is
+    where the provider has run code for this call, None for nowhere; and `has_media` is False where no message has media; these
+    four are no part of the record that traces and digests have."""
 
     __slots__ = (
         "id",
@@ -445,7 +448,8 @@ class Reply:
         self.container = container
 
     def with_text(self, text: str) -> Reply:
-        """Return the same reply with another text and without calls: the answer stood in a call of `respond` (O-2.43)."""
+        """Return the same reply with another text, without calls, citations and the provider's own form: the answer stood in a
+        call of `respond` (O-2.43)."""
         return Reply(
             text, finish=self.finish, model=self.model, tokens_in=self.tokens_in, tokens_out=self.tokens_out,
             cached=self.cached, cache_write=self.cache_write, reasoning=self.reasoning, reports=self.reports, notes=self.notes,
@@ -535,6 +539,7 @@ def failed(failure: CallFailure) -> Err:
 
 
 def succeeded(value: Any) -> Ok:
+    """Return the Ok of a value."""
     return Ok(value)
 
 
