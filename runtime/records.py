@@ -5,7 +5,7 @@ Hands on `Request`, `EmbedRequest` and `SideRequest` to providers, which turn th
 `ToolChoice` and `ProviderState`, which they hold, and of which memories keep some; ROLES to the performer of models; their
 `as_json()`, if they have one, to traces and digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings and
 providers. At the end stand the ways between values of the machine and plain data: `to_plain`, `json_form`, `response_value`,
-`failed`, `succeeded`, `TreeBuilder`.
+`failed`, `succeeded`, `TreeBuilder`. Nothing here sends a request, knows the names of a wire, or judges a reply.
 """
 
 from __future__ import annotations
@@ -100,6 +100,7 @@ class Call:
         self.text = text
 
     def as_json(self) -> Json:
+        """Return the record of the call; in place of arguments that are no JSON object it has the text of them."""
         arguments = self.text if self.arguments is None else self.arguments
         return {"id": self.id, "name": self.name, "arguments": arguments}
 
@@ -343,6 +344,7 @@ class Request:
         return TimeLimits(self.timeout)
 
     def as_json(self) -> Json:
+        """Return the record of the request that traces and digests have; what is left out is not set."""
         record: Json = {
             "id": self.id,
             "connection": self.connection,
@@ -480,6 +482,7 @@ class Reply:
         return whole
 
     def as_json(self) -> Json:
+        """Return the part of the reply that traces have: text, calls, end, model and the two sums of tokens."""
         return {
             "text": self.text,
             "calls": [call.as_json() for call in self.calls],

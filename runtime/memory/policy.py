@@ -261,7 +261,8 @@ class Declaration:
     nothing; of a declaration that memory values are made from it has the names of theirs (M-2.19). `on`: the places of
     functions that are called for its events, by channel (M-6.37).
 
-    `fixed`, `renamed`, `lists` and `access` are those of its `Memory`.
+    `fixed`: the slots that are written once, as (tier, name); `renamed`: by (tier, name), the earlier names of slots; `lists`:
+    the slots that are lists; `access`: who may read and write which facts, None without a rule.
     """
 
     __slots__ = (

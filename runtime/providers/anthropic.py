@@ -61,10 +61,11 @@ BUDGETS = {"low": 2048, "medium": 8192, "high": 16384}
 
 class Anthropic(SdkProvider):
     """The provider of the Messages API. `send`, `stream` and all that has to do with the network are those of `SdkProvider`; here
-    are the parts that it calls. `lower` returns the arguments of the SDK's `messages.create`, and raises NotSent for `max_tokens`
-    that thinking alone would use up and for media that the API does not take. `read` returns the Reply of a message's JSON,
-    `counts` the counters of a report of usage by their names in a Reply, `growing` a new `MessageStream`; `says_more` is whether
-    blocks hold anything but text and calls, so that they have to go back as they came."""
+    are the parts that it calls. `make_client` returns a client of the SDK that retries nothing and takes nothing from the
+    environment, `create` the function of it that sends. `lower` returns the arguments of the SDK's `messages.create`, and raises
+    NotSent for `max_tokens` that thinking alone would use up and for media that the API does not take. `read` returns the Reply
+    of a message's JSON, `counts` the counters of a report of usage by their names in a Reply, `growing` a new `MessageStream`;
+    `says_more` is whether blocks hold anything but text and calls, so that they have to go back as they came."""
 
     package = "anthropic"
     wire = "messages"

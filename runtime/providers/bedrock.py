@@ -39,10 +39,11 @@ PAGE = 1000  # inference profiles that are asked for
 
 
 class Bedrock(Anthropic):
-    """The provider of the Messages API at Bedrock; `SdkProvider` calls its methods. `let_in` gives a client without a key the
-    keys of an AWS account, and raises CallFailure where there are none, TimeoutError when a limit of time runs out. `asked_as`
-    returns the phrase that says how requests prove who asks. `lower` returns the arguments of a request, and raises NotSent also
-    for media by link. `events_of` returns a reader of frames, `meaning` the HTTP status that one of AWS means."""
+    """The provider of the Messages API at Bedrock; `SdkProvider` calls its methods. `make_client` returns the SDK's client for
+    Bedrock, which retries nothing. `let_in` gives a client without a key the keys of an AWS account, and raises CallFailure where
+    there are none, TimeoutError when a limit of time runs out. `asked_as` returns the phrase that says how requests prove who
+    asks. `lower` returns the arguments of a request, and raises NotSent also for media by link. `events_of` returns a reader of
+    frames, `meaning` the HTTP status that one of AWS means, `sampled` the arguments for sampling parameters."""
 
     def make_client(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any) -> Any:
         self._account = AwsAccount(self.settings, self._env, self._redactor)

@@ -34,8 +34,9 @@ class OpenAIProvider(SdkProvider):
     """What both wires share: the client of the SDK, and embeddings. `embed` returns one vector for each text, in their order, and
     raises CallFailure. `send`, `stream` and all that has to do with the network are those of `SdkProvider`, which calls what is
     here: of a wire `lower` returns the arguments of the SDK's function `create`, `read` the Reply of a reply's JSON, `counts` the
-    counters of a report of usage by their names in a Reply, `growing` a new object for a stream; `says_more` is whether a message
-    in the provider's own form holds more than its neutral record, and `left_out` are notes on parameters that are not sent."""
+    counters of a report of usage by their names in a Reply, `growing` a new `Growing` for a stream; `says_more` is whether a
+    message in the provider's own form holds more than its neutral record, and `left_out` are notes on parameters that are not
+    sent."""
 
     package = "openai"
 

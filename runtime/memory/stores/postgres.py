@@ -42,8 +42,9 @@ class PostgresStore(SqlStore):
 
     The constructor connects and waits for it. It raises MemoryFailure: "Store" when psycopg is missing, the `url` is none or the
     database cannot be reached, "Corrupt" when a table or the format of an existing store is gone, "Version" for a newer format.
-    Methods raise MemoryFailure: "Store" when the database fails, "Corrupt" for damaged rows, "Conflict" for another version,
-    "Version" for media of a later version. They wait for the server where they are called; `Remote` calls them in a thread."""
+    Methods raise MemoryFailure: "Store" when the database fails, "Corrupt" for damaged rows, "Conflict" for another version or a
+    number that is taken, "Version" for media of a later version. They wait for the server where they are called; `Remote` calls
+    them in a thread."""
 
     def __init__(
         self, url: str, *, name: str = "postgres", schema: str | None = None, deflates: bool = False, source: str = "its url"

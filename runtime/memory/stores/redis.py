@@ -406,6 +406,7 @@ class RedisStore:
         return self._names(encode(key), encode(key[:-1]))
 
     def head(self, key: Key) -> Head:
+        """Return the row of a key, `Head()` for one that was never written."""
         names = self._of(key)
         with self._guard():
             held = self._server.get(names["head"])
@@ -441,6 +442,8 @@ class RedisStore:
         pinned: bool | None = None,
         run: str | None = None,
     ) -> list[Entry]:
+        """Return entries with after < seq < before in log order, at most `limit` of them: the oldest, or with `newest` the
+        newest. `pinned`: only those that are pinned, or only those that are not; `run`: only those of this run."""
         if limit == 0:
             return []
         names = self._of(key)
@@ -501,6 +504,7 @@ class RedisStore:
         return {one: data for one, data in zip(hashes, held, strict=True) if data is not None}
 
     def turns(self, key: Key, since: int = 0) -> list[Turn]:
+        """Return the turn records numbered `since` and up, in order."""
         with self._guard():
             texts = self._server.hvals(self._of(key)["turns"])
         with damage_at(lambda: self._place(key)):
@@ -543,6 +547,7 @@ class RedisStore:
             return sorted((seen_of_row(text) for text in texts), key=lambda one: one.place)
 
     def keys(self, prefix: Key) -> Iterator[Key]:
+        """Return the written keys that begin with these parts, ordered by their bytes."""
         low = encode(prefix)
         with self._guard():
             held = self._scripts[NAMES](keys=[self._prefix + b":keys"], args=[low, low + b"\xff"])
@@ -588,6 +593,8 @@ class RedisStore:
         seen: Sequence[Observation] = (),
         unseen: Sequence[tuple[str, int]] = (),
     ) -> None:
+        """Remove the facts with the numbers `gone` and the observations `unseen` (topic and number), then add `facts` and `seen`,
+        all or nothing; the key counts as written at `at`, in Unix ms."""
         plan = {**_fact_plan(facts, gone, seen, unseen), "facts_anew": False}
         with self._guard():
             self._server.zadd(self._prefix + b":keys", {encode(key): 0}, nx=True)
@@ -694,14 +701,17 @@ class RedisStore:
         self._server.close()
 
     def acquire(self, key: Key, owner: str, seconds: float) -> bool:
+        """Take or renew the lease of a key for so many seconds, and return True; False while another owner holds it."""
         with self._guard():
             return bool(self._scripts[LEASE](keys=[self._lease(key)], args=[owner, int(seconds * 1000)]))
 
     def release(self, key: Key, owner: str) -> None:
+        """Give the lease back; do nothing when another owner holds it."""
         with self._guard():
             self._scripts[RELEASE](keys=[self._lease(key)], args=[owner])
 
     def holder(self, key: Key) -> str | None:
+        """Return who holds the lease, None for nobody."""
         with self._guard():
             owner = self._server.get(self._lease(key))
         return None if owner is None else owner.decode()
