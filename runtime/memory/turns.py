@@ -419,9 +419,11 @@ def open_run(
 ) -> Run:
     """Return the run of a call with these memories.
 
-    The turn goes to the last of them, to none when `auto` is false (M-9.13). `tokens` is the budget of `with_memory([…],
-    tokens: t)`. Raises MemoryFailure("Overflow") when system message and pins alone exceed a budget, any other that
-    `MemoryReader.view` raises, what functions of steps raise, and MustWait.
+    The turn goes to the last of them, to none when `auto` is false (M-9.13). `system` is the text of the system message, None for
+    none; without `tools_offered` calls and results of tools are shown as text. `recall` finds the facts that are shown, None for
+    none; `by` and `meta` are those of the `Run`. `tokens` is the budget of `with_memory([…], tokens: t)`. Raises
+    MemoryFailure("Overflow") when system message and pins alone exceed a budget, any other that `MemoryReader.view` raises, what
+    functions of steps raise, and MustWait.
     """
     if len(attached) == 1 and tokens is None and recall is None and not attached[0].view:
         memory = attached[0].memory
@@ -597,9 +599,11 @@ def _unheard(*report: object) -> None:
 class Conversation:
     """What `with_memory` and the `memory:` field give a call; used by one call at a time.
 
-    `attached`: one memory or view, or a list of them; the turn goes to the last (M-9.13); with `auto` false nothing is
-    written (O-3.19). `tokens` and `meta` are those of `with_memory`. `summarise` gives the summariser of a memory's view,
-    `locks` are those of the session, `operations` those of the session on its stores.
+    `attached`: one memory or view, or a list of them; the turn goes to the last (M-9.13); with `auto` false nothing is written
+    (O-3.19). `tokens` (the budget of all views) and `meta` (what the turn keeps beside its messages) are those of `with_memory`.
+    `recall` finds the facts that are shown, None for none. `run` is the run, from `open` to its end, None else; `lead` and
+    `tool_lead` are its own. `summarise` gives the summariser of a memory's view, `locks` are those of the session, `operations`
+    those of the session on its stores.
     """
 
     __slots__ = (
