@@ -82,7 +82,8 @@ def conversation_key(conversation: Conversation) -> Hashable:
 
 class CallCache:
     """The prompt cache of one call. `system` and `history`: whether the next call of the model begins with the same system
-    message, and the next one of the conversation with the same messages before the prompt."""
+    message, and the next one of the conversation with the same messages before the prompt. `head` are these messages, the system
+    message first; `conversation` is None for a call without memories."""
 
     __slots__ = ("lifetime", "system", "history")
 

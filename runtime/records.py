@@ -5,7 +5,7 @@ Hands on `Request`, `EmbedRequest` and `SideRequest` to providers, which turn th
 `ToolChoice` and `ProviderState`, which they hold, and of which memories keep some; ROLES to the performer of models; their
 `as_json()`, if they have one, to traces and digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings and
 providers. At the end stand the ways between values of the machine and plain data: `to_plain`, `json_form`, `response_value`,
-`failed`, `succeeded`, `TreeBuilder`.
+`failed`, `succeeded`, `TreeBuilder`. Nothing here sends a request, knows the names of a wire, or judges a reply.
 """
 
 from __future__ import annotations
@@ -100,6 +100,7 @@ class Call:
         self.text = text
 
     def as_json(self) -> Json:
+        """Return the record of the call; in place of arguments that are no JSON object it has the text of them."""
         arguments = self.text if self.arguments is None else self.arguments
         return {"id": self.id, "name": self.name, "arguments": arguments}
 
@@ -275,12 +276,15 @@ class CachePlan:
 
 
 class Request:
-    """One provider request; a transport retry sends the same object again (M-5.3). `params` has the parameters that are set, by
-    the names of `calls/settings.py: PARAMS`, and `extra`. `hosted` are the tools that the provider runs itself, as
-    `vm/declaration_fields.py: HOSTED` has them. `timeout` is what the program set, in seconds (`TimeLimits`).
-    `cache` is what is said of the provider's prompt cache, None for nothing; `progress` is what is known of the reply on its way;
-    `container` is where the provider has run code for this call, None for nowhere; and `has_media` is False where no message has
-    media; these four are no part of the record that traces and digests have."""
+    """One provider request; a transport retry sends the same object again (M-5.3). `id` is that of the run with the number of the
+    request behind it; `connection` and `model` say where it goes. `messages` begin with the system message, if there is one;
+    `tools` are those of the program, `tool_choice` whether it must call one, and which; `schema` is what the reply has to match,
+    None for a text; `stream` says that the reply is to come piece by piece. `params` has the parameters that are set, by the
+    names of `calls/settings.py: PARAMS`, and `extra`. `hosted` are the tools that the provider runs itself, as
+    `vm/declaration_fields.py: HOSTED` has them. `timeout` is what the program set, in seconds (`TimeLimits`). `cache` is what is
+    said of the provider's prompt cache, None for nothing; `progress` is what is known of the reply on its way; `container` is
+    where the provider has run code for this call, None for nowhere; and `has_media` is False where no message has media; these
+    four are no part of the record that traces and digests have."""
 
     __slots__ = (
         "id",
@@ -340,6 +344,7 @@ class Request:
         return TimeLimits(self.timeout)
 
     def as_json(self) -> Json:
+        """Return the record of the request that traces and digests have; what is left out is not set."""
         record: Json = {
             "id": self.id,
             "connection": self.connection,
@@ -445,7 +450,8 @@ class Reply:
         self.container = container
 
     def with_text(self, text: str) -> Reply:
-        """Return the same reply with another text and without calls: the answer stood in a call of `respond` (O-2.43)."""
+        """Return the same reply with another text, without calls, citations and the provider's own form: the answer stood in a
+        call of `respond` (O-2.43)."""
         return Reply(
             text, finish=self.finish, model=self.model, tokens_in=self.tokens_in, tokens_out=self.tokens_out,
             cached=self.cached, cache_write=self.cache_write, reasoning=self.reasoning, reports=self.reports, notes=self.notes,
@@ -476,6 +482,7 @@ class Reply:
         return whole
 
     def as_json(self) -> Json:
+        """Return the part of the reply that traces have: text, calls, end, model and the two sums of tokens."""
         return {
             "text": self.text,
             "calls": [call.as_json() for call in self.calls],
@@ -535,6 +542,7 @@ def failed(failure: CallFailure) -> Err:
 
 
 def succeeded(value: Any) -> Ok:
+    """Return the Ok of a value."""
     return Ok(value)
 
 

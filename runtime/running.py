@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     from .session.emit_bus import EmitBus
 
     class EffectContext(Protocol):
+        """What a session is to those who perform its *effects*, the requests of tasks of the program to the runtime: `program`,
+        linked, in the `machine` that runs it; `host`, which gives clock, output and settings; what calls of models share
+        (`services`), the counters that the user sees (`metrics`), the remover of secrets (`redactor`), the `memories`; settings
+        of `connections` by name, and their providers (`pool`); `schemas` by name, and the `builder` of their values; where emits
+        go out (`emits`); the jobs of effects (`work`); and the stores: how operations on them wait (`operations`), and which
+        there are (`open_stores`). Methods raise nothing of their own but what they say."""
+
         program: Program
         machine: Machine
         host: Any
@@ -72,7 +79,7 @@ if TYPE_CHECKING:
             contains: bool = False,
         ) -> Any:  # fmt: skip
             """Run a function of the program (its Code, or a Closure) as a child of the task that waits for `effect`, and return
-            its value; `started` gets the path of that child. With `contains` its panic is raised here, else it ends the run."""
+            its value; `started` gets the path of that child. With `contains` its Panic is raised here, else it ends the run."""
 
         def remaining(self) -> float | None:
             """Return the seconds up to the deadline of the run, None without one."""

@@ -3,8 +3,12 @@ needs it.
 
 Hands on `perform`, `perform_keyed` and `WRITES` to `memories.Memories`; `of_failure` and `viewed` to the performer of
 memories; and `message_of` to what takes messages from the program. `METHODS` has a function for each method: it takes the
-handle, the memory, and then the checked arguments. A new method gets its row in `vm/builtins/memories.py` and its function
-here; methods of facts are in `fact_methods.py`.
+handle, the memory, and then the checked arguments, and returns a value of the machine. A new method gets its row in
+`vm/builtins/memories.py` and its function here; methods of facts are in `fact_methods.py`.
+
+Here values of the machine only become those of a memory, and back. What a method does to a log is in `memory.py`, and turn locks
+are taken before (`memories.py`). A *derived view* shows the log of a memory through steps of its own; a *keyed memory* has one
+log for each value of its key.
 """
 
 from __future__ import annotations
@@ -78,9 +82,11 @@ def _of_facts(memory: Any, is_view: bool, task: Any, method: str, arguments: Seq
 def perform_keyed(
     ref: KeyedRef, opened: Callable[[], Any], method: str, values: dict[str, Any], within: Callable[[], bool]
 ) -> Any:
-    """Return the value of `key`, `keys` or `erase` of a keyed memory (M-7.3). `within`: whether the task runs inside a
-    turn on one of these keys, where `erase` is refused. Panics with P452 for an invalid value; a failure of the memory is an
-    Err of `erase`, and panic P451 of the others. MustWait of a store passes through."""
+    """Return the value of a method of a keyed memory (M-7.3): of `key` the handle of the memory at that key, of `keys` an Array
+    of the stored keys as Maps, of `erase` the number of removed entries as a Result. `values` are the parts of the key by name,
+    for `erase` some of them. `opened` returns the keyed memory. `within`: whether the task runs inside a turn on one of these
+    keys, where `erase` is refused ("Nested"). Panics with P452 for an invalid value; a failure of the memory is an Err of
+    `erase`, and panic P451 of the others. MustWait of a store passes through."""
     try:
         if method == "key":
             return MemoryRef(ref.name, "", key_values(ref.names, values))
@@ -171,8 +177,9 @@ def _turns(ref: MemoryRef, memory: Memory, last: int | None) -> Array:
 
 
 def viewed(memory: Any, prompt: str) -> View:
-    """Return the view of a memory, or of a derived one, for that prompt, with what its step `recall` finds. Raises MemoryFailure
-    as `Memory.view`, and lets MustWait through."""
+    """Return the view of a memory, or of a derived one: what a request with that prompt would show of its log, with what its
+    step `recall` finds. Nothing is changed. Raises MemoryFailure where the log cannot be read or the view exceeds its budget
+    ("Overflow"), and lets MustWait through."""
     if isinstance(memory, DerivedMemory):
         recalled = _recalled(memory.memory, memory.view_name, prompt)
         return memory.view(count_text(prompt), recalled)

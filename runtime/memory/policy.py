@@ -6,7 +6,8 @@ write which facts) with `Allow` and `Secrets` to `from_image.py`, which makes th
 the rules of `learn` (`Rule`, `Group`, `Lesson`) to `remembering.py`; and `advice`, `bound_of` and `prefix_share` about prompt
 caches to the commands `compile` and `inspect`. The fields of a policy and their defaults are those of the rows of
 `vm/memory_steps.py`: a new step gets its row there and its type here. The fields of a policy never change after it was made; it
-only keeps texts that it has rewritten.
+only keeps texts that it has rewritten. Nothing here reads or changes a log: `retention.py` evicts, `views.py` and `stages.py`
+show, `remembering.py` recalls and learns.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 
 ROWS: dict[str, Argument] = {row.field: row for row in rows() if row.field is not None}
+# Fields with their defaults: those that change what a view shows; those that act when a message is stored, but for the bound of a
+# plain queue; and the names of the fields that are records of their own, None without their step.
 SHOWING = {path: row.default for path, row in ROWS.items() if row.shows}
 STORING = {path: row.default for path, row in ROWS.items() if row.stores and not row.fifo}
 GROUPS = dict.fromkeys(path.partition(".")[0] for path in ROWS if "." in path)
@@ -69,7 +72,9 @@ class StepRecord:
 
 
 class RecallPolicy(StepRecord):
-    """The step `recall` (M-10.15). `tiers` in lower case, None for all; `half_life` in milliseconds."""
+    """The step `recall` (M-10.15): at most `k` facts of a confidence of at least `min_confidence`, 0 to 1, are shown where
+    `inject` says: `System`, `Prefix`, `Suffix`, `Prompt` or `Tool`. `tiers` in lower case, `messages` among them, None for all
+    tiers of facts; `half_life` in milliseconds."""
 
     DEFAULTS = parts_of("recall")
     __slots__ = tuple(DEFAULTS)
@@ -81,7 +86,8 @@ class RecallPolicy(StepRecord):
 
 
 class Decay(StepRecord):
-    """The step `decay` (M-10.18): `rate` per `per` milliseconds, not below `floor`; below `archive_below` a fact is archived."""
+    """The step `decay` (M-10.18): a confidence falls by `rate` per `per` milliseconds, not below `floor`; below `archive_below` a
+    fact is archived. `refresh_on`: what lets it start anew, `Access` (any access, or a `confirm`) or `Confirm` alone."""
 
     DEFAULTS = parts_of("decay")
     __slots__ = tuple(DEFAULTS)
@@ -94,8 +100,9 @@ class Decay(StepRecord):
 
 class SummaryPolicy(StepRecord):
     """The step `summary` (M-9.1). `every_turns` or `every_ms` (milliseconds) or neither, which is `Evict`. `by` names who
-    summarises, as `from_image.py` says it; `max_tokens` is the bound of a summary. `text`: what is shown, with one `{}`
-    (M-9.22). `whole`: the summariser is given all that the view shows (M-9.21)."""
+    summarises, as `from_image.py` says it; `prompt` is what a model is told, `max_tokens` the bound of a summary. `text`: what is
+    shown, with one `{}` (M-9.22), where `inject` says, as a message of this `role`. `whole`: the summariser is given all that
+    the view shows (M-9.21)."""
 
     DEFAULTS = {"by": (), **{row.field: row.default for row in SUMMARY.values() if row.field is not None}}
     __slots__ = tuple(DEFAULTS)
@@ -116,6 +123,7 @@ class SummaryPolicy(StepRecord):
 
     @property
     def on_evict(self) -> bool:
+        """Whether it is made when messages leave the window or the log, and not by a count of turns or a time."""
         return self.every_turns is None and self.every_ms is None
 
 
@@ -126,11 +134,21 @@ class SummaryPolicy(StepRecord):
 class Policy(StepRecord):
     """What all steps of one memory or view say; without any it is that of `Memory::new()`.
 
-    The rows say what the fields mean; bounds are in messages, turns or tokens, `ttl` is in milliseconds. `roles` and `pin_roles`
-    are in lower case; `redact` and `pin_when` are applied in order; `view_with` is the place of its function. Beside them:
-    `counter`, a host's TokenCounter. `pins_in_view`: `pin_roles` and `pin_when` are those of a derived view, which pins nothing
-    in the log (M-9.11). `inner`: of a view of a view, name and policy of the one it is of (M-9.15). `secrets`: what the filter of
-    G-10.3 knows, which is in no log.
+    What is stored: `retain` and `retain_tokens` bound the log, in messages and tokens; `tools` keeps tool calls and results too;
+    `redact` rewrites every text, in order; a message of `pin_roles`, or for which one of `pin_when` is true, is never left out;
+    `on_failure` and `on_conflict` are the words for a turn that fails or that another came before; `ttl` is in milliseconds.
+
+    What is shown: messages of `roles`; no turn that resembles a newer one by `prune`, 0 to 1; tool results of at most `clip`
+    tokens, shortened by `clip_with`; media of the newest `media_last` turns; the newest `window` messages or `window_turns`
+    turns; at most `tokens` tokens, and of a budget that several memories share a part by `weight`; with `only_summary` the
+    summary alone; with `refresh` also what others store during a run; or what the function `shape`, or the one at the place
+    `view_with`, makes of it.
+
+    None: no such bound or step. `..._low`: what is left when the bound is exceeded. `roles` and `pin_roles` are in lower case.
+
+    Beside the steps: `counter`, a host's TokenCounter. `pins_in_view`: `pin_roles` and `pin_when` are those of a derived view,
+    which pins nothing in the log (M-9.11). `inner`: of a view of a view, name and policy of the one it is of (M-9.15). `secrets`:
+    what the filter of G-10.3 knows, which is in no log.
 
     Computed: `shows_all`: without a view step the view is the log, in all requests of a run (M-3.3). `only_window`: a plain
     window is its only view step. `stores_plainly`: a direct append is only put at the end and cut at the front. `retention`: the
@@ -243,7 +261,8 @@ class Declaration:
     nothing; of a declaration that memory values are made from it has the names of theirs (M-2.19). `on`: the places of
     functions that are called for its events, by channel (M-6.37).
 
-    `fixed`, `renamed`, `lists` and `access` are those of its `Memory`.
+    `fixed`: the slots that are written once, as (tier, name); `renamed`: by (tier, name), the earlier names of slots; `lists`:
+    the slots that are lists; `access`: who may read and write which facts, None without a rule.
     """
 
     __slots__ = (
@@ -348,13 +367,14 @@ def _is_named(pattern: str, name: str) -> bool:
 
 MESSAGES_OF_A_TURN = 2
 UNBOUNDED_TURNS = 50
-CYCLES = 4
-LARGEST = 2000
+CYCLES = 4  # times that the window is filled, for the average
+LARGEST = 2000  # messages; a larger bound is scaled down, so that little is computed
 
 
 def bound_of(max_messages: int | None, steps: Mapping[str, Any]) -> tuple[int, int] | None:
     """Return the tightest bound in messages, and how many messages are left when it is exceeded; None without a bound.
-    (0, 0) stands for a bound that moves with every turn: one in tokens, or a view by a function."""
+    `max_messages` is the bound of the log, None for none, `steps` are the other steps by their names in an image. (0, 0) stands
+    for a bound that moves with every turn: one in tokens, or a view by a function."""
     if "view_with" in steps or "tokens" in steps or any(name in steps for name in RETAINING if name not in LOWS):
         return 0, 0
     turns = steps.get("window_turns")
@@ -387,7 +407,7 @@ def prefix_share(bound: tuple[int, int] | None) -> int:
 
 def advice(max_messages: int | None, steps: Mapping[str, Any]) -> str | None:
     """Return a step, written as in a program, that would keep more of each request the same, for a memory that keeps nothing
-    the same; None for any other, and where no such step is known."""
+    the same; None for any other, and where no such step is known. The arguments are those of `bound_of`."""
     bound = bound_of(max_messages, steps)
     if bound is None or prefix_share(bound) > 0 or "view_with" in steps:
         return None
@@ -470,8 +490,8 @@ class Group:
 
 
 class Lesson:
-    """What observing stores: `seen` the new observations, `unseen` the places of those that leave for them, `facts` those
-    that rules made; `told` are the events to send once all is stored."""
+    """What observing stores: `seen` the new observations, `unseen` the places (topic and number) of those that leave for them,
+    `facts` those that rules made; `told` are the events, channel and payload, to send once all is stored."""
 
     __slots__ = ("seen", "unseen", "facts", "told")
 

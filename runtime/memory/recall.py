@@ -58,7 +58,8 @@ def recency_at(accessed: int, now: int, half_life: int) -> float:
 
 
 class Found:
-    """A fact with the scores that made it a hit, as they were at the query: each from 0 to 1, and whether it is archived."""
+    """A fact with the scores that made it a hit, as they were at the query: each from 0 to 1, and whether it is archived. `now`
+    is in Unix ms, `half_life`, of the recency, in ms; without `decay` confidences stay as they were stored."""
 
     __slots__ = ("fact", "relevance", "recency", "confidence", "archived")
 

@@ -3,9 +3,9 @@ message; and the same rewriting of older content before it goes to a model (M-8.
 
 Hands on for what is stored `redacted` (messages) to `changes.py` and `redacted_json` (facts) to `remembering.py`; for what was
 stored under another redaction `Shown` to `memory.py` and `summaries.py`, `redaction_note` to `changes.py` and `json_shown` to
-`remembering.py`; `pii` to `from_image.py`, `SecretFilter` and `KeptTexts` to `policy.py`. A redactor that fails raises
-MemoryFailure("Redaction"), and nothing is stored or sent. Nothing here is written, but for what a policy keeps of rewritten
-texts. What `Pii` looks for are the patterns below.
+`remembering.py`; `pii` to `from_image.py`, `SecretFilter` and `KeptTexts` to `policy.py`. A *redactor* is a function that takes a
+text and returns it rewritten, the same for the same text. One that fails raises MemoryFailure("Redaction"), and nothing is stored
+or sent. Nothing here is written, but for what a policy keeps of rewritten texts. What `Pii` looks for are the patterns below.
 """
 
 from __future__ import annotations

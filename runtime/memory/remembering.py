@@ -6,6 +6,9 @@ Hands on `Facts` (all of it for one task) to methods, tools and performers of me
 the same rule. Persistent facts are in the memory's store, session and ephemeral ones in the volatile store of the session. A
 change of facts takes effect at once and is no change of the log (M-10.5). Ranking is in `recall.py`, the index in
 `fact_index.py`.
+
+The *tier* of a fact says how long it lives: `ephemeral` to the end of the turn, `session`, `persistent` in the store. An *access*
+is the time at which a fact was last given to somebody; it counts in its rank.
 """
 
 from __future__ import annotations
@@ -517,7 +520,8 @@ def observe(facts: Facts, topic: str, data: dict[str, Any]) -> None:
 
 def of_turn(observed: Sequence[tuple[str, dict[str, Any]]], run: str) -> Callable[[Memory, Sequence[Entry]], Lesson | None]:
     """Return the function that makes, at a commit, the observations and facts of a turn, from what the runtime observed
-    of it (M-10.22, M-10.43); it returns None when that is nothing, and raises MemoryFailure as `observe`."""
+    of it (M-10.22, M-10.43): `observed` has topic and data of each, `run` is the id of the run. The function takes the memory and
+    the entries of the turn; it returns None when nothing was observed, and raises MemoryFailure as `observe`."""
 
     def learn(memory: Memory, entries: Sequence[Entry]) -> Lesson | None:
         if not observed:
@@ -600,7 +604,8 @@ def recalled_for(
 ) -> Recalled | None:
     """Return what the step `recall` of an element finds for the prompt, None without the step; no access is noted yet. `task`:
     the path of the task that calls; `by`: the model that is shown the facts; `beside`: all elements of its list. In a
-    system message only facts of the program and its user may stand."""
+    system message only facts of the program and its user may stand. Raises the MemoryFailure of the store, or of a redactor, and
+    MustWait."""
     step = element.policy.recall
     if step is None:
         return None

@@ -2,10 +2,11 @@
 tools.
 
 Hands on `visible` (all stages of a policy in order) to `views.py`; `of_roles` and `clipped` for one unit to `turns.py`, the
-former to `summaries.py` too; `described` to `effects/summarisers.py`; and `without_tools` to those who make requests:
-`views.py`, `turns.py` and `providers/sdk.py`. In `visible` units come and go newest first and lazily, so that a window pays
-only for what it shows (M-14.2). A unit that a stage changes is a copy for showing; stored entries are never changed. What
-functions of the program raise (`clip` with a function) passes through.
+former to `summaries.py` too; `described` to `effects/summarisers.py`; and `without_tools` to those who make requests: `views.py`,
+`turns.py` and `providers/sdk.py`. A *unit* is a list of entries of the log: one message, with the tool results behind it if it
+has calls. In `visible` units come and go newest first and lazily, so that a window pays only for what it shows (M-14.2). A unit
+that a stage changes is a copy for showing; stored entries are never changed. What functions of the program raise (`clip` with a
+function) passes through. Windows and budgets are the matter of `views.py`.
 """
 
 from __future__ import annotations

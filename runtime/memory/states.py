@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     """The name of a store, None for memories without."""
 
     class Memories(Protocol):
-        """What is asked here of the memories of a session; `memories.Memories` has it."""
+        """What is asked here of the memories of a session; `memories.Memories` has it. `stored_parts` returns the parts of a key
+        as the memory stored under that path is declared now, `volatile_stores` the stores whose logs end with the session, and
+        `volatile` the one of them that a log belongs to, None for a log that the session does not use."""
 
         @property
         def namespace(self) -> str: ...
@@ -107,8 +109,9 @@ class Logs:
         return (store and store.logs.get(key)) or VolatileLog(key)
 
     def checked(self, memories: Memories, secrets: Secrets, rows: Any) -> Changes:
-        """Return the changes that these rows describe. Raises MemoryFailure("Corrupt", or "Version" for the rows of a newer
-        program) or what Python raises for a malformed row, unless all of it can be applied."""
+        """Return the changes that these rows describe. Raises MemoryFailure ("Corrupt", "Version" for the rows of a newer
+        program, "Store" for the key of a memory that is declared with other parts) or what Python raises for a malformed row,
+        unless all of it can be applied."""
         return Changes(self, memories, secrets, rows)
 
 

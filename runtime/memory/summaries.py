@@ -1,8 +1,9 @@
 """Rolling summaries (M-9.1 to M-9.10): when a fold is due, what it covers, and what storing it does.
 
 To *fold* entries of a log is to write them into the summary of a view: the summariser gets the summary so far and the entries,
-and returns the new summary. The entries up to the number that the state of the view has as `upto` are *covered*: the summary
-stands for them, so that the view need not show them and, under a policy that folds on eviction, the log may drop them.
+and returns the new summary. Entries are folded, shown and evicted by *units*: a message with the tool results behind it. The
+entries up to the number that the state of the view has as `upto` are *covered*: the summary stands for them, so that the view
+need not show them and, under a policy that folds on eviction, the log may drop them.
 
 Hands on `refresh`, which a conversation (`turns.py`) calls after a commit, and `Summarise`, the type of a summariser; only tests
 use its parts `due_fold` and `store_fold` by themselves. A fold runs between a commit and the return of its call, never while

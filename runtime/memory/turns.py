@@ -4,7 +4,12 @@ one turn or nothing.
 Hands on `Conversation` (what a call of a model or agent uses: lock, views, commit, folds) to `calls/call.py` and the performers
 in `effects/`, `Attached` and `attached_as` (an element of `with_memory`) to recall and the effects on memories. `Run`, the
 run itself without an event loop, is reached through a conversation; tests begin one with `open_run`. The views come from
-`views.py`, the commit is `memory.Memory.write`, the turn lock `locks.TurnLocks`.
+`views.py`, the commit is `memory.Memory.write`, the turn lock `locks.TurnLocks`. Requests are made and sent elsewhere.
+
+A *run* is one call from its first request to its commit; a *turn* is what it stores: the prompt and the reply. The parts of a
+request have numbers (M-4.17): 1 the system message, 2 pinned messages older than the window, 3 the texts of summary and facts
+placed `Prefix`, 4 the window, 5 the texts placed `Suffix`, 6 the prompt with the *lead*, the texts placed `Prompt`, before it, 7
+the *rounds* so far, each a reply with tool calls and its results.
 """
 
 from __future__ import annotations
@@ -105,10 +110,13 @@ class Attached:
 class Run:
     """One run of a call on its memories.
 
-    `head` is parts 1 to 5 of every request of the run (M-4.17), `lead` the text before the prompt in its message,
-    `tool_lead` that before the first result of its first round. `target` is the memory that the turn is written to, None
-    when nothing is; `told` the memory whose listener hears of the steps, written or not (M-6.25). `rounds` are the
-    replies with tool calls and their results so far, `writes` direct writes inside the run (M-5.20).
+    `run_id` is its id, `by` the model or agent that answers, `prompt` the messages it is asked, `meta` what the turn keeps beside
+    them. `head` is parts 1 to 5 of every request of the run (M-4.17), `lead` the text before the prompt in its message,
+    `tool_lead` that before the first result of its first round. `target` is the memory that the turn is written to, None when
+    nothing is; `told` the memory whose listener hears of the steps, written or not (M-6.25). `rounds` are the replies with tool
+    calls and their results so far, `writes` direct writes inside the run (M-5.20). `snapshot` is the head of the target's log
+    when the run began; `ended` says that it was committed or given up. `refreshing` are the logs that are read again for each
+    request; `happenings` collects what the rules of `learn` hear of, by `topics`.
     """
 
     __slots__ = (
@@ -411,9 +419,11 @@ def open_run(
 ) -> Run:
     """Return the run of a call with these memories.
 
-    The turn goes to the last of them, to none when `auto` is false (M-9.13). `tokens` is the budget of `with_memory([…],
-    tokens: t)`. Raises MemoryFailure("Overflow") when system message and pins alone exceed a budget, any other that
-    `MemoryReader.view` raises, what functions of steps raise, and MustWait.
+    The turn goes to the last of them, to none when `auto` is false (M-9.13). `system` is the text of the system message, None for
+    none; without `tools_offered` calls and results of tools are shown as text. `recall` finds the facts that are shown, None for
+    none; `by` and `meta` are those of the `Run`. `tokens` is the budget of `with_memory([…], tokens: t)`. Raises
+    MemoryFailure("Overflow") when system message and pins alone exceed a budget, any other that `MemoryReader.view` raises, what
+    functions of steps raise, and MustWait.
     """
     if len(attached) == 1 and tokens is None and recall is None and not attached[0].view:
         memory = attached[0].memory
@@ -428,7 +438,8 @@ def open_run(
 
 
 class Opening:
-    """The views of a run that is about to begin, each from one snapshot of its log. Functions of the program may still
+    """The views of a run that is about to begin, each from one snapshot of its log: `views`, the `snapshots` (heads of the logs)
+    and `attached` go together in order. `accesses` are called with the run at its commit. Functions of the program may still
     change the views before `run` is called."""
 
     __slots__ = ("attached", "views", "snapshots", "accesses")
@@ -588,9 +599,11 @@ def _unheard(*report: object) -> None:
 class Conversation:
     """What `with_memory` and the `memory:` field give a call; used by one call at a time.
 
-    `attached`: one memory or view, or a list of them; the turn goes to the last (M-9.13); with `auto` false nothing is
-    written (O-3.19). `tokens` and `meta` are those of `with_memory`. `summarise` gives the summariser of a memory's view,
-    `locks` are those of the session, `operations` those of the session on its stores.
+    `attached`: one memory or view, or a list of them; the turn goes to the last (M-9.13); with `auto` false nothing is written
+    (O-3.19). `tokens` (the budget of all views) and `meta` (what the turn keeps beside its messages) are those of `with_memory`.
+    `recall` finds the facts that are shown, None for none. `run` is the run, from `open` to its end, None else; `lead` and
+    `tool_lead` are its own. `summarise` gives the summariser of a memory's view, `locks` are those of the session, `operations`
+    those of the session on its stores.
     """
 
     __slots__ = (

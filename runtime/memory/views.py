@@ -2,11 +2,13 @@
 
 Hands on `view_of`, which computes a `View` (the parts of M-4.17, and what was left out and why) with the facts that recall has
 found (`Recalled`), to `memory.py` and `summaries.py`; to `turns.py`, which makes requests of views, `request_head`, `with_lead`,
-`tool_lead` and `with_tool_lead`; to `changes.py` `advanced` (the stored cut after a commit) and `pins_message`; and what the
-log of a derived view is, and what it pins: `source_of`, `pinned_in`, `pins_unit`. The log is read newest first, and only as
-far as the window, the budget or an uncovered unit reaches; for a derived view with pins of its own it is read to its end.
-Nothing is written. What reading the log raises (MemoryFailure) and what functions of the program raise passes through. The
-stages before the window (roles, prune, clip) are in `stages.py`.
+`tool_lead` and `with_tool_lead`; to `changes.py` `advanced` (the stored cut after a commit) and `pins_message`; and what the log
+of a derived view is, and what it pins: `source_of`, `pinned_in`, `pins_unit`. The *parts* of a request are (M-4.17): 1 the system
+message, 2 pinned messages older than the window, 3 the texts of summary and facts placed `Prefix`, 4 the window, 5 the texts
+placed `Suffix`, 6 the prompt, with the texts placed `Prompt` before it. A *unit* is a message with the tool results behind it.
+The log is read newest first, and only as far as the window, the budget or an uncovered unit reaches; for a derived view with pins
+of its own it is read to its end. Nothing is written. What reading the log raises (MemoryFailure) and what functions of the
+program raise passes through. The stages before the window (roles, prune, clip) are in `stages.py`.
 """
 
 from __future__ import annotations
@@ -209,17 +211,19 @@ def view_of(
     recalled: Recalled | None = None,
     budget: int | None = None,
 ) -> View:
-    """Return the view of a policy on a log.
+    """Return the view of a policy on a log, which `source` reads.
 
-    `budget` (tokens) is that of the policy unless a list of views gives a share of its own, which then counts neither
-    system message nor prompt; `prompt_tokens` are those of the prompt. Raises MemoryFailure("Overflow") when system message and
-    pins alone exceed the budget; facts and then the summary are left out when the rest is too much (M-4.12). Raises "InvalidUnit"
-    when the function of `shape` gives no whole units.
+    `state` is what is stored of the view: its summary with the entries that this covers, and the cut of a window with a low
+    bound, the first entry that it shows. `system` is the text of the system message, None for none. `budget` (tokens) is that of
+    the policy unless a list of views gives a share of its own, which then counts neither system message nor prompt;
+    `prompt_tokens` are those of the prompt. Raises MemoryFailure("Overflow") when system message and pins alone exceed the
+    budget; facts and then the summary are left out when the rest is too much (M-4.12). Raises "InvalidUnit" when the function of
+    `shape` gives no whole units.
     """
     if policy.only_window and budget is None and recalled is None:
         return _plain_window(policy.window, source)
     if policy.pins_in_view:
-        source = _pinned(policy, source)
+        source = pinned_in(policy, source)
     pins = [] if policy.only_summary else source.pins()
     texts = texts_of(policy, state, recalled)
     if budget is None and policy.tokens is None:
@@ -241,11 +245,6 @@ def view_of(
         view.budget = fixed + room
         view.needed = fixed + sum(entry.tokens for entry in shown) + missed
     return _shaped(policy, view)
-
-
-def _pinned(policy: Policy, source: Source) -> Source:
-
-    return pinned_in(policy, source)
 
 
 def _plain_window(window: int | None, source: Source) -> View:
@@ -435,7 +434,7 @@ def advanced(policy: Policy, source: Source, state: ViewState, next_seq: int) ->
     if policy.window is None or policy.window_low is None:
         return state
     if policy.pins_in_view:
-        source = _pinned(policy, source)
+        source = pinned_in(policy, source)
     if next_seq - state.cut + len(source.pins()) <= policy.window:
         return state  # fewer numbers than the window has room for: no need to read the log
     from .stages import visible

@@ -60,8 +60,12 @@ BUDGETS = {"low": 2048, "medium": 8192, "high": 16384}
 
 
 class Anthropic(SdkProvider):
-    """The provider of the Messages API. What its methods promise is said in `SdkProvider` and `Provider`; `lower` raises NotSent
-    for `max_tokens` that thinking alone would use up."""
+    """The provider of the Messages API. `send`, `stream` and all that has to do with the network are those of `SdkProvider`; here
+    are the parts that it calls. `make_client` returns a client of the SDK that retries nothing and takes nothing from the
+    environment, `create` the function of it that sends. `lower` returns the arguments of the SDK's `messages.create`, and raises
+    NotSent for `max_tokens` that thinking alone would use up and for media that the API does not take. `read` returns the Reply
+    of a message's JSON, `counts` the counters of a report of usage by their names in a Reply, `growing` a new `MessageStream`;
+    `says_more` is whether blocks hold anything but text and calls, so that they have to go back as they came."""
 
     package = "anthropic"
     wire = "messages"
@@ -209,7 +213,10 @@ def listing(address: str, headers: Mapping[str, str] = NO_HEADERS) -> Callable[[
 
 
 class MessageStream:
-    """Puts a streamed reply together, block by block (a `Growing` of `sdk.py`)."""
+    """Puts a streamed reply together, block by block (a `Growing` of `sdk.py`). `report` is the latest report of usage, None
+    before one; `finished` whether the reply has said why it ends; `whole` the message as `Anthropic.read` takes it. `answer` has
+    the pieces of the arguments of the tool `respond`. Methods raise Unreadable for an event that does not fit, and for one that
+    says that the rest will not come."""
 
     def __init__(self) -> None:
         self.is_empty = True
@@ -397,10 +404,12 @@ def _mark(lowered: list[Json], request: Request) -> None:
 
 
 def lower_tool(tool: ToolDef) -> Json:
+    """Return a tool of the program as the API has it."""
     return {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
 
 
 def lower_choice(choice: ToolChoice) -> Json:
+    """Return the tool choice "required", or the one of a tool by its name, as the API has it; "auto" is left out of requests."""
     return {"type": "any"} if isinstance(choice, str) else {"type": "tool", "name": choice["name"]}
 
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class Azure(OpenAIProvider):
-    """What both wires share. What its methods promise is said in `SdkProvider` and `OpenAIProvider`."""
+    """What both wires share. `open` returns the SDK's client for Azure, which sends the key, or the token of Microsoft Entra ID
+    where the connection says so; `proof` is the word for that one, "key" or "token", in messages."""
 
     lists_ids = False  # but the models that may be deployed
 

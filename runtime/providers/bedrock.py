@@ -35,11 +35,15 @@ MODEL_FAILED = 424
 NO_SUCH_MODEL = "model identifier is invalid"
 RUNTIME, CONTROL = "://bedrock-runtime.", "://bedrock."  # of the addresses of AWS's two services
 ON_DEMAND = "ON_DEMAND"  # a model that requests may name; the others are reached by the id of an inference profile
-PAGE = 1000
+PAGE = 1000  # inference profiles that are asked for
 
 
 class Bedrock(Anthropic):
-    """The provider of the Messages API at Bedrock. What its methods promise is said in `SdkProvider` and `Provider`."""
+    """The provider of the Messages API at Bedrock; `SdkProvider` calls its methods. `make_client` returns the SDK's client for
+    Bedrock, which retries nothing. `let_in` gives a client without a key the keys of an AWS account, and raises CallFailure where
+    there are none, TimeoutError when a limit of time runs out. `asked_as` returns the phrase that says how requests prove who
+    asks. `lower` returns the arguments of a request, and raises NotSent also for media by link. `events_of` returns a reader of
+    frames, `meaning` the HTTP status that one of AWS means, `sampled` the arguments for sampling parameters."""
 
     def make_client(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any) -> Any:
         self._account = AwsAccount(self.settings, self._env, self._redactor)
@@ -83,7 +87,8 @@ class Bedrock(Anthropic):
         return 404 if status == 400 and NO_SUCH_MODEL in reason.message else status
 
     async def model_ids(self, request: SideRequest) -> list[str]:
-        """Return the ids of Anthropic's models that requests may name, and of the inference profiles that lead to others."""
+        """Return the ids of Anthropic's models that requests may name, and of the inference profiles that lead to others. Raises
+        CallFailure."""
         base = (self.settings.base_url or "").rstrip("/").replace(RUNTIME, CONTROL, 1)
         models = await self.fetch(request, {}, listing(f"{base}/foundation-models?byProvider=anthropic"))
         profiles = await self.fetch(request, {}, listing(f"{base}/inference-profiles?maxResults={PAGE}"))

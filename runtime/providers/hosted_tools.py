@@ -1,9 +1,12 @@
 """Tools that a provider runs itself, on each wire: what a request says of them, and what a reply tells (O-1.213, O-1.225 to
 O-1.229).
 
-Hands on to the wires (`openai.py`, `anthropic.py`) the functions that write tools, those that read citations, and those that
-count the calls that a reply shows. What each provider carries, and by which name, is in `vm/providers.py`; a request has only
-what its connection carries (`calls/settings.py`).
+Hands on to the wires (`openai.py`, `anthropic.py`) the functions that write tools (`chat_options`, `responses_tools`,
+`most_calls`, `anthropic_tools`), those that read citations (`url_citations`, `block_citations`), and those that count the calls
+that a reply shows (`calls_in_blocks`, `calls_in_items`). A hosted tool of a request is a dict: its `type`, such as `web_search`
+or `code_execution`, and the fields that the program has set. What each provider carries, and by which name, is in
+`vm/providers.py`; a request has only what its connection carries (`calls/settings.py`), so nothing is refused here. Readers raise
+Unreadable for a part that is missing or of another kind.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
 
 
 def chat_options(tools: Sequence[Json], names: Names) -> Json:
-    """Return the web search of chat completions, which has it as a parameter and no tool."""
+    """Return the value of the parameter `web_search_options` for the first of the tools, which is a web search: chat completions
+    have no tool for it."""
 
     def located(place: Json) -> Json:
         return {"type": "approximate", "approximate": place}
@@ -70,6 +74,7 @@ def most_calls(tools: Sequence[Json]) -> int | None:
 
 
 def anthropic_tools(tools: Sequence[Json], names: Names) -> list[Json]:
+    """Return hosted tools as the Messages API has them, each under its versioned type."""
     return [_anthropic_tool(tool, names[tool["type"]]) for tool in tools]
 
 

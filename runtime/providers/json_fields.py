@@ -3,7 +3,8 @@ O-1.105, O-1.209).
 
 Hands on to the wires and to `sdk.py`: `Fields`, which raises `Unreadable` for anything that is not what a reply must be, and
 `fields_of`, which makes them of a body; `object_in`, the arguments of a call; `merge` and `joined`, which put together the
-unknown parts of a stream, so that they can go back as they came; and `Usage`, a report of tokens.
+unknown parts of a stream, so that they can go back as they came; and `Usage`, a report of tokens. No value is converted; what a
+field means is the matter of the wires.
 """
 
 from __future__ import annotations
@@ -84,6 +85,7 @@ class Fields:
         return value
 
     def values(self, name: str) -> list[Any]:
+        """Return a list as it is: of what kinds its elements are is not looked at."""
         return self._required(name, list)
 
     def _records(self, name: str, values: list[Any]) -> list[Fields]:

@@ -214,8 +214,10 @@ MOCK = "mock"
 
 
 class WirelessProvider(Provider):
-    """What the two providers here share: replies from a script, streamed in the pieces that it says. `sleep` waits so many
-    seconds. Several connections may have the same script, which then is one order of replies for all of them."""
+    """What the two providers here share: replies from a script, streamed in the pieces that it says. `send` and `stream` raise
+    the CallFailure of a scripted error, and a timeout for a `delay_ms` beyond the limit of the request; `embed` returns the
+    vectors of the embedder `offline`, the same for the same text. `sleep` waits so many seconds. Several connections may have the
+    same script, which then is one order of replies for all of them."""
 
     def __init__(
         self, settings: ConnectionSettings, name: str, script: Script, sleep: Callable[[float], Awaitable[None]]

@@ -31,8 +31,12 @@ LARGEST = 1e9  # number in a vector, so that no sum of squares leaves Float
 
 
 class OpenAIProvider(SdkProvider):
-    """What both wires share: the client of the SDK, and embeddings. What its methods promise is said in `SdkProvider` and
-    `Provider`."""
+    """What both wires share: the client of the SDK, and embeddings. `embed` returns one vector for each text, in their order, and
+    raises CallFailure. `send`, `stream` and all that has to do with the network are those of `SdkProvider`, which calls what is
+    here: of a wire `lower` returns the arguments of the SDK's function `create`, `read` the Reply of a reply's JSON, `counts` the
+    counters of a report of usage by their names in a Reply, `growing` a new `Growing` for a stream; `says_more` is whether a
+    message in the provider's own form holds more than its neutral record, and `left_out` are notes on parameters that are not
+    sent."""
 
     package = "openai"
 
@@ -103,8 +107,8 @@ THOUGHTS = ("reasoning_content", "reasoning")  # where endpoints show reasoning:
 
 
 class OpenAIChat(OpenAIProvider):
-    """The wire `chat`. What its methods promise is said in `SdkProvider` and `Provider`; `lower` raises NotSent for
-    `reasoning_tokens`, which this wire does not carry, unless the connection drops such parameters."""
+    """The wire `chat`; its methods are explained at `OpenAIProvider`. `lower` raises NotSent for media that this wire does not
+    carry, and for `reasoning_tokens`, unless the connection drops such parameters."""
 
     wire = "chat"
     raw_form = dict
@@ -246,7 +250,10 @@ def _is_replayed(key: str, value: Any) -> bool:
 
 
 class ChatStream:
-    """Puts a streamed reply together: it has the pieces of each text that have come."""
+    """Puts a streamed reply together (a `Growing` of `sdk.py`): it has the pieces of each text that have come. `report` is the
+    latest report of usage, None before one; `finished` whether the reply has said why it ends; `whole` the reply as
+    `OpenAIChat.read` takes it. `answer` has the pieces of the arguments of the tool `respond`. Methods raise Unreadable for an
+    event that does not fit, and for one that says that the rest will not come."""
 
     def __init__(self) -> None:
         self.is_empty = True
@@ -367,11 +374,13 @@ def arguments_text(call: Call) -> str:
 
 
 def lower_tool(tool: ToolDef) -> Json:
+    """Return a tool of the program as the wire `chat` has it."""
     function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
     return {"type": "function", "function": function}
 
 
 def lower_choice(choice: ToolChoice) -> str | Json:
+    """Return a tool choice as the wire `chat` has it: the word itself, or the tool of that name."""
     return choice if isinstance(choice, str) else {"type": "function", "function": {"name": choice["name"]}}
 
 
@@ -410,8 +419,8 @@ PARAMS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_out
 
 
 class OpenAIResponses(OpenAIProvider):
-    """The wire `responses`. What its methods promise is said in `SdkProvider` and `Provider`; `lower` raises NotSent for the
-    parameters in NOT_CARRIED, unless the connection drops such parameters."""
+    """The wire `responses`; its methods are explained at `OpenAIProvider`. `lower` raises NotSent for media that this wire does
+    not carry, and for the parameters in NOT_CARRIED, unless the connection drops such parameters."""
 
     wire = "responses"
     raw_form = list
@@ -499,7 +508,7 @@ class OpenAIResponses(OpenAIProvider):
 
 
 class ResponseStream:
-    """Puts a streamed reply together, which is easy: the last event holds the whole reply."""
+    """Puts a streamed reply together, as `ChatStream` does; the last event holds the whole reply, for `OpenAIResponses.read`."""
 
     def __init__(self) -> None:
         self._whole: Fields | None = None
@@ -554,6 +563,7 @@ def lower_responses_message(message: Msg, request: Request) -> Iterator[Response
 
 
 def lower_responses_tool(tool: ToolDef) -> ResponsesJson:
+    """Return a tool of the program as the wire `responses` has it."""
     return {
         "type": "function",
         "name": tool.name,
@@ -564,6 +574,7 @@ def lower_responses_tool(tool: ToolDef) -> ResponsesJson:
 
 
 def lower_responses_choice(choice: ToolChoice) -> str | ResponsesJson:
+    """Return a tool choice as the wire `responses` has it: the word itself, or the tool of that name."""
     return choice if isinstance(choice, str) else {"type": "function", "name": choice["name"]}
 
 

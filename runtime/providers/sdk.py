@@ -253,7 +253,11 @@ class RefusedRequest(Exception):
 
 
 class SdkProvider(Provider):
-    """A provider through an official SDK. `http_client` replaces the SDK's own HTTP layer; tests answer requests through it."""
+    """A provider through an official SDK. `http_client` replaces the SDK's own HTTP layer; tests answer requests through it.
+
+    `send` and `stream` return the Reply of one request, its `notes` and `state` filled in, and raise CallFailure (NotSent where
+    nothing was sent); what `give` raises passes through `stream`. The methods that raise NotImplementedError are those of a
+    wire."""
 
     package: str  # of the SDK
     wire: str  # the name of the form in which messages go back to the provider (O-1.209)

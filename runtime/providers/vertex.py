@@ -30,11 +30,15 @@ WORDS = "Claude at Vertex AI"
 # The list of models is in a newer version of the API (publishers.models.list,
 # https://googleapis.github.io/google-api-python-client/docs/dyn/aiplatform_v1beta1.publishers.models.html).
 VERSION, LISTING_VERSION = "/v1", "/v1beta1"
-PAGE = 100
+PAGE = 100  # models that are asked for at a time
 
 
 class Vertex(Anthropic):
-    """The provider of the Messages API at Vertex AI. What its methods promise is said in `SdkProvider` and `Provider`."""
+    """The provider of the Messages API at Vertex AI; `SdkProvider` calls its methods. `make_client` returns the SDK's client for
+    Vertex AI, which retries nothing. `let_in` gives a client without a token of its own that of a Google account, and raises
+    CallFailure where there is none, TimeoutError when a limit of time runs out. `asked_as` returns the phrase that says how
+    requests prove who asks, `proof` the word for what the connection names. `lower` returns the arguments of a request, and
+    raises NotSent also for media by link; `sampled` returns those for sampling parameters."""
 
     def make_client(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any) -> Any:
         self._account = GoogleAccount(self.settings, self._env, self._redactor)
@@ -71,7 +75,8 @@ class Vertex(Anthropic):
         return {"extra_body": {**sampling, "anthropic_version": SAMPLING_VERSION}}
 
     async def model_ids(self, request: SideRequest) -> list[str]:
-        """Return the ids of the models of Anthropic that Vertex AI has, whether the project may use them or not."""
+        """Return the ids of the models of Anthropic that Vertex AI has, whether the project may use them or not, at most
+        MOST_MODELS. Raises CallFailure."""
         base = (self.settings.base_url or "").rstrip("/").removesuffix(VERSION) + LISTING_VERSION
         address = f"{base}/publishers/anthropic/models?pageSize={PAGE}"
         ids: list[str] = []

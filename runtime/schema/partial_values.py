@@ -1,7 +1,10 @@
 """Parts of a value of a schema, made of what has come of a reply (O-2.71, O-2.73).
 
-Hands on `Parts` and NOTHING to `calls/typed_streams.py`. Each element of a list is compared with the schema and made a value
-once, however often it is shown. What does not fit is not shown; that the reply is refused is told at its end.
+A *Partial* of a schema has its fields, each of them `Missing`, `Growing` with what has come of it, or `Done` with its value.
+
+Hands on `Parts` and NOTHING to `calls/typed_streams.py`. Nothing is raised for a reply that does not fit. Each element of a list
+is compared with the schema and made a value once, however often it is shown. What does not fit is not shown; that the reply is
+refused is told at its end.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ NOTHING = object()  # no further element has come
 
 
 class Parts:
-    """What has come of one reply. `builder` makes values of the types of the program."""
+    """What has come of one reply for the schema type `shape`. `builder` makes values of the types of the program. `fields` has
+    what is known of each field by its name, `reply` the object as far as it was read."""
 
     __slots__ = ("reply", "fields", "_validator", "_builder", "_cls", "_progress", "_missing")
 
@@ -50,12 +54,12 @@ class Parts:
         return self._cls.of([self._field(part) for part in self.fields.values()])
 
     def whole(self, value: Any) -> Any:
-        """Return the Partial in which every field is Done, of the accepted value."""
+        """Return the Partial in which every field is Done, of `value`, the accepted Struct of the whole reply."""
         return self._cls.of([self._state("Done", share(field)) for field in value.values()])
 
     def element(self, name: str, number: int) -> Any:
-        """Return an element of the field `name`, an Array, by its number from 0; NOTHING when it is not whole yet or does not
-        fit."""
+        """Return an element of the field `name`, an Array, by its number from 0; NOTHING when it is not whole yet, does not fit
+        or stands behind one that does not. KeyError for a name that is no field."""
         part = self.fields[name]
         self._take_elements(part)
         return part.values[number] if number < len(part.values) else NOTHING

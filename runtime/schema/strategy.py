@@ -2,7 +2,8 @@
 
 Hands on `Schema` to the session, which has one for each schema of the program. Hands on `Plan` to the call algorithm: what a
 request carries for the schema, and where the text of the answer stands in a reply; `why_block`, what a retry says of the reply
-before; and `minimal_instance`, which the offline provider answers with (O-1.32).
+before; and `minimal_instance`, which the offline provider answers with (O-1.32). Nothing here judges a reply: that is
+`acceptance.py`.
 """
 
 from __future__ import annotations

@@ -65,6 +65,7 @@ class Violation:
         self.actual = actual
 
     def as_json(self) -> dict[str, Any]:
+        """Return the violation as a SchemaError has it: its five attributes by their names."""
         return {name: getattr(self, name) for name in self.__slots__}
 
     def __repr__(self) -> str:

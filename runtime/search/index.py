@@ -1,10 +1,11 @@
 """A search index: documents with their words and vectors, found by both (O-1.241).
 
-A `SearchIndex` keeps each `Document` and gives each `Hit`; all its failures are a `SearchFailure`. A search makes two lists, by
-words (`words.py`) and by vectors (`vectors.py`), and fuses them by reciprocal ranks: a document is worth 1 / (60 + rank) in each
-list. Scores of the two are on different scales, and their ranks are not. Lists are fused in blocks, the first ten of each by
-themselves: in lists that are deep at once, a document somewhere in both comes before the first of one, and finds were fewer
-(`benches/README.md`).
+Hands on `SearchIndex`, which keeps each `Document` and gives each `Hit`, to `session_indexes.py`, and with `SearchFailure`, which
+all its failures are, to the state of a session. No embedder is asked here: vectors come with the documents and with the query. A
+search makes two lists, by words (`words.py`) and by vectors (`vectors.py`), and fuses them by reciprocal ranks: a document is
+worth 1 / (60 + rank) in each list. Scores of the two are on different scales, and their ranks are not. Lists are fused in blocks,
+the first ten of each by themselves: in lists that are deep at once, a document somewhere in both comes before the first of one,
+and finds were fewer (`benches/README.md`).
 """
 
 from __future__ import annotations
@@ -205,6 +206,7 @@ class SearchIndex:
         return found[0][1] if found else None
 
     def __len__(self) -> int:
+        """Return the number of documents."""
         return self._file.read(self._file.state).size
 
     def search(self, text: str, limit: int, label: str = "", vector: bytes | None = None, skip: int = 0) -> list[Hit]:

@@ -71,15 +71,17 @@ class SearchFailure(Exception):
 
 
 def refused(reason: str) -> SearchFailure:
+    """Return the failure "Invalid" of a document or a query; the caller raises it."""
     return SearchFailure("Invalid", reason)
 
 
 def damaged(where: str, reason: str) -> SearchFailure:
+    """Return the failure "Corrupt" of the index that messages call `where`, with the way out; the caller raises it."""
     return SearchFailure("Corrupt", f"{where}: {reason}; {FILE_WAY_OUT}")
 
 
 def within(number: int) -> int:
-    """Return the nearest number that a statement can have."""
+    """Return the nearest number from 0 to HIGHEST, which a statement can have."""
     return min(max(number, 0), HIGHEST)
 
 
@@ -186,6 +188,7 @@ class SearchFile:
         return State(*found[0])
 
     def set_state(self, state: State) -> None:
+        """Store the state of the index; to be called within a transaction of `write`."""
         statement = "UPDATE search_index SET newest = ?, removals = ?, size = ? WHERE number = ?"
         self.change(statement, (state.newest, state.removals, state.size, self._number))
 

@@ -60,8 +60,8 @@ class Indexes:
         return self.opened[name]
 
     def volatile_rows(self) -> list[tuple[str, list[tuple[str, str, str, str, bytes | None]]]]:
-        """Return name and documents of each index in memory that holds any, each as the parts of a `Document`. Raises
-        MemoryFailure."""
+        """Return name and documents of each index in memory that holds any, each as the parts of a `Document`: id, text, value,
+        label, vector. Raises MemoryFailure."""
         found = []
         for name, index in self.opened.items():
             if index.is_volatile and index.search is not None:
@@ -101,7 +101,10 @@ def in_memory(name: str, rows: Sequence[Sequence[Any]]) -> SearchIndex:
 
 
 class OpenIndex:
-    """One index of a session. `declared` is its entry in the image."""
+    """One index of a session. `declared` is its entry in the image, `search` what searches, None before the first use. `effect`:
+    the request of a task that waits for the answer. The methods of the program (`put`, `hits`, `found`, `get`, `remove`, `clear`,
+    `len`) raise CallFailure: an AgentError `InvalidRequest` for what the index refuses, MemoryFailure for its file; where an
+    embedder is asked also what it fails with, and the Panic of a budget."""
 
     def __init__(self, run: EffectContext, declared: Index) -> None:
         self.run = run
@@ -144,6 +147,7 @@ class OpenIndex:
         return found
 
     def close(self) -> None:
+        """Let go of what searches; a later use opens it anew, and documents in memory are lost."""
         if self.search is not None:
             self.search.close()
             self.search = None
@@ -179,6 +183,7 @@ class OpenIndex:
 
     @property
     def embedding(self) -> Embedding | None:
+        """The embedder that the program declares for the index, None without one: then only words are searched."""
         table = self.declared.embedder
         return None if table is None else embedding_of(self.run, table)
 

@@ -40,7 +40,7 @@ DIGITS = bytes(48 + (byte >> 7) for byte in range(256))  # "1" for a byte with a
 
 
 def check_vector(vector: bytes, what: str) -> None:
-    """Raise Invalid unless the vector is one of whole 32-bit floats, and of length 1."""
+    """Raise SearchFailure("Invalid") unless the vector is one of whole 32-bit floats, and of length 1."""
     if not vector or len(vector) % 4:
         raise refused(f"the vector of {what} has {len(vector)} bytes, which are no 32-bit floats")
     square = sum(part * part for part in floats_of(vector))
@@ -95,7 +95,7 @@ class Vectors:
     def ranked(self, label: str, vector: bytes, state: State, depth: int) -> list[int]:
         """Return the rows of the `depth` documents whose vectors of this label are nearest to `vector`, nearest first and of
         equals the earlier one; none where no document has the label. Within a transaction of the file, whose state it is.
-        Raises Invalid when the vectors of the label have another length."""
+        Raises SearchFailure: "Invalid" when the vectors of the label have another length, "Corrupt" for a damaged file."""
         number = self._number(label, vector)
         if number is None:
             return []

@@ -109,8 +109,12 @@ class Session:
 
     `earlier` is a session that this one goes on from: it takes over the memories, stores and tool states that its own program
     declares too; set `is_followed` of a session that another is to go on from before it is closed. Only one call may run at a
-    time. The constructor raises ConfigFailure when connections, their replies, pipelines
-    or permissions are configured wrongly."""
+    time. The constructor raises ConfigFailure when connections, their replies, pipelines or permissions are configured wrongly.
+
+    Others use of it: `metrics`, the counters over all calls; `account`, what its calls have used of budgets; `machine`,
+    `memories` and `state` (what families of effects keep for the session, by their names); `pool`, the providers by connection;
+    `initialised`, whether the statements outside of functions have run; `deadline`, the time at which the call that runs ends, by
+    the clock of its loop, None for never; and what `EffectContext` names."""
 
     def __init__(self, program: Program, host: Host, *, earlier: Session | None = None) -> None:
         self.earlier = earlier
@@ -198,7 +202,8 @@ class Session:
             self.services.request_log = RequestLog(host.requests, self.redactor.clean)
 
     def breakers(self) -> dict[str, tuple[State, int, float]]:
-        """Return what `Breaker.state` gives, by the names of the connections that have a breaker."""
+        """Return the state of each circuit breaker, by the names of the connections that have one: open, closed or in trial,
+        failures in a row, seconds until a trial."""
         return self.host.breakers.states(self.connections, self.host.now())
 
     def _fuel_mark(self) -> Callable[[], object]:

@@ -50,9 +50,9 @@ class OpenStores:
 
     def __call__(self, name: str) -> Store:
         """Return the store of this name, opened at its first use; KeyError for a name that no memory has. Raises MemoryFailure
-        when it cannot be opened ("Store", or "Corrupt" or "Version" for what a file holds), and MustWait in a try of the thread
-        where another process has the file locked. With a thread a server is connected to when a method of the returned store is
-        first called, and a failure to do so comes then."""
+        when it cannot be opened ("Store", or "Corrupt" or "Version" for what a file holds), and MustWait where an operation is
+        only tried (`StoreThread.attempt`) and another process has the file locked. With a thread a server is connected to when a
+        method of the returned store is first called, and a failure to do so comes then."""
         store: Store | None = self.open.get(name)
         if store is None:
             store = self.open[name] = self._opened(name, self.configured[name])

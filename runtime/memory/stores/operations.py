@@ -1,9 +1,10 @@
 """Operations on stores: plain code that reads or changes a memory, and may have to wait for a store (G-12.7).
 
 Hands on the protocol `Operations` and its simple form `IN_PLACE` to whoever reads or changes memories, `MustWait` to those who
-try an operation first, and to the stores the limits of their waits. An operation is tried where the session runs, and done
-there when nothing has to be waited for, which costs nothing more. A store that would wait raises `MustWait` before it has
-changed anything, and the operation begins anew where it may wait: in the thread of the session (`thread.py`).
+try an operation first, and to the stores the limits of their waits, `LONGEST_WAIT` and `LONGEST_CONNECT`. An operation is tried
+where the session runs, and done there when nothing has to be waited for, which costs nothing more. A store that would wait raises
+`MustWait` before it has changed anything, and the operation begins anew where it may wait: in the thread of the session
+(`thread.py`).
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
             """Return what `work` returns. Raises MustWait when a store has to be waited for, or another operation."""
 
         async def use(self, work: Callable[[], Any], effect: Any = None) -> Any:
-            """Return what `work` returns, tried first where the session runs; other tasks go on while it waits. `effect` is
-            the effect whose outcome it is, None where no task waits for one. When the caller is cancelled nothing was
-            changed, unless a change was under way that could not be taken back."""
+            """Return what `work` returns, tried first where the session runs; other tasks go on while it waits. `effect` is the
+            request of a task of the program whose outcome it is, None where no task waits for one. When the caller is cancelled
+            nothing was changed, unless a change was under way that could not be taken back."""
 
         def home(self, call: Callable[[], Any]) -> Any:
             """Return what `call` returns on the session's own thread, for an operation that may be in another one."""

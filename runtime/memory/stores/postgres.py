@@ -37,11 +37,14 @@ KIND = {"bytes": "BYTEA", "number": "BIGINT", "rows": ""}
 class PostgresStore(SqlStore):
     """Logs in a PostgreSQL database. `url` names the database, and `source` says in failures where the url stands; `schema`, when
     given, the schema that its tables are in; `deflates`: parts are compressed where that helps (M-8.8). The tables are made when
-    they are missing.
+    they are missing. Methods are those of `SqlStore`, which are the whole interface of a store (`head`, `entries`, `commit`,
+    `keep` and so on, as `protocol.py` says them), and `interrupt`; times for leases are those of this machine.
 
     The constructor connects and waits for it. It raises MemoryFailure: "Store" when psycopg is missing, the `url` is none or the
     database cannot be reached, "Corrupt" when a table or the format of an existing store is gone, "Version" for a newer format.
-    Methods raise as `SqlStore` says."""
+    Methods raise MemoryFailure: "Store" when the database fails, "Corrupt" for damaged rows, "Conflict" for another version or a
+    number that is taken, "Version" for media of a later version. They wait for the server where they are called; `Remote` calls
+    them in a thread."""
 
     def __init__(
         self, url: str, *, name: str = "postgres", schema: str | None = None, deflates: bool = False, source: str = "its url"
@@ -176,6 +179,7 @@ class PostgresStore(SqlStore):
         return int(time() * 1000)
 
     def close(self) -> None:
+        """Close the connection; a later use opens another one."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -102,9 +102,9 @@ if TYPE_CHECKING:
         """Optional: changes in place that lose no update between processes (M-8.21)."""
 
         def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int], name: str) -> bool:
-            """Put `fact` in place of the one named `name`, if that still has the content the caller read: `said` is its text
-            as `said_by` writes it. Facts with the numbers `gone` are removed; the key counts as written at `at`, in Unix ms. One
-            transaction.
+            """Put `fact` in place of the one named `name`, if that still has the content the caller read: `said` is its JSON text
+            as `facts.said_by` writes it, "" for no fact. Facts with the numbers `gone` are removed; the key counts as written at
+            `at`, in Unix ms. One transaction.
 
             Return whether it was done; False means that another process was faster, and nothing is stored. A fact of the name
             that is among `gone` counts as absent.
@@ -114,7 +114,8 @@ if TYPE_CHECKING:
 
         def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
             """Store the access times (Unix ms) and the vector of each fact whose stored content is still the same, and leave
-            the others as they are (`touched` says which). One transaction; the key counts as written at `at`, in Unix ms."""
+            the others as they are (`facts.touched` says which). One transaction; the key counts as written at `at`, in Unix
+            ms."""
 
     class FactIndex(Protocol):
         """Optional: a store that says which of its facts a query may hit (M-8.16)."""

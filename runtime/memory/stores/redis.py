@@ -351,6 +351,11 @@ class RedisStore:
 
     The constructor asks the server for the format of its keys. It raises the same MemoryFailures, "Version" for a newer
     format, "Store" also when redis-py is missing, and for a `url` that is none.
+
+    In short: `head`, `entries`, `turns` and `views` return what is stored of a log, `facts`, `seen` and `index` what is beside
+    it; `commit` applies changes, each at the version that it expects, and is False for a run that is stored already; `keep`,
+    `swap` and `touch` change facts alone; `remove` and `expire` take whole keys away, and `keys` names those that are there;
+    `acquire`, `release` and `holder` are about leases. None of them decides what is stored: that comes as a `Batch`.
     """
 
     blocking = True
@@ -401,6 +406,7 @@ class RedisStore:
         return self._names(encode(key), encode(key[:-1]))
 
     def head(self, key: Key) -> Head:
+        """Return the row of a key, `Head()` for one that was never written."""
         names = self._of(key)
         with self._guard():
             held = self._server.get(names["head"])
@@ -436,6 +442,8 @@ class RedisStore:
         pinned: bool | None = None,
         run: str | None = None,
     ) -> list[Entry]:
+        """Return entries with after < seq < before in log order, at most `limit` of them: the oldest, or with `newest` the
+        newest. `pinned`: only those that are pinned, or only those that are not; `run`: only those of this run."""
         if limit == 0:
             return []
         names = self._of(key)
@@ -496,6 +504,7 @@ class RedisStore:
         return {one: data for one, data in zip(hashes, held, strict=True) if data is not None}
 
     def turns(self, key: Key, since: int = 0) -> list[Turn]:
+        """Return the turn records numbered `since` and up, in order."""
         with self._guard():
             texts = self._server.hvals(self._of(key)["turns"])
         with damage_at(lambda: self._place(key)):
@@ -538,6 +547,7 @@ class RedisStore:
             return sorted((seen_of_row(text) for text in texts), key=lambda one: one.place)
 
     def keys(self, prefix: Key) -> Iterator[Key]:
+        """Return the written keys that begin with these parts, ordered by their bytes."""
         low = encode(prefix)
         with self._guard():
             held = self._scripts[NAMES](keys=[self._prefix + b":keys"], args=[low, low + b"\xff"])
@@ -583,6 +593,8 @@ class RedisStore:
         seen: Sequence[Observation] = (),
         unseen: Sequence[tuple[str, int]] = (),
     ) -> None:
+        """Remove the facts with the numbers `gone` and the observations `unseen` (topic and number), then add `facts` and `seen`,
+        all or nothing; the key counts as written at `at`, in Unix ms."""
         plan = {**_fact_plan(facts, gone, seen, unseen), "facts_anew": False}
         with self._guard():
             self._server.zadd(self._prefix + b":keys", {encode(key): 0}, nx=True)
@@ -606,12 +618,16 @@ class RedisStore:
             with self._guard():
                 answer = self._scripts[SWAP](keys=list(names.values()), args=[dumps(plan), at, hexed, b"", index.stamp])
         # Optimistic: read, compare here, and let the script check that nothing has changed since.
+        missing = None
         while answer == b"another":
             with self._guard():
                 number = self._server.hget(names["names"], hexed)
                 row = b"" if number is None else self._server.hget(names["facts"], number)
             if row is None:
-                continue  # it has left between
+                if number == missing:
+                    raise corrupt(f"{self._place(key)}: fact {number.decode()} is missing")
+                missing = number  # it has left between, but not twice: numbers are given once
+                continue
             with damage_at(lambda: self._place(key)):
                 stored = fact_of_row(row.partition(b" ")[2]) if row else None
             expired = stored is not None and name == fact.name and stored.id in gone
@@ -685,17 +701,21 @@ class RedisStore:
         self._server.connection_pool.disconnect(inuse_connections=True)
 
     def close(self) -> None:
+        """Close the connections; a later use opens others."""
         self._server.close()
 
     def acquire(self, key: Key, owner: str, seconds: float) -> bool:
+        """Take or renew the lease of a key for so many seconds, and return True; False while another owner holds it."""
         with self._guard():
             return bool(self._scripts[LEASE](keys=[self._lease(key)], args=[owner, int(seconds * 1000)]))
 
     def release(self, key: Key, owner: str) -> None:
+        """Give the lease back; do nothing when another owner holds it."""
         with self._guard():
             self._scripts[RELEASE](keys=[self._lease(key)], args=[owner])
 
     def holder(self, key: Key) -> str | None:
+        """Return who holds the lease, None for nobody."""
         with self._guard():
             owner = self._server.get(self._lease(key))
         return None if owner is None else owner.decode()

@@ -31,7 +31,8 @@ class Remote:
     them at a time.
 
     A method raises what that of the store raises, what opening it raises, MemoryFailure("Store") when no answer comes within
-    LONGEST_WAIT seconds, and MustWait and Cancelled as `StoreThread.wait` does."""
+    LONGEST_WAIT seconds, MustWait, with nothing called, where an operation is only tried, and Cancelled in one that nobody waits
+    for any more."""
 
     blocking = True
 

@@ -1,11 +1,11 @@
 """Logs in SQL tables: the statements and row formats that SQLite and PostgreSQL share (M-8, G-12.5).
 
-Hands on to `sqlite.py` and `postgres.py`: `SqlStore`, which a kind of database completes (how to connect, begin a
-transaction, translate errors), and the tables that they make (`TABLES`, `NAMES`, `FORMAT`). To `redis.py`: the row formats
-that it shares, and the limits of its notes. To all three: `Indexes`, which keeps the fact indexes of a store in step with
-other writers. One commit is one transaction whose first change is made at the expected version only. Keys are bytes in
-parameters, never part of a statement. What a row holds is checked when it is read, since nobody knows who wrote it:
-MemoryFailure("Corrupt") says where (G-12.10).
+Hands on to `sqlite.py` and `postgres.py`: `SqlStore`, which a kind of database completes (how to connect, begin a transaction,
+translate errors), and the tables that they make (`TABLES`, `NAMES`, `FORMAT`). To `redis.py`: the row formats that it shares
+(`fact_row`, `seen_row`, `head_of` and the checks beside them), `damage_at`, and the limits of its notes. To all three: `Indexes`,
+which keeps the fact indexes of a store in step with other writers. One commit is one transaction whose first change is made at
+the expected version only. Keys are bytes in parameters, never part of a statement. What a row holds is checked when it is read,
+since nobody knows who wrote it: MemoryFailure("Corrupt") says where (G-12.10).
 """
 
 from __future__ import annotations
@@ -377,6 +377,7 @@ FORMAT = 5
 of providers and for media, 4 gave facts `elements`, 5 has the contents of media (tables `blob` and `media`;
 M-8.17). A store of an earlier format is read as it is and then counts as one of this format; a newer one is refused."""
 
+# A database fills in `{bytes}` and `{number}`, its types of columns, and `{rows}`, what it says behind a table.
 TABLES = (
     "CREATE TABLE IF NOT EXISTS meta (format {number} NOT NULL PRIMARY KEY)",
     "CREATE TABLE IF NOT EXISTS log (key {bytes} NOT NULL PRIMARY KEY, version {number} NOT NULL, next {number} NOT NULL,"
@@ -457,7 +458,14 @@ TAKE_LEASE = (
 class SqlStore:
     """A store in SQL tables, all but the database itself. Blocking; used from one thread at a time. Methods are those of
     `protocol.Store`, `FactStore`, `Swaps`, `Indexed` and `Leases`. They raise MemoryFailure: "Store" when the database
-    fails, "Corrupt" for damaged rows, "Version" for media of a later version, "Conflict" as the protocol says."""
+    fails, "Corrupt" for damaged rows, "Version" for media of a later version, "Conflict" for another version or a number that is
+    taken, and then nothing is stored.
+
+    In short: `head`, `entries`, `turns` and `views` return what is stored of a log, `facts`, `seen` and `index` what is beside
+    it; `commit` applies changes, each at the version that it expects, and is False for a run that is stored already; `keep`,
+    `swap` and `touch` change facts alone; `remove` and `expire` take whole keys away, and `keys` names those that are there;
+    `acquire`, `release` and `holder` are about leases. None of them decides what is stored: that comes as a `Batch`.
+    """
 
     name: str
     blocking = True
@@ -509,6 +517,7 @@ class SqlStore:
         raise NotImplementedError
 
     def head(self, key: Key) -> Head:
+        """Return the row of a key, `Head()` for one that was never written."""
         with self._guard():
             rows = self._rows(f"SELECT {HEAD_COLUMNS} FROM log WHERE key = ?", (encode(key),))
             orphans = [] if rows else self._rows(ORPHANS, (encode(key),) * 3)
@@ -528,6 +537,8 @@ class SqlStore:
         pinned: bool | None = None,
         run: str | None = None,
     ) -> list[Entry]:
+        """Return entries with after < seq < before in log order, at most `limit` of them: the oldest, or with `newest` the
+        newest. `pinned`: only those that are pinned, or only those that are not; `run`: only those of this run."""
         where, values, table = "key = ? AND seq > ?", [encode(key), after], "entry"
         if before is not None:
             where += " AND seq < ?"
@@ -561,6 +572,7 @@ class SqlStore:
         return contents
 
     def turns(self, key: Key, since: int = 0) -> list[Turn]:
+        """Return the turn records numbered `since` and up, in order."""
         statement = f"SELECT {TURN_COLUMNS} FROM turn WHERE key = ? AND n >= ? ORDER BY n"
         with self._guard():
             rows = self._rows(statement, (encode(key), since))
@@ -606,12 +618,15 @@ class SqlStore:
             return [seen_of_row(row[0]) for row in rows]
 
     def keys(self, prefix: Key) -> Iterator[Key]:
+        """Return the written keys that begin with these parts, ordered by their bytes."""
         with self._guard():
             rows = self._rows("SELECT key FROM log WHERE key >= ? AND key < ? ORDER BY key", _range_of(prefix))
         with self._decoding("log", prefix):
             return iter([decode(row[0]) for row in rows])
 
     def commit(self, writes: Sequence[Write], *, scrub: bool = False) -> bool:
+        """Apply all writes (key, expected version, change) or none, and return True; False where a turn's run is stored already.
+        With `scrub` what is removed leaves the files too; a failure to do so comes when all is stored."""
         if scrub:
             self._prepare_scrub()
         try:
@@ -670,6 +685,8 @@ class SqlStore:
         seen: Sequence[Observation] = (),
         unseen: Sequence[tuple[str, int]] = (),
     ) -> None:
+        """Remove the facts with the numbers `gone` and the observations `unseen` (topic and number), then add `facts` and `seen`,
+        all or nothing; the key counts as written at `at`, in Unix ms."""
         at_key = encode(key)
         with self._transaction():
             self._change(TOUCH, (at, at_key))
@@ -678,6 +695,8 @@ class SqlStore:
         self._indexes.follow(key, change, facts, gone)
 
     def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int], name: str) -> bool:
+        """Put `fact` in place of the one named `name`, if that still has the content `said` (`facts.said_by`), and remove the
+        facts `gone`; return whether it was done."""
         at_key = encode(key)
         try:
             with self._transaction():
@@ -705,6 +724,7 @@ class SqlStore:
             return fact_of_row(rows[0][0]) if rows else None
 
     def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
+        """Store access times and vector of each fact whose stored content is still the same."""
         at_key, changed = encode(key), []
         with self._transaction():
             self._change(TOUCH, (at, at_key))
@@ -779,6 +799,7 @@ class SqlStore:
             self._change(f"DELETE FROM {table} WHERE key = ?", (key,))
 
     def expire(self, prefix: Key, before: int, limit: int) -> None:
+        """Remove up to `limit` keys under the prefix that were last written before that time, in Unix ms."""
         statement = "SELECT key FROM log WHERE key >= ? AND key < ? AND touched < ? ORDER BY key LIMIT ?"
         with self._guard():
             rows = self._rows(statement, (*_range_of(prefix), before, limit))
@@ -793,6 +814,7 @@ class SqlStore:
                     self._indexes.drop(key)
 
     def acquire(self, key: Key, owner: str, seconds: float) -> bool:
+        """Take or renew the lease of a key for so many seconds, and return True; False while another owner holds it."""
         now = self._time()
         with self._transaction():
             # Taken when free, one's own, past its end, or damaged (it ends later than any lease).
@@ -800,10 +822,12 @@ class SqlStore:
             return bool(self._change(TAKE_LEASE, values))
 
     def release(self, key: Key, owner: str) -> None:
+        """Give the lease back; do nothing when another owner holds it."""
         with self._transaction():
             self._change("DELETE FROM lease WHERE key = ? AND owner = ?", (encode(key), owner))
 
     def holder(self, key: Key) -> str | None:
+        """Return who holds the lease, or held it last; None for nobody."""
         with self._guard():
             rows = self._rows("SELECT owner FROM lease WHERE key = ?", (encode(key),))
         return rows[0][0] if rows and type(rows[0][0]) is str else None

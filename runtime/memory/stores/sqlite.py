@@ -84,8 +84,9 @@ class SqliteStore(SqlStore):
     waits for the lock of the file; without one it waits where it is called, up to LONGEST_WAIT seconds.
 
     The constructor opens the file. It raises MemoryFailure: "Store" when that fails, on a network file system too, "Corrupt" for
-    a damaged or empty file, "Version" for a newer format. Methods raise as `SqlStore` says; with a thread, they and the
-    constructor also raise MustWait and Cancelled as `StoreThread.wait` does. After `close` every use is a "Store" failure."""
+    a damaged or empty file, "Version" for a newer format. Methods are those of `SqlStore` (`head`, `entries`, `commit`, `keep`
+    and so on) and raise "Store", "Corrupt", "Version" and "Conflict" as it says; with a thread, they and the constructor also
+    raise MustWait and Cancelled as `StoreThread.wait` does. After `close` every use is a "Store" failure."""
 
     def __init__(
         self, path: str, *, name: str = "durable", deflates: bool = False, thread: StoreThread | None = None
@@ -290,6 +291,7 @@ class SqliteStore(SqlStore):
         return int(time() * 1000)
 
     def close(self) -> None:
+        """Close the file; it may be called again."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

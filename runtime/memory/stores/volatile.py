@@ -252,6 +252,7 @@ class VolatileLog:
         return not (self.facts or self.seen or self.head().version)
 
     def head(self) -> Head:
+        """Return the head of the log, with what is only noted made entries before."""
         self.settle()
         return self.stored
 
@@ -453,7 +454,11 @@ def index_of(facts: Sequence[Fact] = ()) -> FactIndex:
 
 class VolatileStore:
     """Logs by key. Methods are those of `protocol.Store`, `FactStore` and `Indexed`; none waits, and only `commit` and `keep`
-    raise a MemoryFailure: "Conflict". Entries, facts and records are handed out as they are stored: do not change them."""
+    raise a MemoryFailure: "Conflict". Entries, facts and records are handed out as they are stored: do not change them.
+
+    In short: `head`, `entries`, `turns` and `views` return what is stored of a log, `facts`, `seen` and `index` what is beside
+    it; `commit` applies changes, each at the version that it expects, and is False for a run that is stored already; `keep`
+    changes facts alone; `remove` and `expire` empty logs, and `keys` names those that were written."""
 
     name = "volatile"
     blocking = False
@@ -478,6 +483,7 @@ class VolatileStore:
         return log
 
     def head(self, key: Key) -> Head:
+        """Return the row of a key, `Head()` for one that was never written."""
         log = self.logs.get(key)
         return Head() if log is None else log.head()
 
@@ -492,6 +498,8 @@ class VolatileStore:
         pinned: bool | None = None,
         run: str | None = None,
     ) -> list[Entry]:
+        """Return entries with after < seq < before in log order, at most `limit` of them: the oldest, or with `newest` the
+        newest. `pinned`: only those that are pinned, or only those that are not; `run`: only those of this run."""
         log = self.logs.get(key)
         if log is None:
             return []
@@ -503,6 +511,7 @@ class VolatileStore:
         return of_run[max(0, len(of_run) - limit) :] if newest else of_run[:limit]
 
     def turns(self, key: Key, since: int = 0) -> list[Turn]:
+        """Return the turn records numbered `since` and up, in order."""
         log = self.logs.get(key)
         return [] if log is None else [row for number, row in sorted(log.rows.items()) if number >= since]
 
@@ -537,6 +546,8 @@ class VolatileStore:
         seen: Sequence[Observation] = (),
         unseen: Sequence[tuple[str, int]] = (),
     ) -> None:
+        """Remove the facts with the numbers `gone` and the observations `unseen` (topic and number), then add `facts` and `seen`,
+        all or nothing; the key counts as written at `at`, in Unix ms."""
         log = self.log(key)
         log.refuse(facts, gone, seen, unseen)
         log.keep(facts, gone, seen, unseen)
@@ -544,6 +555,8 @@ class VolatileStore:
         log.stored = Head(head.version, head.next, head.turns, head.length, head.tokens, at)
 
     def commit(self, writes: Sequence[Write], *, scrub: bool = False) -> bool:
+        """Apply all writes (key, expected version, change) or none, and return True; False where a turn's run is stored already.
+        `scrub` needs nothing."""
         for key, expect, batch in writes:
             log = self.logs.get(key)
             if log is not None and not log.runs.keys().isdisjoint({t.run for t in batch.turns}) and not batch.everything:
@@ -573,11 +586,13 @@ class VolatileStore:
                 self.changed.pop(key, None)
 
     def keys(self, prefix: Key) -> Iterator[Key]:
+        """Return the written keys that begin with these parts, ordered by their bytes."""
         under = [(key, log) for key, log in self.logs.items() if key[: len(prefix)] == prefix]
         written = [key for key, log in under if not log.is_blank()]
         return iter(sorted(written, key=encode))
 
     def expire(self, prefix: Key, before: int, limit: int) -> None:
+        """Remove up to `limit` keys under the prefix that were last written before that time, in Unix ms."""
         old = [key for key in self.keys(prefix) if self.logs[key].head().touched < before]
         self.remove(old[:limit])
 
