@@ -62,7 +62,7 @@ class ModuleMap:
         self.hidden: dict[StructSymbol, frozenset[str]] = {}  # names of private fields; filled by `private_fields`
 
     def at(self, place: Span) -> ModuleSymbol:
-        """Return the innermost module around a place, whose file must be one of the program."""
+        """Return the innermost module around a place, whose file must be one of the program. Raise KeyError for another."""
         borders = self.borders[place.file]
         # Borders are sorted by offset, as the items of a file are.
         before = bisect_right(borders, place.start, key=lambda border: border[0])
@@ -203,7 +203,8 @@ DEEPEST = MAX_NESTING + 8  # levels a type may have: those of a written one, wit
 class Checker:
     """What is known in one check of a program, at one moment of it. The tables are filled by the passes of `program`, in their
     order; `targets`, `loops`, `self_type`, `open_lets` and `deferring` change as the walk enters and leaves functions, `present`
-    and `filling_call` within them."""
+    and `filling_call` within them. `sources` are the texts of the program by file, `expressions` the rule of each class of
+    expression; `diagnostics` gets the reports."""
 
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
@@ -590,12 +591,14 @@ class Checker:
         return file == span.file and span.start < end
 
     def report_missing_value(self, node: ast.Node, result: Type, body: ast.Expr | None = None) -> Type:
-        """Report that a path of a body gives no value (E2022, L-3.8.4); `body` is what ends without one."""
+        """Report that a path of a body gives no value (E2022, L-3.8.4); `body` is what ends without one, `result` the type it
+        should have. Return ERRONEOUS."""
         message = f"{self.function_target.name} gives no value of type `{result}` on some path"
         return self.report("E2022", node.span, message, help=missing_value_help(body or node, result))
 
     def report_mismatch(self, node: ast.Expr, actual: Type, wanted: Type, expected: Expected) -> Type:
-        """Report that an expression has another type than its place asks for, with the help for the most likely mistake."""
+        """Report that an expression has another type than its place asks for, with the help for the most likely mistake. Return
+        ERRONEOUS."""
         if expected.code == "E2023" and actual == NIL and isinstance(node, ast.Block) and node.result is None:
             return self.report_missing_value(node, wanted)
         if actual == NIL:
@@ -682,7 +685,7 @@ def _in_some(node: ast.Expr) -> ast.Expr | None:
 
 
 def missing_value_help(body: ast.Node, result: Type) -> str:
-    """Return the help for E2022, by the last statement of the body."""
+    """Return the help for E2022, by the last statement of the body; `result` is the type that the body should give."""
     last = body.statements[-1] if isinstance(body, ast.Block) and body.statements and body.result is None else None
     expression = last.expr if isinstance(last, ast.ExprStmt) else body
     if isinstance(expression, ast.If) and not has_final_else(expression):
