@@ -3,7 +3,8 @@
 Hands on `Emitter`, into which the generators and `module` write, which `aliases` and `moves` read and shorten, and whose `finish`
 returns an `image.Function`; `Label` for jumps and `CellRef` for captured variables. Code after an instruction that never falls
 through is left out. The emitter knows opcodes and their effect on the operand stack, and nothing of trees or types: what an
-instruction is good for is decided by the generators.
+instruction is good for is decided by the generators. What is wrong here is a fault of a generator: AssertionError, or KeyError
+for an opcode that does not exist.
 """
 
 from __future__ import annotations
@@ -117,6 +118,7 @@ class LocalNames:
         del self.open[first:]
 
 
+# Returns file number, line and column, both from 1, where a span starts.
 Place = Callable[[Span], tuple[int, int, int]]
 
 
@@ -169,8 +171,9 @@ class Emitter:
         self.name_rows: list[list[Any]] = []  # the rows of V-3.9, known when the function is finished; none for a hidden one
 
     def emit(self, name: str, operand: Any = 0, count: int = 0) -> None:
-        """Append an instruction, unless no control reaches it; the depth changes in either case. `count` is the number of values
-        that a starred group of its stack effect stands for (`vm/bytecode/opcodes.py`)."""
+        """Append an instruction by the name of its opcode, unless no control reaches it; the depth changes in either case.
+        `count` is the number of values that a starred group of its stack effect stands for (`vm/bytecode/opcodes.py`). The
+        operand is a number, a Label, whose index is put in by `finish`, or a CellRef."""
         number, popped, pushed, starred, calls, suspends, ends = _FORMS[name]
         if self.reachable:
             self.code.append((number, operand))
@@ -202,7 +205,8 @@ class Emitter:
         self.plain.add(len(self.code) - 1)
 
     def jump(self, name: str, label: Label) -> None:
-        """Append a jump, branch or NEXT. NEXT goes to its label with the iterator dropped."""
+        """Append a jump, branch or NEXT to a label, on which all that lead to it must agree in depth. NEXT goes to its label with
+        the iterator dropped."""
         before = self.depth
         if not self.reachable:
             self.emit(name, label)

@@ -3,7 +3,8 @@ generators share.
 
 Hands on to the generators `Module` and in it the `Pool`, to `functions` `Pending`, to `calls` `trait_site`. A number stands for a
 table entry from the moment it is given out, so that code may name what is generated later. The hidden functions that stand for
-methods, constructors and built-ins used as values are made here. Expressions are not known here.
+methods, constructors and built-ins used as values are made here. Expressions are not known here, and nothing that a program may
+do wrong is found: AssertionError is a fault of a generator. A new form of type in the image is a case of `Pool._entry`.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class Pool:
         return self._constant_index[key]
 
     def string(self, text: str) -> int:
+        """Return the index of a constant String."""
         return self.constant(im.K_STRING, text)
 
     def method(self, name: str, argc: int, names: list[str]) -> int:
@@ -183,7 +185,7 @@ class Pool:
 
 
 def could_be(impl: t.Implementation, trait: t.Nominal) -> bool:
-    """Return whether an impl may be meant where the trait has these type arguments."""
+    """Return whether an impl may be meant where the type is `trait` with its type arguments."""
     return all(matched(own, other, {}, impl.parameters) for own, other in zip(impl.arguments, trait.arguments, strict=False))
 
 
@@ -226,7 +228,8 @@ INSTRUCTIONS = {"print": "PRINT", "println": "PRINTLN", "emit": "EMIT", "flush_e
 
 @dataclass(eq=False)
 class Pending:
-    """A generated function that waits for the cell numbers of its parents."""
+    """A generated function that waits for the cell numbers of its parents. The fields are the arguments of `Emitter.finish`;
+    `number` is that of the function."""
 
     number: int
     emitter: Emitter
@@ -268,13 +271,14 @@ class Module:
     hidden_functions: dict[str, int] = field(default_factory=dict)
     variant_functions: dict[symbols.VariantSymbol, int] = field(default_factory=dict)  # functions that stand for tuple variants
     wanted_permissions: set[str] = field(default_factory=set)  # permissions that calls will ask for (O-10.21)
+    # Methods written in the language whose bodies are to be generated, by receiver and name, in the order of the requests.
     requested_methods: list[tuple[str, str]] = field(default_factory=list)
     of_result: bool = False  # a method of Result is being generated: its `Err(e)` has come the way of `self`, which is slot 0
     numbers: dict[symbols.Symbol, int] = field(default_factory=dict)  # of declarations, within their section of the image
     validators: dict[symbols.StructSymbol, list[int]] = field(default_factory=dict)  # functions, in order (O-2.18)
     computed: dict[symbols.ModelSymbol, int] = field(default_factory=dict)  # functions of fields that are no constants
     slot_defaults: dict[symbols.Slot, int] = field(default_factory=dict)  # functions
-    schemas: dict[t.Type, int] = field(default_factory=dict)  # with their type arguments
+    schemas: dict[t.Type, int] = field(default_factory=dict)  # numbers of entries, by types with their type arguments
     schema_entries: list[im.Schema] = field(default_factory=list)
     schema_names: dict[str, int] = field(default_factory=dict)  # names of the entries, with the last number that stood behind one
     declared: dict[t.Type, symbols.Symbol] = field(default_factory=dict)  # by types without type arguments
@@ -290,7 +294,8 @@ class Module:
         self._files = {source.name: (number, source) for number, source in enumerate(self.sources)}
 
     def place(self, span: Span) -> tuple[int, int, int]:
-        """Return the file number from 0, and line and column from 1, of a span's start; (0, 1, 1) for a place in the library."""
+        """Return the file number from 0, and line and column from 1, of a span's start, for tables of the image; (0, 1, 1) for a
+        place in the library."""
         if span.file not in self._files:  # the library: its frames are hidden
             return 0, 1, 1
         number, source = self._files[span.file]
@@ -322,7 +327,7 @@ class Module:
             self.pool.trait(trait.type.of((t.ANY,) * len(trait.type_parameters)))
 
     def variant(self, symbol: symbols.VariantSymbol) -> int:
-        """Return the constant that names a variant."""
+        """Return the index of the constant that names a variant."""
         return self.pool.constant(im.K_VARIANT, [self.pool.type(symbol.enum.type), symbol.index])
 
     def variant_function(self, symbol: symbols.VariantSymbol) -> int:
@@ -514,6 +519,6 @@ class Module:
 
 
 def trait_site(module: Module, trait: t.Nominal, symbol: symbols.FunctionSymbol) -> int:
-    """Return the constant by which a method of a trait is called; arguments stand in the order of its parameters."""
+    """Return the index of the constant by which a method of a trait is called; arguments stand in the order of its parameters."""
     _, name = module.pool.trait(trait)
     return module.pool.method(f"{name}::{symbol.name}", len(symbol.parameters) - 1, [])

@@ -10,7 +10,8 @@ nobody needs:
 - a function that fails gives its argument back: it has done nothing with it wherever it returns an Err. So the argument moves if
   only what follows an Err reads it again.
 
-`aliases` knows who holds what, this file what is read later. Hands on `move_values` to `module`. A mark may only go if nobody
+A mark is the instruction SHARE: it flags the container on the operand stack as held in two places, so that the next write copies
+it. `aliases` knows who holds what, this file what is read later. Hands on `move_values` to `module`. A mark may only go if nobody
 could tell: in doubt it stays, which costs one copy. Functions above DEEPEST or LARGEST keep all their marks.
 """
 
@@ -453,8 +454,8 @@ class Body:
     # ------------------------------------------------------------ what is read later
 
     def is_dead(self, place: Place, at: int, behind: list[int] | None = None) -> bool:
-        """Return whether nothing behind an instruction reads a part of a local before it is assigned again; `behind`: where to
-        look instead of behind it."""
+        """Return whether nothing behind the instruction `at` reads a part of a local before it is assigned again; `behind`: where
+        to look instead of behind it."""
         slot, path = place
         touches = self.touches.get(slot, [])
         if slot < 0 or not touches:
@@ -557,7 +558,8 @@ class Body:
     # ------------------------------------------------------------ the new code
 
     def rewrite(self) -> None:
-        """Exchange the opcodes of what moves, and leave out the marks that are taken back."""
+        """Exchange the opcodes of what moves, and leave out the marks that are taken back. To be called once, when all functions
+        are decided."""
         for at in self.moved:
             for by in self.stack(at)[-1].by if at - 1 not in self.taken else ():
                 number, operand = self.code[by]
