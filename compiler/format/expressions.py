@@ -2,9 +2,11 @@
 calls and pipes.
 
 Functions registered with `prints` return the row (in `Printer.operations`) behind the bracket that may stay open at the end of
-their node (`hug_row`), or 0 or nothing. Hands on `type_`, `type_parameters`, `pattern`, `annotation`, `result`, `path`,
-`arguments`, `operands` and `stages` to `statements` and `declarations`. A chain of any length is written in a loop, since a
-left-nested chain may be as long as a file (G-5.2).
+their node (`hug_row`), or 0 or nothing. A function takes the printer `p` and a node; the methods of `p` write one token each, or
+a list, and raise OutOfStep where another token stands in the source, and `p.pending` is what goes into the gap before the next
+token. Hands on `type_`, `type_parameters`, `pattern`, `annotation`, `result`, `path`, `arguments`, `operands` and `stages` to
+`statements` and `declarations`. No token is added, left out or moved here but commas, and which lines fit is decided in `layout`.
+A chain of any length is written in a loop, since a left-nested chain may be as long as a file (G-5.2).
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ def close_parentheses(p: Printer, count: int) -> None:
 
 
 def types(p: Printer, opening: str, nodes: Sequence[ast.TypeExpr], closing: str, *, alone: str | None = None) -> None:
-    """Write types with commas on one line; `alone` is what stands behind a single one."""
+    """Write types with commas on one line; `alone` is what stands behind a single one, None for nothing."""
     p.token(opening)
     for at, node in enumerate(nodes, 1):
         type_(p, node)
@@ -508,7 +510,7 @@ Link = ast.Call | ast.MethodCall | ast.FieldAccess | ast.TupleAccess | ast.Index
 
 
 def links_of(node: ast.Expr) -> tuple[ast.Expr, list[Link]]:
-    """Return what a chain begins with, and its links in order."""
+    """Return what a chain of calls, accesses, `?` and `.await` begins with, and its links in order, first to last."""
     links: list[Link] = []
     while True:
         inner: ast.Expr
@@ -527,8 +529,9 @@ def links_of(node: ast.Expr) -> tuple[ast.Expr, list[Link]]:
 
 @prints(ast.Call, ast.MethodCall, ast.FieldAccess, ast.TupleAccess, ast.Index, ast.Propagate, ast.Await)
 def chain(p: Printer, node: ast.Expr, piped: ast.Expr | None = None) -> int:
-    """Write a chain; with two or more method calls a line may end before the dot of each. `piped` is the argument of the
-    last call that stands to the left of `|>`."""
+    """Write a chain; with two or more method calls a line may end before the dot of each. `piped` is the argument of the last
+    call that stands to the left of `|>`. Return the row of `arguments` for the last call, or what the first part of the chain
+    returned."""
     if isinstance(node, ast.Await) and not node.postfix:
         return prefix_await(p, node)
     first, links = links_of(node)
@@ -554,6 +557,7 @@ def chain(p: Printer, node: ast.Expr, piped: ast.Expr | None = None) -> int:
 
 
 def prefix_await(p: Printer, node: ast.Await) -> int:
+    """Write `await` before its operand; return the row of the operand."""
     p.token("await")
     p.pending = " "
     return p.node(node.operand)

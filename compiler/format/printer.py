@@ -1,10 +1,10 @@
 """The printer: walks the tree and the tokens in step and turns both into layout operations.
 
-Hands on `Printer` and `prints`, with which the modules of the families register what writes their nodes: which tokens
-follow, and where a line may end. Every token of the source is written exactly once and in order, so the result has the same
-tree; only separating commas come and go. Comments are written in the gap where they stand. Also hands on `same_tokens` and
-`first_difference`, with which the result is checked, and OutOfStep; to the families the gaps KEEP, APART and JOIN, and
-COMMA_IF_BROKEN. How a kind of node is written is not known here.
+A gap is what stands between two tokens: blanks, line ends and comments. Hands on `Printer` and `prints`, with which the modules
+of the families register what writes their nodes: which tokens follow, and where a line may end. Every token of the source is
+written exactly once and in order, so the result has the same tree; only separating commas come and go. Comments are written in
+the gap where they stand. Also hands on `same_tokens` and `first_difference`, with which the result is checked, and OutOfStep; to
+the families the gaps KEEP, APART and JOIN, and COMMA_IF_BROKEN. How a kind of node is written is not known here.
 """
 
 from __future__ import annotations
@@ -113,6 +113,7 @@ Show = Callable[..., int | None]
 T = TypeVar("T")
 S = TypeVar("S", bound=Show)
 
+# By class of node, what writes it; filled when the families are imported.
 PRINTERS: dict[type[ast.Node], Show] = {}
 
 
@@ -160,7 +161,8 @@ class Printer:
     # ------------------------------------------------------------ nodes
 
     def node(self, node: ast.Node) -> int:
-        """Write a node. Return the place in `operations` that `prints` describes, or 0."""
+        """Write a node. Return the place in `operations` that `prints` describes, or 0. KeyError for a class of node that no
+        family has registered."""
         return self.nesting.call(PRINTERS[type(node)], self, node) or 0
 
     # ------------------------------------------------------------ tokens
@@ -191,7 +193,8 @@ class Printer:
         self.token(self.text[node.span.start : node.span.end])
 
     def verbatim(self, node: ast.Node) -> None:
-        """Write the source text of a node, such as a string, with all that is in it."""
+        """Write the source text of a node, such as a string, with all that is in it. Raise OutOfStep if it does not begin at the
+        next token."""
         self.gap()
         start, end = node.span.start, node.span.end
         if self.starts[self.row] != start:
@@ -289,7 +292,7 @@ class Printer:
         self.pending = LINE
 
     def semicolon(self) -> None:
-        """Write the `;` that has to follow."""
+        """Write the `;` that has to follow. Raise OutOfStep if it does not."""
         if not self.next_is(";"):
             raise OutOfStep(f"`;` is not what stands at offset {self.next_start()}")
         self.separator(";", ";")
@@ -315,9 +318,11 @@ class Printer:
         return group
 
     def indent(self) -> None:
+        """Begin an indentation at the next line end."""
         self.operations.append(INDENT)
 
     def dedent(self) -> None:
+        """End the indentation that `indent` began."""
         self.operations.append(DEDENT)
 
     # ------------------------------------------------------------ brackets

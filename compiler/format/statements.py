@@ -1,8 +1,10 @@
 """How blocks, statements and block-like expressions are written.
 
 Functions registered with `prints` return the row (in `Printer.operations`) behind the bracket that may stay open at the end of
-their node (`hug_row`), or 0 or nothing. Hands on `body` and `expands` to `declarations`. A block stays on one line only where the
-source had it so and it holds at most one plain member.
+their node (`hug_row`), or 0 or nothing. A function takes the printer `p` and a node; the methods of `p` write one token each, or
+a list, and raise OutOfStep where another token stands in the source, and `p.pending` is what goes into the gap before the next
+token. Hands on `body` and `expands` to `declarations`. A block stays on one line only where the source had it so and it holds at
+most one plain member. No token is added, left out or moved here but commas, and which lines fit is decided in `layout`.
 """
 
 from __future__ import annotations
@@ -65,8 +67,8 @@ def body(p: Printer, node: ast.Block, expanded: bool, *, header: Begin | None = 
 
 
 def header(p: Printer, node: ast.Expr) -> Begin | None:
-    """Write what stands before the `{` of a body; return its group for `body`. Where an operator chain is broken, the brace
-    gets a line of its own."""
+    """Write what stands before the `{` of a body; return its group for `body`. Where an operator chain is broken, the brace gets
+    a line of its own. None: there is no group, and the brace stays on the line."""
     p.pending = " "
     if isinstance(node, ast.Binary) and BY_TEXT[node.operator].level != POWER:
         group = p.begin()
@@ -214,6 +216,7 @@ def label(p: Printer, node: ast.Ident | None) -> None:
 
 
 def pattern_in(p: Printer, node: ast.For | ast.ParallelFor) -> None:
+    """Write `for`, the pattern and `in`."""
     p.token("for")
     p.pending = " "
     pattern(p, node.pattern)
