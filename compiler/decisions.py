@@ -209,7 +209,7 @@ class ErrToMessage:
 
 @dataclass(frozen=True, slots=True)
 class CheckAny:
-    """Any to T: shallow run-time check."""
+    """Any to T, by a run-time check of the kind alone, without its parts; another kind is the panic P007 (L-3.3.3)."""
 
     target: Type
 

@@ -3,9 +3,10 @@ illegal value, and which rows are plain constants (O-1.4 to O-1.59).
 
 Hands on to the checker tables of `Rule`s by the name of the field, one for each kind of declaration (`CONNECTION`, `MODEL`,
 `AGENT`, `MCP` …), the names of all its fields (`…_FIELDS`), those that are or may be objects (`…_OBJECTS`), RETRY, TEXT,
-MCP_CARRIED, `own_names`, `arguments` of decorators, and `is_carried`; to the resolver FIELD_WORDS and DECORATOR_ARGUMENTS. The
-fields themselves and their ranges stand in `vm/declaration_fields`, where the runtime and the manifest read them: a new field is
-a row there. Reporting is the matter of the checker; nothing is raised here but KeyError for what no table has.
+MCP_CARRIED, `rule`, which makes a `Rule` of a row, `own_names`, `arguments` of decorators, and `is_carried`; to the resolver
+FIELD_WORDS and DECORATOR_ARGUMENTS. The fields themselves and their ranges stand in `vm/declaration_fields`, where the runtime
+and the manifest read them: a new field is a row there. Reporting is the matter of the checker; nothing is raised here but
+KeyError for what no table has.
 """
 
 from __future__ import annotations

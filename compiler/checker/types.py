@@ -1,12 +1,12 @@
 """Types as written, to types as values (L-3.1).
 
-Hands on to the checker `written_type` (the type that a type expression means), `parts_in` and `shape_in` (the fields of a struct
-in a value of this type), `Instance` (one use of a generic declaration, whose type arguments are found step by step) and
-`written_arguments`, `alias_type`, `nominal_of`, `check_key_type`, the table RECORDS (built-in records by name, to codegen too),
-`partial_type` (the parts in which a value arrives), and to `program` `check_pending_bounds` and `fill_partials`. A new form of
-written type is a case of `_written_type`; a built-in type is a row of `resolver.names.TYPES`, and of RECORDS if it has fields, or
-of SPELLINGS if its type has another form. The types of declared structs and enums are filled by `declarations`; how two types
-relate is in `relations`. What is wrong is reported and not raised.
+Hands on to the checker `written_type` (the type that a type expression means), `parts_in`, `part_in` and `shape_in` (the fields
+of a struct, or one of them, in a value of this type), `Instance` (one use of a generic declaration, whose type arguments are
+found step by step) and `written_arguments`, `alias_type`, `nominal_of`, `check_key_type`, the table RECORDS (built-in records by
+name, to codegen too), `partial_type` (the parts in which a value arrives), and to `program` `check_pending_bounds` and
+`fill_partials`. A new form of written type is a case of `_written_type`; a built-in type is a row of `resolver.names.TYPES`, and
+of RECORDS if it has fields, or of SPELLINGS if its type has another form. The types of declared structs and enums are filled by
+`declarations`; how two types relate is in `relations`. What is wrong is reported and not raised.
 """
 
 from __future__ import annotations
@@ -300,7 +300,7 @@ def shape_in(c: Checker, own: Type, type_: Type) -> Type:
     return own.of((ANY,) * len(own.arguments))
 
 
-PARTS_KEPT = 50_000  # of uses of generic types with other arguments: a large type may have many
+PARTS_KEPT = 50_000  # fields of generic types, once for each list of type arguments; with more the cache begins anew
 
 
 def parts_in(c: Checker, symbol: StructSymbol | VariantSymbol, type_: Type) -> Parts:

@@ -5,9 +5,9 @@ abstract interpretation of the code of an `Emitter`, a fixpoint over its jumps a
 value without that mark. No code is changed here: which marks may be left out is decided by `moves`. The answer is a bound from
 above: a place that it does not name does not hold the value.
 
-Hands on to `moves` `Flow`, the states before all instructions, with `Entry`, `clash` and `overlap`, `Place` and `Path`, and the
-numbers of opcodes that both look at. What opcodes do with values is said by `_FRESH`, `_SAME`, `_PARTS` and `_READS`; one that
-none of them names is taken to keep all that it pops and to push what any place may hold.
+Hands on to `moves` `Flow`, the states before all instructions, with `Entry`, `clash` and `overlap`, `Place` and `Path`, NEW,
+ANYWHERE and CALLER, and the numbers of opcodes that both look at. What opcodes do with values is said by `_FRESH`, `_SAME`,
+`_PARTS` and `_READS`; one that none of them names is taken to keep all that it pops and to push what any place may hold.
 """
 
 from __future__ import annotations

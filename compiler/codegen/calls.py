@@ -7,8 +7,9 @@ arguments. A built-in needs no code here unless it changes its receiver, is a me
 instruction; `_SPECIAL_EFFECTS` has those of the last kind, but for `ask`.
 
 Which function a call means, and that its arguments suit, was decided by the checker. In which order arguments are evaluated is
-the matter of `arguments`, how a changed receiver is stored back that of `places`. TooLong passes through, by which `constants`
-refuses too much code for constants; AssertionError is a node without target, which no checked program has.
+the matter of `arguments`, how a changed receiver is stored back that of `places`; a place is a variable and the chain of fields
+and indexes behind it. TooLong passes through, by which `constants` refuses too much code for constants; AssertionError is a node
+without target, which no checked program has.
 """
 
 from __future__ import annotations

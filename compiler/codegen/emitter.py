@@ -172,8 +172,8 @@ class Emitter:
 
     def emit(self, name: str, operand: Any = 0, count: int = 0) -> None:
         """Append an instruction by the name of its opcode, unless no control reaches it; the depth changes in either case.
-        `count` is the number of values that a starred group of its stack effect stands for (`vm/bytecode/opcodes.py`). The
-        operand is a number, a Label, whose index is put in by `finish`, or a CellRef."""
+        `count` is the number of values that a starred group of its stack effect stands for, such as `args*`
+        (`vm/bytecode/opcodes.py`). The operand is a number, a Label, whose index is put in by `finish`, or a CellRef."""
         number, popped, pushed, starred, calls, suspends, ends = _FORMS[name]
         if self.reachable:
             self.code.append((number, operand))
@@ -286,9 +286,10 @@ class Emitter:
         self, name: str, params: list[list[Any]], result: int, flags: int, parent: Emitter | None, place: Place
     ) -> im.Function:
         """Return the finished function and, unless `flags` say that it is hidden, set `name_rows`; every label must have been
-        marked. `hash`, and the suspend flag of what it calls, are filled in when the image is complete. `params` are rows as in
-        `module.Params`, `result` is the index of the type, `flags` are `im.F_…`. `place` returns file number, line and column
-        where a span starts. `parent` is the emitter of the enclosing function."""
+        marked. `hash`, and the suspend flag of what it calls, are filled in when the image is complete. `params` are rows of
+        name, index of the type, and number of the function of the default or None (`module.Params`), `result` is the index of the
+        type, `flags` are `im.F_…`. `place` returns file number, line and column where a span starts. `parent` is the emitter of
+        the enclosing function."""
         program = [
             (number, operand if type(operand) is int else self._operand(number, operand)) for number, operand in self.code
         ]

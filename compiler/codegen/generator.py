@@ -141,8 +141,8 @@ class LoopContext:
 
 @record
 class Generator:
-    """Generates the code of one function. `slots` and `cells` have the places of its variables; `parent` is the generator
-    of the enclosing function, for captured ones."""
+    """Generates the code of one function. `slots` has the numbers of its locals, `cells` those of variables that closures share;
+    `parent` is the generator of the enclosing function, for captured ones."""
 
     module: Module
     scope: symbols.FunctionScope | None

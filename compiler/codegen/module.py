@@ -240,7 +240,7 @@ class Pending:
     flags: int
 
 
-CONSTANT_PARTS = 200_000  # beside 2 for each character of the program
+CONSTANT_PARTS = 200_000  # parts of constants that code may push, beside 2 for each character of the program
 
 
 @dataclass(eq=False)
@@ -365,7 +365,8 @@ class Module:
         return self.method_values[symbol]
 
     def handle_of(self, declared: symbols.Symbol) -> tuple[str, int]:
-        """Return opcode and operand of the instruction that pushes the handle of a declaration of `KINDS`."""
+        """Return opcode and operand of the instruction that pushes the handle of a declaration of `KINDS`, the value that stands
+        for it at run time."""
         return KINDS[type(declared)].opcode, self.numbers[declared]
 
     def tool_function(self, symbol: symbols.FunctionSymbol, tool: symbols.ToolSymbol | symbols.McpSymbol) -> int:
