@@ -62,7 +62,8 @@ class Diagnostics:
     def report(
         self, code: str, span: Span, message: str, *, help: str | None = None, related: tuple[Related, ...] = ()
     ) -> None:
-        """Add a diagnostic made of these parts. `code` is a row of `CODES`."""
+        """Add a diagnostic made of these parts. `code` is a row of `CODES`. `help`: what to write instead, None for nothing;
+        `related`: further places."""
         self.add(Diagnostic(code, message, span, related, help))
 
     def add(self, diagnostic: Diagnostic) -> None:

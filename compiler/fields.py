@@ -53,7 +53,7 @@ TYPES: dict[str, Type] = {
 
 
 def rule(field: Field, name: str = "") -> Rule:
-    """Return what one field holds, for a field of a kind in TYPES; KeyError for one of another kind."""
+    """Return what one field holds, for a field of a kind in TYPES; `name` is as in `Rule`; KeyError for one of another kind."""
     timed = field.unit == "s" and field.kind != rows.WHOLE
     reads = (lambda value: rows.as_held(field, value)) if timed else (lambda value: value)
     return Rule(TYPES[field.kind], field.says, field.takes, lambda value: _example(field, value), name, timed, reads)

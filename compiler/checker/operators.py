@@ -410,7 +410,8 @@ def fields_of(c: Checker, type_: Nominal) -> dict[str, Type]:
 
 
 def require_visible(c: Checker, symbol: Symbol | None, name: ast.Ident) -> None:
-    """Report a field that is private where it is named (E1006, L-8.4.1)."""
+    """Report a field that is private where it is named (E1006, L-8.4.1). Nothing is private in what is no struct; `symbol` is
+    then None or of another class."""
     if isinstance(symbol, StructSymbol) and name.text in private_fields(c.modules, symbol, name.span):
         c.report(
             "E1006", name.span, f"field `{name.text}` of `{symbol.name}` is private in module `{symbol.home}`",

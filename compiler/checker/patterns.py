@@ -109,7 +109,8 @@ def is_some(node: ast.Pattern) -> bool:
 
 
 def report_cannot_match(c: Checker, node: ast.Pattern, what: str, type_: Type, help: str | None = None) -> None:
-    """Report a pattern of `what` that matches no value of a type (E3003)."""
+    """Report a pattern of `what` that matches no value of a type (E3003). `help` is what is said in place of the usual help for
+    the type."""
     help = help or _inside_arm(c, node, type_) or _arms_of(node, type_)
     c.report("E3003", node.span, f"a pattern of `{what}` cannot match `{type_}`", help=help)
 

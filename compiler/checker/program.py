@@ -205,7 +205,8 @@ MUTATING = frozenset(row.name for row in METHODS.values() if row.mut)
 
 
 def check(program: ast.Program, source: Source, diagnostics: Diagnostics) -> CheckedProgram:
-    """Check a program of one parsed file, as `check_project` does; what is wrong goes to `diagnostics`."""
+    """Check a program of one parsed file and return its declarations, as `check_project` does; what is wrong goes to
+    `diagnostics`."""
     return check_project(Project.single(program, source), diagnostics)
 
 
@@ -219,8 +220,8 @@ class Examined(NamedTuple):
 
 
 def check_project(project: Project, diagnostics: Diagnostics, cache: CheckCache | None = None) -> CheckedProgram:
-    """Check the parsed files of a program, annotate their trees and report what is wrong to `diagnostics`. After an error, and
-    with a cache, the result is incomplete and must not be compiled."""
+    """Check the parsed files of a program, annotate their trees, report what is wrong to `diagnostics`, and return the
+    declarations. After an error, and with a cache, the result is incomplete and must not be compiled."""
     examined = examine_project(project, diagnostics, cache)
     return CheckedProgram(project.trees[project.main], init=[]) if examined is None else examined.checked
 
@@ -238,8 +239,8 @@ def examine_project(
 
 def examine_parts(project: Project, cache: CheckCache, whole: Collection[str]) -> Examined | None:
     """Check all declarations of a program that the cache has parsed, and of its bodies those in the files `whole`; report
-    nothing. The cache sets new trees in the project for this. None if types nest too deeply. Trees of a text that does not parse
-    have holes, which no phase has to accept: then any exception may be raised."""
+    nothing. Return as `examine_project`. The cache sets new trees in the project for this. None if types nest too deeply. Trees
+    of a text that does not parse have holes, which no phase has to accept: then any exception may be raised."""
     return cache.examine_only(project, whole, lambda reports, reuse: _attempt(project, reports, reuse))
 
 

@@ -108,7 +108,8 @@ def implementations_of(type_: Type, trait: Nominal) -> Iterator[tuple[Implementa
 
 
 def heads_of(type_: Type) -> list[str | None]:
-    """Return the heads under which a type may have impls: an error has those of its families too, of which the nearest counts."""
+    """Return the heads under which a type may have impls: an error has those of its families too, of which the nearest counts. A
+    head is what `kind_head` returns, None for a type without."""
     if isinstance(type_, Nominal) and type_.kind == "error":
         return [*ancestors(type_.name)]
     is_error = isinstance(type_, Nominal) and type_.facts.is_error
@@ -450,7 +451,7 @@ def join(a: Type, b: Type) -> Type | None:
 
 def join_values(a: Type, b: Type) -> Type | None:
     """Return the type of a value that is an `a` or a `b`, each of which is converted to it: as `join`, and beside it of an Option
-    with what converts to it that Option (L-3.4.3)."""
+    with what converts to it that Option (L-3.4.3). None if there is none."""
     joined = join(a, b)
     inside_a, inside_b = generic(a, "Option"), generic(b, "Option")
     if joined is not None or (inside_a is None) == (inside_b is None):

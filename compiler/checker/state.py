@@ -504,7 +504,8 @@ class Checker:
         return None
 
     def warn_of_message(self, span: Span, error: Type, coercion: Coercion | None) -> None:
-        """Warn, once in a function, that an error becomes its message (W0020, L-3.3.16)."""
+        """Warn, once in a function, that an error becomes its message (W0020, L-3.3.16). `coercion` is what converts `error`; any
+        other conversion is passed over."""
         conversion: object = coercion.inner if isinstance(coercion, (ToOption, ToOk)) else coercion
         if not isinstance(conversion, (ToMessage, ErrToMessage)) or not self.targets:
             return
@@ -519,8 +520,8 @@ class Checker:
         )  # fmt: skip
 
     def tail(self, node: ast.Expr, expected: Expected) -> Type:
-        """Type an expression whose value becomes the value of the form around it; it is converted if the expected type is
-        known."""
+        """Type, and return the type of, an expression whose value becomes the value of the form around it; it is converted if the
+        expected type is known."""
         return self.value(node, expected) if expected.concrete else self.infer(node, expected)
 
     def join_branches(self, branches: list[tuple[ast.Expr, Type]], code: str = "E2021") -> Type:
@@ -570,8 +571,9 @@ class Checker:
         first: Span | None = None,
         note: str = "first defined here",
     ) -> Type:
-        """Report a diagnostic and return ERRONEOUS, so that a rule can `return c.report(…)`. `first` is a second place, which
-        `note` describes. Inside a memory block the message and help speak of fields in place of steps."""
+        """Report a diagnostic of this code (a row of `diagnostics.CODES`) and return ERRONEOUS, so that a rule can `return
+        c.report(…)`. `first` is a second place, which `note` describes. Inside a memory block the message and help speak of
+        fields in place of steps."""
         related = () if first is None else (Related(first, note),)
         if self._in_memory_block(span):
             from ..hints.memory_fields import as_fields  # its patterns are compiled only for a report
@@ -624,7 +626,8 @@ class Checker:
         return self.report(expected.code, node.span, message, help=help)
 
     def filled_by(self, node: ast.Expr) -> Local | None:
-        """Return the variable that the present call puts the expression into, if its type is that of its first use (L-3.2.8)."""
+        """Return the variable that the present call puts the expression into, if its type is that of its first use (L-3.2.8);
+        else None."""
         if self.filling_call is None or all(argument.value is not node for argument in self.filling_call.arguments):
             return None
         place = self.filling_call.receiver
@@ -709,7 +712,7 @@ def has_final_else(node: ast.If) -> bool:
 
 
 def erroneous(c: Checker, node: ast.ErrorExpr, expected: Expected) -> Type:
-    """Type the parts of what the parser has reported, so that names in it count as used."""
+    """Type the parts of what the parser has reported, so that names in it count as used; return ERRONEOUS."""
     for part in node.inside:
         c.infer(part)
     return ERRONEOUS

@@ -223,7 +223,7 @@ def tools_are_listed(c: Checker, place: str, value: ast.Expr) -> bool:
 
 def tools_fit(c: Checker, place: str, value: ast.Expr) -> bool:
     """Return whether a value, by the type that the check has given it, may hold tools; E4040 if not. See `tools_are_listed` for
-    arrays that are written out."""
+    arrays that are written out. `place` is the method or argument that takes it."""
     type_ = value.type.inner if isinstance(value.type, Nilable) else value.type
     element = None if isinstance(value, ast.ArrayExpr) else generic(type_, "Array")
     return not element or _check_offered(c, place, value.span, element[0])

@@ -446,7 +446,8 @@ class Instance:
                 self.bindings.setdefault(name, hint)
 
     def require_all(self, span: Span, help: str) -> None:
-        """Report each type parameter that is still unbound (E2029), and bind it to ERRONEOUS. `span` is the place of the use."""
+        """Report each type parameter that is still unbound (E2029), and bind it to ERRONEOUS. `span` is the place of the use.
+        `help` is shown with the report."""
         for name in self.names:
             if name not in self.bindings:
                 self.checker.report("E2029", span, f"the type argument `{name}` of `{self.name}` cannot be found", help=help)

@@ -276,7 +276,7 @@ class Flow:
         return State(tuple([entry.without(slot) for entry in state.stack[:-1]]), slots)
 
     def effect(self, at: int) -> tuple[int, int]:
-        """Return how many values an instruction pops and pushes."""
+        """Return how many values the instruction with the index `at` pops and pushes."""
         pops, pushes, starred = _EFFECTS[self.code[at][0]]
         return pops + self.counts[at] if starred else pops, pushes
 

@@ -117,7 +117,7 @@ def into_slots(g: Generator, arguments: list[ast.Expr]) -> list[int]:
 def as_written(g: Generator, target: decisions.CallTarget) -> Iterator[None]:
     """Let the code inside push the arguments in the order of the parameters, whatever the order they are written in (L-5.9.1):
     where that is another one, they are evaluated before it, and it pushes what came out. In order they are evaluated where it
-    pushes them."""
+    pushes them. To be used in `with`."""
     in_order = target.order == sorted(target.order)
     arguments = [] if in_order else [target.arguments[index] for index in target.order]
     written = [argument for argument in arguments if argument is not None]

@@ -85,7 +85,7 @@ class LocalNames:
         return outer
 
     def leave(self, outer: int, here: int) -> None:
-        """End a scope at the instruction with the index `here`."""
+        """End a scope, whose `enter` returned `outer`, at the instruction with the index `here`."""
         if len(self.open) > self.base:
             self._end(self.base, here)
         self.base = outer

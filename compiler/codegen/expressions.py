@@ -135,7 +135,7 @@ def _default_field(g: Generator, symbol: symbols.StructSymbol | symbols.VariantS
 
 
 def record_literal(g: Generator, node: ast.StructExpr, name: str) -> None:
-    """Generate `Message { … }`: the built-in that makes one takes all fields."""
+    """Generate `Message { … }`, a literal of the record `name`: the built-in that makes one takes all fields."""
     fields = RECORD_FIELDS[name]
 
     def absent(index: int) -> None:
@@ -288,8 +288,9 @@ def unary(g: Generator, node: ast.Unary) -> None:
 
 
 def operator_opcode(operator: str, left: t.Type | None, right: t.Type | None) -> str:
-    """Return the name of the opcode for a binary operator other than `??`, `||` and `&&`, and the static types of its operands:
-    one for just these types, or else the generic one, which looks at the values (V-2.6)."""
+    """Return the name of the opcode for a binary operator other than `??`, `||` and `&&`, and the static types `left` and `right`
+    of its operands, None where one is not known: one for just these types, or else the generic one, which looks at the values
+    (V-2.6)."""
     row = BY_TEXT[operator]
     if row.level in (EQUALITY, ORDER):
         typed = left == right and left in (t.INT, t.STRING) or {left, right} <= {t.INT, t.FLOAT}

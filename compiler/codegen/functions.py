@@ -218,7 +218,7 @@ def errors_leave(g: Generator, start: int) -> None:
 
 
 def default_function(module: Module, symbol: symbols.FunctionSymbol, index: int, number: int) -> None:
-    """Generate the default of parameter `index` as a hidden function of the parameters before it (L-5.9.1)."""
+    """Generate the default of parameter `index` as the hidden function `number` of the parameters before it (L-5.9.1)."""
     parameters = symbol.declaration.parameters
     default = parameters[index].default
     assert default is not None
@@ -375,8 +375,9 @@ def _checked_method(receiver: str, name: str) -> CheckedProgram:
 
 
 def task_body(g: Generator, task: ast.TaskBody, name: str, arguments: list[ast.Expr] | None = None, flags: int = 0) -> int:
-    """Generate the body of a task; return the number of its function. Its parameters are the element of a `parallel for`,
-    or `arguments`: expressions whose values the code around has evaluated."""
+    """Generate the body of a task; return the number of its function, which is called `name` in the image and has `flags`
+    (`im.F_…`) beside that of a closure. Its parameters are the element of a `parallel for`, or `arguments`: expressions whose
+    values the code around has evaluated."""
     number = g.module.pool.reserve_function()
     inner = Generator(g.module, task.scope, parent=g)
     inner.at(task.span)

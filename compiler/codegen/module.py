@@ -154,12 +154,12 @@ class Pool:
         return self._type_index[key] if key in self._type_index else self._add(key, ["handle", self.handles[target]])
 
     def error_types(self, types: list[t.Nominal]) -> int:
-        """Add the entry that lists the declared types that are errors."""
+        """Add the entry that lists the declared types that are errors; return its index."""
         return self._add("errors", ["errors", [self.type(type_) for type_ in types]])
 
     def questions(self, kind: str, numbers: list[int]) -> int:
         """Add the entry that lists functions by number: those that are channels (`kind` "channels") or by models ("by_model",
-        V-3.10)."""
+        V-3.10); return its index."""
         return self._add(kind, [kind, numbers])
 
     def _entry(self, type_: t.Type) -> list[Any]:
@@ -302,8 +302,8 @@ class Module:
         return number, *source.position(span.start)
 
     def language_method(self, receiver: str, name: str) -> int:
-        """Return the number of a built-in method that is written in the language; its body is generated when all others are
-        (`generate_requested`)."""
+        """Return the number of a built-in method that is written in the language, `name` of the kind of receiver `receiver`; its
+        body is generated when all others are (`generate_requested`)."""
         key = (receiver, name)
         if key not in self.language_methods:
             self.language_methods[key] = self.pool.reserve_function()
@@ -404,7 +404,7 @@ class Module:
         return self.method_values[symbol]
 
     def constructor_function(self, opcode: str) -> int:
-        """Return `Some`, `Ok` or `Err` as a function of one parameter."""
+        """Return `Some`, `Ok` or `Err` as a function of one parameter, by its opcode, SOME, OK or ERR."""
         if opcode not in self.hidden_functions:
             emitter = Emitter()
             emitter.slot()
@@ -465,7 +465,8 @@ class Module:
 
     def row_function(self, receiver: str, row: Row) -> int:
         """Return a global function, `T::name` or one of the module `std::…` as a function value that takes all arguments by
-        position; of `print` one argument (L-3.8.3)."""
+        position; of `print` one argument (L-3.8.3). `receiver` is "" for a global function, else T, or `std::` and the name of
+        the module."""
         name = f"{receiver}::{row.name}"
         if name not in self.hidden_functions:
             emitter = Emitter()

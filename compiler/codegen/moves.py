@@ -120,7 +120,8 @@ class Moves:
                 waits.update(new)
 
     def keeps(self, number: int, position: int) -> bool:
-        """Return whether a function keeps an argument; a plain `self` is only read, and `mut self` goes back to its place."""
+        """Return whether the function `number` keeps its argument at `position`, from 0; a plain `self` is only read, and `mut
+        self` goes back to its place."""
         emitter, _ = self.functions[number]
         return position in emitter.owned and position not in emitter.lent
 
@@ -143,7 +144,7 @@ class Holders:
         return any(overlap(path, other) for slot, path in held for other in self.paths.get(slot, ()))
 
     def clash_between(self, held: Iterable[Place], first: int, last: int) -> bool:
-        """Return the same for instructions between two others."""
+        """Return the same for the instructions between `first` and `last`, without these."""
         for slot, path in held:
             rows = self.rows.get(slot, [])
             for number in range(bisect_left(rows, first + 1, key=_instruction), len(rows)):
@@ -229,7 +230,7 @@ class Body:
         return -1, 0
 
     def stack(self, at: int) -> tuple[Entry, ...]:
-        """Return what is known of the operand stack before an instruction that control reaches."""
+        """Return what is known of the operand stack before the instruction `at`, lowest value first; control must reach it."""
         state = self.flow.states[at]
         assert state is not None
         return state.stack

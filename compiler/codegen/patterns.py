@@ -28,8 +28,9 @@ class NoOtherArm(Label):
 
 
 def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -> None:
-    """Generate what binds the value on the operand stack, and pops it, by a pattern of let, for or a parameter. A value that does
-    not match all the same ends in a panic: P010 for an array of another length, P009 for others behind Any."""
+    """Generate what binds the value on the operand stack, and pops it, by a pattern of let, for or a parameter; `type_` is the
+    static type of the value. A value that does not match all the same ends in a panic: P010 for an array of another length, P009
+    for others behind Any."""
     e = g.emitter
     if isinstance(pattern, ast.BindPattern) and pattern.inner is None and pattern.constant is None:
         g.bind(pattern.binding)

@@ -285,7 +285,8 @@ def hidden_fields(symbol: symbols.StructSymbol) -> frozenset[str]:
 
 
 def option_type(type_: t.Type, optional: bool) -> t.Type:
-    """Return the type of a field as code sees it: `f?: T` is Option<T>, unless the checker already said so."""
+    """Return the type of a field as code sees it, which is `optional` or not: `f?: T` is Option<T>, unless the checker already
+    said so."""
     wrapped = isinstance(type_, t.Generic) and type_.name == "Option"
     return t.option(type_) if optional and not wrapped else type_
 

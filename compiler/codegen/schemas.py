@@ -205,7 +205,7 @@ SUBJECTS = ("p", "n", "name", "url")
 
 def wanted_by(row: Row, arguments: Sequence[ast.Expr | None]) -> str:
     """Return the permission that a call wants: `fs:read=notes.txt` for a constant path, `fs:read` for any other; "" where the
-    built-in needs none."""
+    built-in needs none. `arguments` has one for each parameter, None where its default is used."""
     for parameter, argument in zip(row.parameters, arguments, strict=True):
         if parameter.name in SUBJECTS and isinstance(argument, ast.StringLiteral):
             if row.permission == "net":

@@ -45,7 +45,8 @@ def close_parentheses(p: Printer, count: int) -> None:
 
 
 def types(p: Printer, opening: str, nodes: Sequence[ast.TypeExpr], closing: str, *, alone: str | None = None) -> None:
-    """Write types with commas on one line; `alone` is what stands behind a single one, None for nothing."""
+    """Write types with commas on one line, between the brackets `opening` and `closing`; `alone` is what stands behind a single
+    one, None for nothing."""
     p.token(opening)
     for at, node in enumerate(nodes, 1):
         type_(p, node)
@@ -297,7 +298,7 @@ def is_number(node: ast.Expr) -> bool:
 
 
 def numbers(p: Printer, node: ast.ArrayExpr) -> int:
-    """Write an array of numbers: as many on a line as fit."""
+    """Write an array of numbers: as many on a line as fit. Return the row behind the `[`."""
     p.token("[")
     inside = len(p.operations)
     group = p.begin_inside()
@@ -338,7 +339,7 @@ def struct(p: Printer, node: ast.StructExpr) -> int:
 
 
 def struct_part(p: Printer, part: ast.FieldInit | ast.Expr) -> int:
-    """Write a field, or `..base`."""
+    """Write a field, or `..base`. Return the row that the printer of its value returns, or 0."""
     if not isinstance(part, ast.FieldInit):
         p.token("..")
         return p.node(part)
@@ -412,7 +413,7 @@ def continue_(p: Printer, node: ast.Continue) -> None:
 
 
 def operand(p: Printer, node: ast.Expr | None) -> int:
-    """Write a blank and the operand, if there is one."""
+    """Write a blank and the operand, if there is one. Return the row that its printer returns, or 0."""
     if node is None:
         return 0
     p.pending = " "
@@ -670,8 +671,8 @@ def stages(p: Printer, node: ast.Pipe) -> int:
 
 
 def right_side(p: Printer, node: ast.Pipe) -> int:
-    """Write a call as it was before L-2.3.1 and L-2.3.2: without its piped argument, and with the parentheses that the
-    rewriting has dropped."""
+    """Write a call as it was before L-2.3.1 and L-2.3.2: without its piped argument, and with the parentheses that the rewriting
+    has dropped. Return the `hug_row` of the call, or 0."""
     peeled: list[Link] = []
     inner = node.applied
     # `?` and `.await` behind the call were put around it by the rewriting.

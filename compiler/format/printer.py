@@ -256,8 +256,8 @@ class Printer:
     # ------------------------------------------------------------ separators
 
     def separator(self, text: str, written: str | IfBroken | None) -> None:
-        """Read the `,` or `;` that may stand next in the source, and write `written` in its place (nothing for None). A comment
-        behind it on the same line is written behind it too."""
+        """Read the `,` or `;`, which is `text`, that may stand next in the source, and write `written` in its place (nothing for
+        None). A comment behind it on the same line is written behind it too."""
         operations = self.operations
         if not self.next_is(text):
             if written is not None:
@@ -300,7 +300,7 @@ class Printer:
     # ------------------------------------------------------------ groups
 
     def begin(self, *, filled: bool = False) -> Begin:
-        """Begin a group with the next token."""
+        """Begin a group with the next token; return it for `end`. A `filled` one ends only the lines that are full."""
         self.gap()
         group = Begin(len(self.operations), filled)
         self.operations.append(group)
@@ -312,7 +312,7 @@ class Printer:
         self.operations.append(END)
 
     def begin_here(self) -> Begin:
-        """Begin a group behind the last token, so that the next gap belongs to it."""
+        """Begin a group behind the last token, so that the next gap belongs to it; return it for `end`."""
         group = Begin(len(self.operations), False)
         self.operations.append(group)
         return group
@@ -345,7 +345,7 @@ class Printer:
         return inside
 
     def begin_inside(self) -> Begin:
-        """Begin a group behind an opening bracket, with its indentation."""
+        """Begin a group behind an opening bracket, with its indentation; return it for `close`."""
         group = Begin(len(self.operations), False)
         self.operations += (group, INDENT)
         return group
@@ -384,8 +384,8 @@ class Printer:
         return _LINE_END.match(self.text, brace + 1) is not None
 
     def braced(self, members: Sequence[T], show: Callable[[T], int | None], *, expanded: bool = False) -> int:
-        """Write a body whose members have commas behind them. Return the place in `operations` behind `{`, 0 for an empty body
-        without a comment."""
+        """Write a body whose members have commas behind them, written by `show`; one that is `expanded`, here or in the source,
+        has a line for each. Return the place in `operations` behind `{`, 0 for an empty body without a comment."""
         expanded = expanded or self.opens_line(self.next_start())
         self.token("{")
         inside = len(self.operations)

@@ -23,8 +23,8 @@ from ...vm.values.errors import FAMILIES, is_family
 
 
 def distance(a: str, b: str, limit: int) -> int:
-    """Return the Damerau-Levenshtein distance (a swap of two neighbours counts one), or some number above `limit` when it is
-    larger than that."""
+    """Return the Damerau-Levenshtein distance of two texts, in edits (a swap of two neighbours counts one), or some number above
+    `limit` when it is larger than that."""
     # Each edit changes the length by one at most.
     if abs(len(a) - len(b)) > limit:
         return limit + 1
@@ -52,8 +52,8 @@ _patience: ContextVar[list[int] | None] = ContextVar("patience", default=None)
 
 @contextmanager
 def limited_patience() -> Iterator[None]:
-    """Compare names in the body until PATIENCE letters are used up; later unknown names get no suggestion (G-5.11). The
-    budget belongs to the context, so compilations in other threads have their own."""
+    """Compare names in the body until PATIENCE letters are used up; later unknown names get no suggestion (G-5.11). The budget
+    belongs to the context, so compilations in other threads have their own. To be used in `with`."""
     token = _patience.set([PATIENCE])
     try:
         yield
@@ -545,7 +545,7 @@ def library_help(head: str, member: str) -> str | None:
 
 
 def offers_help(module: str, member: str) -> str | None:
-    """Return the help for a function that the module does not have; with an empty `module` for a module that the library
+    """Return the help for a function `member` that the module does not have; with an empty `module` for a module that the library
     does not have. None when nothing can be said."""
     if (module, member) in WITHOUT:
         return WITHOUT[module, member]
