@@ -2,8 +2,9 @@
 
 The checker sets these records on `target` of calls and field accesses and on `coercion` of expressions; codegen reads them and
 decides nothing about names itself, and the language server reads them to find what a name means; the target of an access to a
-slot is `symbols.SlotAccess`. A new way to call something is a
-class here, the place in the checker that makes it, and a case in `codegen/calls.py`.
+slot is `symbols.SlotAccess`. Hands on these records, and the union `Coercion` of those that convert; they are data alone, and
+nothing is checked or converted here. A new way to call something is a class here, the place in the checker that makes it, and a
+case in `codegen/calls.py`.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ class RecordCall(CallTarget):
 
 @record
 class FieldByPosition:
-    """A field of a struct, schema value or record."""
+    """A field of a struct, schema value or record; `index` is its place in the order of the declaration, from 0."""
 
     index: int
 
@@ -208,7 +209,7 @@ class ErrToMessage:
 
 @dataclass(frozen=True, slots=True)
 class CheckAny:
-    """Any to T: shallow run-time check."""
+    """Any to T, by a run-time check of the kind alone, without its parts; another kind is the panic P007 (L-3.3.3)."""
 
     target: Type
 

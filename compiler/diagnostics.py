@@ -4,7 +4,7 @@ rendered.
 Hands on `Diagnostic`, `Diagnostics` and `Related` to all phases, the command line and the language server, `CODES` to tests and
 tools, `render_text` and `render_json` to the command line and the API, `render_lines` to the command line. A new diagnostic needs
 a row in `_ROWS` (`CONTRIBUTING.md` has the recipe). Panics of running programs have their codes elsewhere: they belong to the
-machine.
+machine. Nothing is raised here; what becomes of a program with errors is decided by those who collected them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .source import Position, Source, Span, visible
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A second place that explains the first."""
+    """A second place that explains the first, and in `message` how."""
 
     span: Span
     message: str
@@ -62,7 +62,8 @@ class Diagnostics:
     def report(
         self, code: str, span: Span, message: str, *, help: str | None = None, related: tuple[Related, ...] = ()
     ) -> None:
-        """Add a diagnostic made of these parts. `code` is a row of `CODES`."""
+        """Add a diagnostic made of these parts. `code` is a row of `CODES`. `help`: what to write instead, None for nothing;
+        `related`: further places."""
         self.add(Diagnostic(code, message, span, related, help))
 
     def add(self, diagnostic: Diagnostic) -> None:
@@ -85,7 +86,7 @@ class Diagnostics:
         return not self._errors or all(diagnostic.leaves_a_tree for diagnostic in self.found if diagnostic.is_error)
 
     def has_errors_in(self, span: Span) -> bool:
-        """Return whether some error begins inside the span."""
+        """Return whether some error begins inside the span, whose end is not included."""
         starts = self._errors.get(span.file, [])
         at = bisect_left(starts, span.start)
         return at < len(starts) and starts[at] < span.end
@@ -97,6 +98,7 @@ class Diagnostics:
 
 # The table of codes: language.md section 4, orchestration.md section 11, memory.md section 2.
 
+# In the order in which a program meets them: syntax, names, types, the flow of control, declarations.
 STAGES = ("parse", "names", "types", "flow", "declare")
 
 
@@ -313,8 +315,8 @@ CODES: dict[str, Code] = {row.split(None, 1)[0]: Code(*row.split(None, 2)) for r
 # Rendering for people and for tools (O-9.12). Text: `FILE:LINE:COL: error[CODE]: MESSAGE`, the source line with carets,
 # related places, help. JSON: a list of plain dictionaries.
 
-MAX_PRINTED = 100
-MAX_LINE = 200  # longer source lines are shown as a window around the carets
+MAX_PRINTED = 100  # diagnostics
+MAX_LINE = 200  # characters; longer source lines are shown as a window around the carets
 
 _COLOURS = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "help": "\x1b[1;32m", "note": "\x1b[1;36m"}
 _RESET = "\x1b[0m"
@@ -353,7 +355,8 @@ def render_json(
     diagnostics: Diagnostics | Iterable[Diagnostic], sources: Sources, *, named: Named = str
 ) -> list[dict[str, Any]]:
     """Return all diagnostics as plain dictionaries for `--json`, in the order of `render_text`. Lines and columns are counted
-    from 1, in code points; the end is the place behind the last character."""
+    from 1, in code points; the end is the place behind the last character. Each has code, severity ("error" or "warning"),
+    message, file, line, column, end_line, end_column, related (places with a message) and help, a text or None."""
     return [_as_dict(diagnostic, sources, named) for diagnostic in _ordered(diagnostics)]
 
 

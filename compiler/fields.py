@@ -3,9 +3,10 @@ illegal value, and which rows are plain constants (O-1.4 to O-1.59).
 
 Hands on to the checker tables of `Rule`s by the name of the field, one for each kind of declaration (`CONNECTION`, `MODEL`,
 `AGENT`, `MCP` …), the names of all its fields (`…_FIELDS`), those that are or may be objects (`…_OBJECTS`), RETRY, TEXT,
-MCP_CARRIED, `own_names`, `arguments` of decorators, and `is_carried`; to the resolver FIELD_WORDS and DECORATOR_ARGUMENTS. The
-fields themselves and their ranges stand in `vm/declaration_fields`, where the runtime and the manifest read them: a new field is
-a row there.
+MCP_CARRIED, `rule`, which makes a `Rule` of a row, `own_names`, `arguments` of decorators, and `is_carried`; to the resolver
+FIELD_WORDS and DECORATOR_ARGUMENTS. The fields themselves and their ranges stand in `vm/declaration_fields`, where the runtime
+and the manifest read them: a new field is a row there. Reporting is the matter of the checker; nothing is raised here but
+KeyError for what no table has.
 """
 
 from __future__ import annotations
@@ -52,14 +53,15 @@ TYPES: dict[str, Type] = {
 
 
 def rule(field: Field, name: str = "") -> Rule:
-    """Return what one field holds, for a field of a kind in TYPES; KeyError for one of another kind."""
+    """Return what one field holds, for a field of a kind in TYPES; `name` is as in `Rule`; KeyError for one of another kind."""
     timed = field.unit == "s" and field.kind != rows.WHOLE
     reads = (lambda value: rows.as_held(field, value)) if timed else (lambda value: value)
     return Rule(TYPES[field.kind], field.says, field.takes, lambda value: _example(field, value), name, timed, reads)
 
 
 def duration(field: Field, name: str) -> Rule:
-    """Return what a field of that name holds where it is written as a duration, whatever the unit of the field."""
+    """Return what a field of that name holds where it is written as a duration, whatever the unit of the field; `name` is the
+    field's own."""
     reads = lambda value: rows.as_held(field, value, True)  # noqa: E731
     words = f"{rows.WITH_UNIT}, of whole seconds" if field.kind == rows.WHOLE and field.unit == "s" else rows.WITH_UNIT
     return Rule(FLOAT, words, field.takes, lambda value: '"500ms"' if field.unit == "ms" else '"30s"', name, True, reads)
@@ -155,6 +157,7 @@ AGENT_FIELDS = tuple(rows.AGENT)
 
 MCP = rules(rows.MCP)
 MCP_FIELDS = tuple(rows.MCP)
+# The fields that belong to one way of reaching a server, a process or an address.
 MCP_CARRIED = {"stdio": ("command", "args", "env"), "http": ("url", "headers")}
 
 # The words that fields take as Strings, by the name of the field.

@@ -1,8 +1,13 @@
 """Operators, casts and `??` (L-3.5, L-3.6); places: reading fields and elements, and assignment (L-3.7, L-3.13).
 
-Hands on the rules of these forms to `program`; to the files that deal with calls, patterns and literals `fields_of`,
-`error_fields`, `require_visible` and `require_mutable`, the first two also to the language server. Which operators
-there are is the table `compiler/operators.py`; here stands which operand types suit.
+Hands on the rules of these forms, the tables RULES and PLACE_RULES, to `program`; to the files that deal with calls, patterns and
+literals `fields_of`, `error_fields`, `require_visible` and `require_mutable`, the first two also to the language server;
+`field_of` to `methods`. Which operators there are is the table `compiler/operators.py`; here stands which operand types suit.
+
+A rule takes `c`, the state of the check, a node of the tree and what its place expects. It writes to the tree what it decides
+(`target`, `coercion`) and makes no code. What is wrong is reported to `c` and not raised; a rule that is left without a type then
+returns ERRONEOUS, of which nothing more is reported. Which operands suit is changed in `operator_type`, which casts there are in
+`castable`.
 """
 
 from __future__ import annotations
@@ -139,7 +144,7 @@ def _chained_help(c: Checker, node: ast.Expr) -> str | None:
 
 
 def report_operands(c: Checker, node: ast.Expr, operator: str, left: Type, right: Type) -> Type:
-    """Report operands that an operator does not take (E2002), with the help for the most likely mistake."""
+    """Report operands that an operator does not take (E2002), with the help for the most likely mistake; return ERRONEOUS."""
     help = absent_help(left) or absent_help(right)
     if help is None and operator in ("+", "%") and (is_text(left) or is_text(right)) and BYTES not in (left, right):
         help = "use `${…}` or `.to_string()`"
@@ -250,8 +255,8 @@ def _type_inside(type_: Type) -> Type | None:
 
 
 def cast(c: Checker, node: ast.Cast, expected: Expected) -> Type:
-    """Return the type of `x as T`, E2024 where no cast leads from one type to the other; in a `try` one that may fail counts as
-    an error that leaves (L-3.5.8)."""
+    """Return T, the type of `x as T`; E2024 where no cast leads from one type to the other; in a `try` one that may fail counts
+    as an error that leaves (L-3.5.8)."""
     target = written_type(c, node.target)
     source = c.infer(node.operand, Expected(target) if isinstance(node.operand, _LITERALS) else FREE)
     source = source if castable(c, source, target) else c.narrowed(node.operand, source)
@@ -277,6 +282,7 @@ def _may_fail(source: Type, target: Type) -> bool:
     return not (isinstance(target, Union) and fits(source, target))
 
 
+# Operands that are typed against the target of the cast: their parts have no type of their own yet.
 _LITERALS = (ast.ArrayExpr, ast.MapExpr, ast.TupleExpr, ast.Closure)
 
 
@@ -363,7 +369,8 @@ def _member_type(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -
 
 
 def field_of(c: Checker, type_: Nominal, name: str) -> tuple[int, Type] | None:
-    """Return place and type of a field of a struct, schema or record; None where it has none of that name."""
+    """Return the place of a field of a struct, schema or record, counted from 0 in the order of the declaration, and its type;
+    None where it has none of that name."""
     if type_.kind == "record":
         fields = RECORD_FIELDS.get(type_.name, {})
         return ([*fields].index(name), fields[name]) if name in fields else None
@@ -403,7 +410,8 @@ def fields_of(c: Checker, type_: Nominal) -> dict[str, Type]:
 
 
 def require_visible(c: Checker, symbol: Symbol | None, name: ast.Ident) -> None:
-    """Report a field that is private where it is named (E1006, L-8.4.1)."""
+    """Report a field that is private where it is named (E1006, L-8.4.1). Nothing is private in what is no struct; `symbol` is
+    then None or of another class."""
     if isinstance(symbol, StructSymbol) and name.text in private_fields(c.modules, symbol, name.span):
         c.report(
             "E1006", name.span, f"field `{name.text}` of `{symbol.name}` is private in module `{symbol.home}`",
@@ -643,7 +651,8 @@ def _whole_help(c: Checker, place: ast.Index, receiver: Type) -> str:
 
 def require_mutable(c: Checker, place: ast.Expr, by: str | None = None) -> None:
     """Report an assignment to `place`, or a change of it by the method `by`, whose variable is not `mut` (E2034, E2035, E2036, of
-    a slot E4524; L-3.13.1, L-3.13.2). A variable that may be changed is marked as changed (W0011)."""
+    a slot E4524; L-3.13.1, L-3.13.2). A variable that may be changed is marked as changed (W0011). Nothing is reported of what
+    has no variable, such as the result of a call."""
     slot = slot_in(place)
     if slot is not None:
         refuse_change(c, slot, place, f"`{by}`")

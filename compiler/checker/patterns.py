@@ -3,7 +3,8 @@
 Hands on `check_pattern` (one pattern against the type of what it meets), `is_some` and `matches_nil_only` to `control`, and
 `bind_irrefutable` (of `let`, `for` and parameters, which must match every value) to `control`, `functions` and `models`. Which
 patterns together cover a type is found by `exhaustiveness`. A new kind of pattern is a row of _RULES at the end, and a case of
-`constructors.head_name`.
+`constructors.head_name`. What is wrong is reported to `c`, the state of the check, and not raised; only the tree is annotated
+here (`type`, `binding`, types of variables), and the code of patterns is made by `codegen/patterns.py`.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ from .types import RECORDS, parts_in, shape_in
 
 def check_pattern(c: Checker, node: ast.Pattern, type_: Type) -> None:
     """Type a pattern, and the names it binds, against the type of the values that it meets, and report what is wrong with it,
-    such as one that can match none of them (E3003). `Some(…)` on a `T?` is counted in `c.some_of_nilable`."""
+    such as one that can match none of them (E3003). The name of a pattern that turns out to be a variant becomes its `constant`
+    or `binding`. `Some(…)` on a `T?` is counted in `c.some_of_nilable`."""
     node.type = type_ = c.bounded(type_, node.span)
     rule = _RULES.get(type(node))
     if rule is not None:
@@ -93,13 +95,13 @@ def _only_shapes(node: ast.Pattern) -> bool:
 
 
 def matches_nil_only(node: ast.Pattern, type_: Type) -> bool:
-    """Return whether a pattern on a `T?` is `nil`, or `None`, which means the same there."""
+    """Return whether a pattern on a value of `type_`, which is a `T?`, is `nil`, or `None`, which means the same there."""
     is_none = isinstance(node, ast.BindPattern) and isinstance(node.constant, BuiltinSymbol) and absent_as_nil(type_)
     return is_none or (isinstance(node, ast.LiteralPattern) and node.value is None)
 
 
 def is_some(node: ast.Pattern) -> bool:
-    """Return whether a pattern, or an alternative of it, is `Some(…)`."""
+    """Return whether a pattern, or an alternative of it, is the built-in `Some(…)`."""
     return any(
         isinstance(one, ast.TupleStructPattern) and isinstance(one.binding, BuiltinSymbol) and one.binding.name == "Some"
         for one in alternatives(node)
@@ -107,7 +109,8 @@ def is_some(node: ast.Pattern) -> bool:
 
 
 def report_cannot_match(c: Checker, node: ast.Pattern, what: str, type_: Type, help: str | None = None) -> None:
-    """Report a pattern of `what` that matches no value of a type (E3003)."""
+    """Report a pattern of `what` that matches no value of a type (E3003). `help` is what is said in place of the usual help for
+    the type."""
     help = help or _inside_arm(c, node, type_) or _arms_of(node, type_)
     c.report("E3003", node.span, f"a pattern of `{what}` cannot match `{type_}`", help=help)
 

@@ -1,10 +1,11 @@
 """Static checking: names, types, coercions, control flow, declarations (L-3, L-4).
 
-`check_project` resolves and checks a program, annotates its trees and returns a `CheckedProgram`, which the code generator
-takes; `check` does so for one file (for methods of the language that are written in it). `examine_project` and `examine_parts`
-return an `Examined`, which has the state of the check as well, for the language server. What is wrong with a program is reported
-and not raised. The order of the passes is here: all types and signatures, then values of declarations, then bodies, then what
-needs all bodies. A new kind of declaration is a row of `declaration_kinds.py` and one of `declaration_checks.py`.
+`check_project` resolves and checks a program, annotates its trees and returns a `CheckedProgram`, which the code generator takes,
+to the pipeline; `check` does so for one file (for methods of the language that are written in it). `examine_project` and
+`examine_parts` return an `Examined`, which has the state of the check as well, for the language server. What is wrong with a
+program is reported to the `Diagnostics` that are given, and not raised. No file is read here, a `Project` comes with its trees
+parsed, and no code is made. The order of the passes is here: all types and signatures, then values of declarations, then bodies,
+then what needs all bodies. A new kind of declaration is a row of `declaration_kinds.py` and one of `declaration_checks.py`.
 """
 
 from __future__ import annotations
@@ -110,8 +111,8 @@ BASE_URL = 'write `base_url = "https://api.example.com/v1"`'
 
 
 def check_tables(c: Checker, manifest: Manifest, symbols: Sequence[Symbol], main: str) -> None:
-    """Check the tables of the manifest; the memories and connections of the program must have been checked. `main` is the name
-    of the program's file without its folder."""
+    """Check the tables of the manifest and report what is wrong at its lines (E4001 to E4003, E4006, E4508); the memories and
+    connections of the program must have been checked. `main` is the name of the program's file without its folder."""
     declared = {symbol.name: symbol.fields for symbol in symbols if isinstance(symbol, ConnectionSymbol)}
     sound = not manifest.diagnostics.has_errors  # a field with an error is not among the fields
     for name, fields in manifest.connections.items():
@@ -197,17 +198,21 @@ RULES = {
 }
 
 
+# Called by `Checker.coerce` for each value that goes where another type is expected; they only warn.
 LINTS = (warn_foreign_value, check_text_as_prompt)
+# Names of the built-in methods that may change their receiver.
 MUTATING = frozenset(row.name for row in METHODS.values() if row.mut)
 
 
 def check(program: ast.Program, source: Source, diagnostics: Diagnostics) -> CheckedProgram:
-    """Check a program of one parsed file; what is wrong goes to `diagnostics`."""
+    """Check a program of one parsed file and return its declarations, as `check_project` does; what is wrong goes to
+    `diagnostics`."""
     return check_project(Project.single(program, source), diagnostics)
 
 
 class Examined(NamedTuple):
-    """A check that a language server goes on to ask: the state, everything declared, and what the code generator would take."""
+    """A check that a language server goes on to ask: the state, everything declared (modules last), and what the code generator
+    would take."""
 
     checker: Checker
     symbols: list[Symbol]
@@ -215,8 +220,8 @@ class Examined(NamedTuple):
 
 
 def check_project(project: Project, diagnostics: Diagnostics, cache: CheckCache | None = None) -> CheckedProgram:
-    """Check the parsed files of a program, annotate their trees and report what is wrong to `diagnostics`. After an error, and
-    with a cache, the result is incomplete and must not be compiled."""
+    """Check the parsed files of a program, annotate their trees, report what is wrong to `diagnostics`, and return the
+    declarations. After an error, and with a cache, the result is incomplete and must not be compiled."""
     examined = examine_project(project, diagnostics, cache)
     return CheckedProgram(project.trees[project.main], init=[]) if examined is None else examined.checked
 
@@ -234,8 +239,8 @@ def examine_project(
 
 def examine_parts(project: Project, cache: CheckCache, whole: Collection[str]) -> Examined | None:
     """Check all declarations of a program that the cache has parsed, and of its bodies those in the files `whole`; report
-    nothing. The cache sets new trees in the project for this. None if types nest too deeply. Trees of a text that does not parse
-    have holes, which no phase has to accept: then any exception may be raised."""
+    nothing. Return as `examine_project`. The cache sets new trees in the project for this. None if types nest too deeply. Trees
+    of a text that does not parse have holes, which no phase has to accept: then any exception may be raised."""
     return cache.examine_only(project, whole, lambda reports, reuse: _attempt(project, reports, reuse))
 
 

@@ -2,8 +2,10 @@
 
 Hands on `check_prompt` to `calls` and `questions`, `keep_text` to `control`, the lint `check_text_as_prompt` to `program`, and
 the warnings of texts that look like what they are not: `warn_quoted_type` to `declarations` and `schemas`, and
-`warn_unfilled_places` to `calls`. All are warnings, with the help for what was most likely meant, but in the prompt of a function
-by a model, where a hole is an error (E4035). A further name of a type in other languages is a row of QUOTED.
+`warn_unfilled_places` to `calls`. All are reported as warnings, with the help for what was most likely meant, but in the prompt
+of a function by a model, where a hole is an error (E4035). A further name of a type in other languages is a row of QUOTED.
+Nothing is raised here, no type is changed and no prompt is made: that a text may stand where a Prompt is expected is said by
+`relations`.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ def keep_text(c: Checker, node: ast.Let) -> None:
 
 
 def check_text_as_prompt(c: Checker, node: ast.Expr, actual: Type, wanted: Type) -> None:
-    """Check a text that went where a Prompt is expected: a lint of `Checker.coerce`."""
+    """Check a text that went where a Prompt is expected: a lint of `Checker.coerce`, which has given it the type `actual`."""
     if wanted == PROMPT and is_text(actual):
         check_prompt(c, node)
 
@@ -106,7 +108,8 @@ def warn_quoted_type(c: Checker, field: ast.Field) -> None:
 
 
 def warn_unfilled_places(c: Checker, name: str, arguments: list[ast.Argument]) -> None:
-    """Warn of `println("{} of {}", a, b)`, which prints the braces, and the values behind the text (W0023, L-4.7.22)."""
+    """Warn of `println("{} of {}", a, b)`, which prints the braces, and the values behind the text (W0023, L-4.7.22). `name` and
+    `arguments` are those of the call; other functions than `print` and `println` are passed over."""
     first = arguments[0].value if arguments else None
     if name not in ("print", "println") or len(arguments) < 2 or not isinstance(first, ast.StringLiteral):
         return

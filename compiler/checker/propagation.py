@@ -2,10 +2,11 @@
 
 Hands on `leave` (an error goes to the function or `try` around it) to `control` and `context_declarations`; `check_discarded` and
 `warn_uncaught_value` (a Result that is not used) to `control`; `check_conversion` and `report_cannot_leave` to `functions`,
-`note_cast_failure` to `operators`, and to `program` the lint `warn_foreign_value` and the rules of these forms. An error is a
-`Raise` on its way to a `Target` (both in `state`), which collects what arrives; the target of a `try` is made here, those of
-bodies in `functions`. How errors convert to the declared one is in `check_conversion`, a further built-in way in
-`relations.convert_error`.
+`note_cast_failure` to `operators`, and to `program` the lint `warn_foreign_value` and the rules of these forms. What is wrong
+with the program is reported and not raised here, and where an error goes at run time is made by codegen from what is set on the
+tree (`failure`, `coercion`, `rethrow`). An error is a `Raise` on its way to a `Target` (both in `state`), which collects what
+arrives; the target of a `try` is made here, those of bodies in `functions`. How errors convert to the declared one is in
+`check_conversion`, a further built-in way in `relations.convert_error`.
 """
 
 from __future__ import annotations
@@ -148,8 +149,8 @@ def leave(c: Checker, raised: Raise) -> Coercion | None:
 
 
 def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None:
-    """Return what converts an error to the error side of its target, by L-3.3 or by an `impl From`; report one that does not
-    convert (E2042, or E3015 out of a `try`, L-3.12.3)."""
+    """Return what converts an error to the error side of its target, by L-3.3 or by an `impl From`; None where nothing has to be
+    done. One that does not convert is reported (E2042, or E3015 out of a `try`, L-3.12.3), and None returned."""
     coercion = convert_error(raised.type, wanted)
     # An `impl From` of the program comes before the built-in ways from text and to text.
     if isinstance(coercion, (_Mismatch, ToError, ToMessage)):
@@ -257,7 +258,7 @@ def _is_constructor(node: ast.Expr) -> bool:
 
 
 def throw(c: Checker, node: ast.Throw, expected: Expected) -> Type:
-    """Return `never`; the error leaves to the target around, converted to its error side."""
+    """Return `never`, since nothing comes behind it; the error leaves to the target around, converted to its error side."""
     type_ = c.infer(node.value)
     coercion = leave(c, Raise(node, type_, "throw"))
     if coercion is not None:
@@ -304,8 +305,8 @@ def _is_emit(node: ast.Call) -> bool:
 
 
 def results_in(type_: Type) -> list[tuple[Type, ...]]:
-    """Return the sides of the Results that `?` takes apart together: of an Array of them, or of a tuple with one or more
-    (L-3.12.10). None of them if only the run knows whether a part is a Result."""
+    """Return the sides, (value, error), of each of the Results that `?` takes apart together: of an Array of them, or of a tuple
+    with one or more (L-3.12.10). [] without any, and if only the run knows whether a part is a Result."""
     parts = type_.items if isinstance(type_, Tuple) else generic(type_, "Array") or ()
     if any(part == ANY or (isinstance(part, Nominal) and part.kind in ("parameter", "trait")) for part in parts):
         return []
@@ -313,7 +314,7 @@ def results_in(type_: Type) -> list[tuple[Type, ...]]:
 
 
 def values_of(type_: Type) -> Type:
-    """Return what is left of a type with Results inside when all of them are Ok."""
+    """Return what is left of a type with Results inside when all of them are Ok; `results_in` must have found some."""
     if isinstance(type_, Tuple):
         return Tuple(tuple([sides[0] if (sides := generic(part, "Result")) else part for part in type_.items]))
     return array(results_in(type_)[0][0])

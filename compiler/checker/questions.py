@@ -2,9 +2,10 @@
 the host by a channel, `channel approve: Decision -> Bool;` (O-5.36).
 
 Hands on `ask_model` to the check of bodies, `check_channel` to the check of declarations, `check_channel_names` to `program`,
-`ask_before` (`@approve`, O-4.49) and `offer_function` to `tools`, `is_question` to both of these. In the language both are
-functions: what is special is how a body is made, how a test answers in its place (`tools.mock`), and that a model may call it as
-a tool (O-4.48).
+`ask_before` (`@approve`, O-4.49) and `offer_function` to `tools`, `is_question` to both of these. What is wrong is reported and
+not raised. Nobody is asked here: trees are rewritten, and the run asks. In the language a function by a model and a channel are
+both functions: what is special is how a body is made, how a test answers in its place (`tools.mock`), and that a model may call
+it as a tool (O-4.48).
 """
 
 from __future__ import annotations
@@ -295,7 +296,8 @@ def _payload(c: Checker, method: FunctionSymbol, channel: FunctionSymbol, writte
 
 
 def is_question(symbol: object) -> TypeGuard[FunctionSymbol]:
-    """Return whether a symbol is a function by a model, or a channel that is answered."""
+    """Return whether a symbol is a function by a model, or a channel that is answered; False for anything else that a name may
+    mean."""
     if not isinstance(symbol, FunctionSymbol):
         return False
     return symbol.by_model or (symbol.channel is not None and symbol.channel.answer is not None)

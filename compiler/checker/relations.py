@@ -7,8 +7,8 @@ its kin (the type of a value that comes from several branches), `implements`, `i
 of this trait?), with `Matching` and `replaced_in`; `learn` (a use says the type of a variable), `open_local` and
 `close_variable`; `close`, `nilable` and `widen`, which make one type of another; questions about one type (`generic`, `is_text`,
 `is_complete`, …) with NUMBERS, what a chain of places begins with (`root_of`, `is_entry`) and ERRONEOUS; to the code generator
-`kind_head`, `matched` and `replaced`. A new conversion is a case here, a record in `decisions.py` and its code in
-`codegen/generator.py`.
+`kind_head`, `matched` and `replaced`. A side of a type is open (`types.OPEN`) as long as nothing has said what it is. A new
+conversion is a case here, a record in `decisions.py` and its code in `codegen/generator.py`.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ def implementations_of(type_: Type, trait: Nominal) -> Iterator[tuple[Implementa
 
 
 def heads_of(type_: Type) -> list[str | None]:
-    """Return the heads under which a type may have impls: an error has those of its families too, of which the nearest counts."""
+    """Return the heads under which a type may have impls: an error has those of its families too, of which the nearest counts. A
+    head is what `kind_head` returns, None for a type without."""
     if isinstance(type_, Nominal) and type_.kind == "error":
         return [*ancestors(type_.name)]
     is_error = isinstance(type_, Nominal) and type_.facts.is_error
@@ -311,8 +312,8 @@ def close(type_: Type) -> Type:
 
 
 def convert(source: Type, target: Type) -> Coercion | None | _Mismatch:
-    """Return what a place of type `target` does to a value of type `source`: None for nothing, a coercion, or MISMATCH
-    (L-3.3)."""
+    """Return what a place of type `target` does to a value of type `source`: None for nothing, a coercion (the record by which
+    codegen converts it), or MISMATCH where it may not go there (L-3.3)."""
     if source is target or source == target or target == ANY:
         return None
     # A value that never comes suits every place, and so does one that was reported.
@@ -423,7 +424,8 @@ def part_fits(source: Type, target: Type) -> bool:
 
 
 def convert_error(source: Type, target: Type) -> Coercion | None | _Mismatch:
-    """Return what `throw` and `?` do to an error on its way to a function that fails with `target` (L-3.12.3)."""
+    """Return what `throw` and `?` do to an error on its way to a function that fails with `target` (L-3.12.3): None, a coercion
+    or MISMATCH, as `convert`."""
     if source == ANY:
         return None
     return ToError() if is_error(target) and is_text(source) else convert(source, target)
@@ -449,7 +451,7 @@ def join(a: Type, b: Type) -> Type | None:
 
 def join_values(a: Type, b: Type) -> Type | None:
     """Return the type of a value that is an `a` or a `b`, each of which is converted to it: as `join`, and beside it of an Option
-    with what converts to it that Option (L-3.4.3)."""
+    with what converts to it that Option (L-3.4.3). None if there is none."""
     joined = join(a, b)
     inside_a, inside_b = generic(a, "Option"), generic(b, "Option")
     if joined is not None or (inside_a is None) == (inside_b is None):
@@ -538,7 +540,8 @@ def open_local(node: ast.Expr) -> Local | None:
 
 
 def learn(node: ast.Expr, wanted: Type) -> None:
-    """Fill the open sides of the variable that an expression names from the type that its place asks for."""
+    """Fill the open sides of the variable that an expression names from the type that its place asks for. Of another expression,
+    or where no side is open, nothing changes."""
     local = open_local(node)
     if local is not None:
         local.type = fill_open_sides(local.type, wanted)

@@ -2,7 +2,8 @@
 
 Hands on `schema_argument` to `calls`, for `parse_schema<T>`, and to `methods` `schema_call`, the rule of `execute_with_schema<T>`
 and `stream_with_schema<T>`, and `items`, that of the stream which the latter gives. Which types have a JSON form is said by
-`schemas.instance_fault`, what a part of a T is by `types.partial_type`.
+`schemas.instance_fault`, what a part of a T is by `types.partial_type`. What is wrong is reported and not raised. The call
+itself, the reply and its checks are matters of the runtime.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def schema_argument(c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | N
 
 def schema_call(c: Checker, node: ast.MethodCall, row: Row) -> Type:
     """Return the type of `execute_with_schema<T>(…)`, or of `stream_with_schema<T>(…)`, where T is a schema or a struct, and set
-    `node.target` with the schema, which the runtime needs and codegen puts into the image."""
+    `node.target` with the schema, which the runtime needs and codegen puts into the image. ERRONEOUS after a report."""
     argument = schema_argument(c, node.name, node.type_arguments)
     streams = row.name == "stream_with_schema"
     if argument is None or (streams and partial_type(c, argument.type, node.name) is ERRONEOUS):
@@ -94,7 +95,7 @@ def schema_call(c: Checker, node: ast.MethodCall, row: Row) -> Type:
 
 def items(c: Checker, node: ast.MethodCall, receiver: Type, row: Row) -> Type:
     """Return the type of `items(field)` of a typed stream: a stream of the elements of the field, a literal that names an Array
-    (E4044)."""
+    (E4044). ERRONEOUS after a report."""
     _, matched = call_row(c, row, receiver, node.arguments, node.name.span, FREE)
     if matched is None or not isinstance(receiver, Generic):
         return ERRONEOUS

@@ -2,8 +2,9 @@
 
 Hands on `declare_schema` to `program`; `check_schema`, `check_validators` and `fold_nested_defaults` to `declaration_checks`, the
 last to `tools` and `tool_arguments` too; `folded_default` to `tool_arguments`; `field_without_json` (what a model cannot be asked
-for) to these two and `mcp`, `instance_fault` and `fold_defaults` to `schema_calls`. The JSON Schema itself is made by
-`codegen/schemas.py`, replies are judged by the runtime. A type that models may be asked for is a case of `without_json`.
+for) to these two and `mcp`, `instance_fault` and `fold_defaults` to `schema_calls`. What is wrong is reported and not raised. The
+JSON Schema itself is made by `codegen/schemas.py`, replies are judged by the runtime. A type that models may be asked for is a
+case of `without_json`.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from .relations import generic, is_text
 from .state import Checker, Expected
 from .types import parts_in, written_type
 
+# Decorators of a whole schema: every field may be left out (O-2.15); texts, numbers and Bools of a reply are converted (O-2.16).
 MODES = ("partial", "coerce")
 
 
 def declare_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
-    """Set the fields and modes of a schema; E4021 for a field that stands twice."""
+    """Add the fields of a schema to `symbol.fields`, each as (name, type, default, whether it may be left out without one), and
+    set its modes; E4021 for a field that stands twice."""
     names = {decorator.name.text for decorator in _of_schema(node)}
     symbol.partial, symbol.coerce = "partial" in names, "coerce" in names
     seen: dict[str, Span] = {}
@@ -88,7 +91,7 @@ def _declare_field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[
 
 def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
     """Check a schema after all types are declared: its decorators, which set descriptions and earlier names, and its fields,
-    which have JSON forms (E4020) and constant defaults (E4023), whose values are set."""
+    which have JSON forms (E4020) and constant defaults (E4023), whose values go to `symbol.constants`."""
     _check_decorators(c, symbol, node)
     declared = {name: type_ for name, type_, _, _ in symbol.fields}
     seen: set[str] = set()
@@ -176,8 +179,8 @@ def fold_nested_defaults(c: Checker, symbol: StructSymbol) -> None:
 
 
 def fold_defaults(c: Checker, types: Sequence[Type]) -> None:
-    """Set the values of the defaults of the structs and variants in types that a model may be asked for; E4023 for one that is
-    not constant."""
+    """Set in `constants` the values of the defaults of the structs and variants in types that a model may be asked for; E4023 for
+    one that is not constant."""
     for owner in _with_defaults(c, types):
         for name, _, default, _ in owner.fields:
             if default is not None and name not in owner.constants:

@@ -4,7 +4,8 @@ Hands on to the rules of calls and methods `Formal` (a parameter of anything cal
 as types), to `memory_steps` `static_type` (one descriptor of a row), and to `arguments`, `methods` and `types` what finds type
 arguments: `open_parameters` makes the type parameters of a declaration ready to be bound, `unify` compares a parameter's type
 with an argument's and adds to `Bindings`, `substitute` puts the bindings in. First-order unification in one pass over the
-arguments: the first binding of a type parameter stays. A new form of descriptor is a case of `static_type`.
+arguments: the first binding of a type parameter stays. A new form of descriptor is a case of `static_type`. Nothing is reported
+or raised here: whether an argument suits is said by `relations.convert`, and the rules of calls report it.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Formal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BuiltinSignature:
-    """The signature of a built-in; `receiver` is None for functions."""
+    """The signature of a built-in; `receiver`, the type that has the method, is None for functions."""
 
     receiver: Type | None
     parameters: tuple[Formal, ...]
@@ -81,7 +82,9 @@ def signature_of(row: Row) -> BuiltinSignature:
 
 
 def static_type(descriptor: tuple[Any, ...]) -> Type:
-    """Return a type descriptor of the machine's table as a type."""
+    """Return a type descriptor of the machine's table as a type. A descriptor is a tuple: a word for the form (`("int",)`,
+    `("array", element)`, `("fn", parameters, result)`), then its parts; that of a handle, `("handle", name)`, is the type of this
+    name, but for `MemoryRef`, which is Memory."""
     head = descriptor[0]
     if head in _SIMPLE:
         return Simple(_SIMPLE[head])
@@ -129,8 +132,8 @@ def substitute(type_: Type, bindings: Bindings) -> Type:
 
 
 def open_parameters(type_: Type, names: Collection[str]) -> Type:
-    """Return a type from inside a generic declaration with the parameters of these names as `Parameter`s, which a call has to
-    bind."""
+    """Return a type `type_` from inside a generic declaration with the parameters of these names as `Parameter`s, which a call
+    has to bind."""
     if not names or not type_.has_parameters:
         return type_
     match type_:
@@ -152,7 +155,8 @@ def open_parameters(type_: Type, names: Collection[str]) -> Type:
 def unify(formal: Type, actual: Type, bindings: Bindings, hints: Bindings | None = None) -> None:
     """Bind, in `bindings`, the parameters of `formal` that are still unbound to what stands in their places in `actual`; a hint
     is preferred where the actual type converts to it. `T?` takes a T too, and a trait what implements it; else types of different
-    kinds, names or lengths bind nothing: the conversion of the argument reports them."""
+    kinds, names or lengths bind nothing: the conversion of the argument reports them. `hints` are what the surroundings of the
+    call would like the parameters to be."""
     match formal:
         case Parameter():
             _bind(formal.name, actual, bindings, hints or {})

@@ -2,10 +2,10 @@
 
 Hands on `Checker`, which every rule of this folder takes as `c` (`infer`, `value`, `coerce`, `report`), `Expected` (what the
 surroundings of an expression ask of it; FREE and DISCARD are two of them), and the frames for errors and loops (`Target`,
-`Raise`, `LoopFrame`); SPINES to `assignment`, FORM_FIELDS to `json_shapes`, `PendingBounds` to `types`, `ModuleMap` to `program`;
-to the language server `Checker` and `private_fields`. The rule of a form of the language (`ExpressionRule`) is a function in the
-table RULES of a sibling file; `program` puts the tables together. Where something is checked that depends on the function around
-it, look at `Target`. What is wrong is reported and not raised; but see `Checker.body_of`.
+`Raise`, `LoopFrame`); SPINES to `assignment`, FORM_FIELDS to `json_shapes`, `PendingBounds` to `types`, `ModuleMap` to `program`,
+`Takers` to `models`; to the language server `Checker` and `private_fields`. The rule of a form of the language (`ExpressionRule`)
+is a function in the table RULES of a sibling file; `program` puts the tables together. Where something is checked that depends on
+the function around it, look at `Target`. What is wrong is reported and not raised; but see `Checker.body_of`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ModuleMap:
         self.hidden: dict[StructSymbol, frozenset[str]] = {}  # names of private fields; filled by `private_fields`
 
     def at(self, place: Span) -> ModuleSymbol:
-        """Return the innermost module around a place, whose file must be one of the program."""
+        """Return the innermost module around a place, whose file must be one of the program. Raise KeyError for another."""
         borders = self.borders[place.file]
         # Borders are sorted by offset, as the items of a file are.
         before = bisect_right(borders, place.start, key=lambda border: border[0])
@@ -203,7 +203,8 @@ DEEPEST = MAX_NESTING + 8  # levels a type may have: those of a written one, wit
 class Checker:
     """What is known in one check of a program, at one moment of it. The tables are filled by the passes of `program`, in their
     order; `targets`, `loops`, `self_type`, `open_lets` and `deferring` change as the walk enters and leaves functions, `present`
-    and `filling_call` within them."""
+    and `filling_call` within them. `sources` are the texts of the program by file, `expressions` the rule of each class of
+    expression; `diagnostics` gets the reports."""
 
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
@@ -505,7 +506,8 @@ class Checker:
         return None
 
     def warn_of_message(self, span: Span, error: Type, coercion: Coercion | None) -> None:
-        """Warn, once in a function, that an error becomes its message (W0020, L-3.3.16)."""
+        """Warn, once in a function, that an error becomes its message (W0020, L-3.3.16). `coercion` is what converts `error`; any
+        other conversion is passed over."""
         conversion: object = coercion.inner if isinstance(coercion, (ToOption, ToOk)) else coercion
         if not isinstance(conversion, (ToMessage, ErrToMessage)) or not self.targets:
             return
@@ -520,8 +522,8 @@ class Checker:
         )  # fmt: skip
 
     def tail(self, node: ast.Expr, expected: Expected) -> Type:
-        """Type an expression whose value becomes the value of the form around it; it is converted if the expected type is
-        known."""
+        """Type, and return the type of, an expression whose value becomes the value of the form around it; it is converted if the
+        expected type is known."""
         return self.value(node, expected) if expected.concrete else self.infer(node, expected)
 
     def join_branches(self, branches: list[tuple[ast.Expr, Type]], code: str = "E2021") -> Type:
@@ -571,8 +573,9 @@ class Checker:
         first: Span | None = None,
         note: str = "first defined here",
     ) -> Type:
-        """Report a diagnostic and return ERRONEOUS, so that a rule can `return c.report(…)`. `first` is a second place, which
-        `note` describes. Inside a memory block the message and help speak of fields in place of steps."""
+        """Report a diagnostic of this code (a row of `diagnostics.CODES`) and return ERRONEOUS, so that a rule can `return
+        c.report(…)`. `first` is a second place, which `note` describes. Inside a memory block the message and help speak of
+        fields in place of steps."""
         related = () if first is None else (Related(first, note),)
         if self._in_memory_block(span):
             from ..hints.memory_fields import as_fields  # its patterns are compiled only for a report
@@ -592,12 +595,14 @@ class Checker:
         return file == span.file and span.start < end
 
     def report_missing_value(self, node: ast.Node, result: Type, body: ast.Expr | None = None) -> Type:
-        """Report that a path of a body gives no value (E2022, L-3.8.4); `body` is what ends without one."""
+        """Report that a path of a body gives no value (E2022, L-3.8.4); `body` is what ends without one, `result` the type it
+        should have. Return ERRONEOUS."""
         message = f"{self.function_target.name} gives no value of type `{result}` on some path"
         return self.report("E2022", node.span, message, help=missing_value_help(body or node, result))
 
     def report_mismatch(self, node: ast.Expr, actual: Type, wanted: Type, expected: Expected) -> Type:
-        """Report that an expression has another type than its place asks for, with the help for the most likely mistake."""
+        """Report that an expression has another type than its place asks for, with the help for the most likely mistake. Return
+        ERRONEOUS."""
         if expected.code == "E2023" and actual == NIL and isinstance(node, ast.Block) and node.result is None:
             return self.report_missing_value(node, wanted)
         if actual == NIL:
@@ -623,7 +628,8 @@ class Checker:
         return self.report(expected.code, node.span, message, help=help)
 
     def filled_by(self, node: ast.Expr) -> Local | None:
-        """Return the variable that the present call puts the expression into, if its type is that of its first use (L-3.2.8)."""
+        """Return the variable that the present call puts the expression into, if its type is that of its first use (L-3.2.8);
+        else None."""
         if self.filling_call is None or all(argument.value is not node for argument in self.filling_call.arguments):
             return None
         place = self.filling_call.receiver
@@ -684,7 +690,7 @@ def _in_some(node: ast.Expr) -> ast.Expr | None:
 
 
 def missing_value_help(body: ast.Node, result: Type) -> str:
-    """Return the help for E2022, by the last statement of the body."""
+    """Return the help for E2022, by the last statement of the body; `result` is the type that the body should give."""
     last = body.statements[-1] if isinstance(body, ast.Block) and body.statements and body.result is None else None
     expression = last.expr if isinstance(last, ast.ExprStmt) else body
     if isinstance(expression, ast.If) and not has_final_else(expression):
@@ -708,7 +714,7 @@ def has_final_else(node: ast.If) -> bool:
 
 
 def erroneous(c: Checker, node: ast.ErrorExpr, expected: Expected) -> Type:
-    """Type the parts of what the parser has reported, so that names in it count as used."""
+    """Type the parts of what the parser has reported, so that names in it count as used; return ERRONEOUS."""
     for part in node.inside:
         c.infer(part)
     return ERRONEOUS

@@ -3,7 +3,8 @@ O-4.7 to O-4.10).
 
 Hands on `arguments_of`, `parameter_texts` and `check_wire_name` to the checks of tools, MCP servers, and functions that are
 offered as tools (`questions`); `parameter_texts` to `declaration_checks` too, for functions by models. Which types a parameter
-may have is said by `schemas.without_json`.
+may have is said by `schemas.without_json`. What is wrong is reported and not raised. The JSON Schema of the parameters is made by
+codegen, and how a call of the model is matched with them is a matter of the run.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ LONGEST_WIRE_NAME = 64  # characters that every provider takes as the name of a 
 
 
 def arguments_of(c: Checker, owner: str, method: FunctionSymbol, texts: dict[str, str]) -> StructSymbol:
-    """Return the parameters of a method as the fields of a schema, with their texts and constant defaults: a model is told
-    them so. Report a type without JSON form (E4020) and a default that is not constant or has no JSON form (E4023)."""
+    """Return the parameters of a method, `self` apart, as the fields of a schema, with their texts and constant defaults: a model
+    is told them so. `owner` is the name of the tool, server or offered function; `texts` are those of `parameter_texts`. Report a
+    type without JSON form (E4020) and a default that is not constant or has no JSON form (E4023)."""
     node = method.declaration
     fields: list[ast.Field] = []
     arguments = StructSymbol(f"{owner}.{method.name}", _as_schema(node, fields), Nominal("schema", ""), [])
@@ -41,7 +43,7 @@ def arguments_of(c: Checker, owner: str, method: FunctionSymbol, texts: dict[str
 
 
 def check_wire_name(c: Checker, name: str, span: Span) -> None:
-    """Report a name for models that is longer than providers take (E4013)."""
+    """Report a name for models, `Tool__method` as the wire has it, that is longer than providers take (E4013)."""
     if len(name) > LONGEST_WIRE_NAME:
         message = f"`{name}` is longer than {LONGEST_WIRE_NAME} characters, which no provider takes"
         c.report("E4013", span, message, help="shorten the name of the tool or of the method")

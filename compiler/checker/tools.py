@@ -4,9 +4,11 @@ scripted replies (O-4.1 to O-4.10, O-1.42, O-3.20, O-5, O-8).
 Hands on to `declaration_checks` `check_tool`, `declare_store`, `check_store` and `check_test`, to `program` `check_wire_names`;
 to `control` the statement `mock`; to `models` `tools_named` and `offers_tools`; to `methods` the rules of `with_tools` and of
 arguments that take tools (`tools_are_listed`, `tools_fit`); to `calls` and `expressions` `private_tool_method`, `refuse_test` and
-`store_help`; `without_stored_form` to `indexes`, whose documents are stored too; `tool_of` to `methods` and the language server.
-What a model is told about a tool ends up in `ToolSymbol.texts` and `.arguments`, see `tool_arguments.py`; its JSON Schema is made
-by codegen. What a mock takes is a row of AGENT_MOCK or MODEL_MOCK.
+`store_help`; INDEX_FORM and `without_stored_form` to `indexes`, whose documents are stored too; `tool_of` to `methods` and the
+language server. What a model is told about a tool ends up in `ToolSymbol.texts` and `.arguments`, see `tool_arguments.py`; its
+JSON Schema is made by codegen. What a mock takes is a row of AGENT_MOCK or MODEL_MOCK. What is wrong is reported to `c`, the
+state of the check, and not raised. Nothing is called, mocked or stored here: that is the matter of the run, by what is set on the
+symbols and the tree.
 """
 
 from __future__ import annotations
@@ -133,7 +135,7 @@ def _check_method(c: Checker, tool: ToolSymbol, method: FunctionSymbol) -> None:
 
 
 def check_wire_names(c: Checker, tools: list[ToolSymbol | McpSymbol]) -> None:
-    """Report two methods of the program that have one name for models (E4013, O-4.8)."""
+    """Report, at the second, two methods of the program that have one name for models (E4013, O-4.8)."""
     seen: dict[str, FunctionSymbol] = {}
     for tool in tools:
         for method in tool.arguments:
@@ -156,7 +158,7 @@ def tool_of(node: ast.Expr) -> ToolSymbol | McpSymbol | None:
 
 
 def private_tool_method(c: Checker, name: ast.Ident, method: FunctionSymbol) -> Type:
-    """Report the use of a private method outside of its tool (E1006)."""
+    """Report the use of a private method outside of its tool (E1006) and return ERRONEOUS."""
     assert method.tool is not None
     help = "declare it `pub`, with a description, or call it as `self.…` within the tool"
     return c.report("E1006", name.span, f"`{method.path}` is private in tool `{method.tool.name}`", help=help)
@@ -164,7 +166,8 @@ def private_tool_method(c: Checker, name: ast.Ident, method: FunctionSymbol) -> 
 
 def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSymbol | McpSymbol | MemorySymbol | IndexSymbol]:
     """Return the tools that the field `tools` of a model names (O-1.42), memories (M-10.17) and indexes (O-1.254) among them.
-    E4004 for what is none, E4505 for a keyed memory; E4510 for a memory that the model may not attach."""
+    They are in the order of the source, without what is no tool (E4004) and without keyed memories (E4505). E4510 for a memory
+    that the model may not attach."""
     tools: list[ToolSymbol | McpSymbol | MemorySymbol | IndexSymbol] = []
     if not isinstance(value, ast.ArrayExpr):
         at_module_level(c, value, Expected())
@@ -220,7 +223,7 @@ def tools_are_listed(c: Checker, place: str, value: ast.Expr) -> bool:
 
 def tools_fit(c: Checker, place: str, value: ast.Expr) -> bool:
     """Return whether a value, by the type that the check has given it, may hold tools; E4040 if not. See `tools_are_listed` for
-    arrays that are written out."""
+    arrays that are written out. `place` is the method or argument that takes it."""
     type_ = value.type.inner if isinstance(value.type, Nilable) else value.type
     element = None if isinstance(value, ast.ArrayExpr) else generic(type_, "Array")
     return not element or _check_offered(c, place, value.span, element[0])
@@ -239,7 +242,8 @@ def _check_offered(c: Checker, place: str, span: Span, type_: Type) -> bool:
 
 
 def check_script(c: Checker, field: str, value: ast.Expr) -> None:
-    """Check one field of a mock of a model: `tool_calls`, `error`, `response` or `responses`."""
+    """Check one field of a mock of a model: `tool_calls`, `error`, `response` or `responses`. What is not written out as a
+    literal is passed over."""
     value = ast.ungrouped(value)
     if field == "error" and isinstance(value, ast.StringLiteral):
         _check_error(c, value)
@@ -300,8 +304,9 @@ class Offered:
     __slots__ = ("names", "exact", "beginnings", "stores", "longest")
 
     def __init__(self, sources: Sequence[Offering]) -> None:
+        # by the name of a tool, server, memory, index or store, the texts `Name.method`, for suggestions
         self.names = {symbol.name: [f"{symbol.name}.{method}" for method in _methods(symbol)] for symbol in sources}
-        self.exact: set[str] = set()
+        self.exact: set[str] = set()  # names on the wire, `Tool__method`
         self.beginnings: set[str] = set()  # of names of tools of servers without signatures
         self.stores: dict[str, set[str]] = {}  # the methods of stores and memories by their names
         for symbol in sources:
@@ -314,7 +319,7 @@ class Offered:
         self.longest = max(map(len, (*self.beginnings, *self.stores)), default=0)
 
     def has(self, called: str) -> bool:
-        """Return whether a model may call something by this name."""
+        """Return whether a model may call something by this name, in which `__` stands between owner and method."""
         owner, _, method = called.rpartition("__")
         owners = [owner, *(owner[:at] for at in range(min(len(owner), self.longest + 1)) if owner[at] == "_")]
         return (
@@ -340,7 +345,8 @@ PARTS = ("key", "value")
 
 def offers_tools(c: Checker, model: ModelSymbol, value: ast.Expr) -> bool:
     """Return whether a value names a store, or a scope of one by constant prefixes; if so, set the store and the scope of the
-    model, and report a name too long for a tool (E4013) or keys and values without JSON form (E4020)."""
+    model, and report a name too long for a tool (E4013) or keys and values without JSON form (E4020). False leaves the model as
+    it is, and reports nothing."""
     scope: list[str] = []
     at = value
     while isinstance(at, ast.MethodCall) and at.name.text in ("scope", "partition") and len(at.arguments) == 1:
@@ -402,7 +408,7 @@ FORMS = {
 
 
 def store_help(name: str) -> str:
-    """Return the help for a constructor of a store inside a function."""
+    """Return the help for a constructor of a store inside a function; `name`, that of the type, is one of FORMS."""
     local = "; a Map of this function alone is `let mut m = {};`" if name in ("HashMap", "HashMapRef") else ""
     return f"at the top of the file, outside of functions: `{FORMS[name]}`{local}"
 
@@ -415,7 +421,7 @@ DATA = ("Int", "Float", "String", "Bool", "Nil", "Any", "Range", "Bytes")
 
 
 def declare_store(c: Checker, symbol: HashMapSymbol | IndexSymbol) -> None:
-    """Set the type of a hashmap or an index, before any body uses it; E2001 for another type."""
+    """Set the type of a hashmap or an index, before any body uses it; E2001 for another type, which becomes ERRONEOUS."""
     node = symbol.declaration
     name = "HashMap" if isinstance(symbol, HashMapSymbol) else "Index"
     symbol.type = written_type(c, node.type)

@@ -1,12 +1,12 @@
 """Types as written, to types as values (L-3.1).
 
-Hands on to the checker `written_type` (the type that a type expression means), `parts_in` and `shape_in` (the fields of a struct
-in a value of this type), `Instance` (one use of a generic declaration, whose type arguments are found step by step) and
-`written_arguments`, `alias_type`, `nominal_of`, `check_key_type`, the table RECORDS (built-in records by name, to codegen too),
-`partial_type` (the parts in which a value arrives), and to `program` `check_pending_bounds` and `fill_partials`. A new form of
-written type is a case of `_written_type`; a built-in type is a row of `resolver.names.TYPES`, and of RECORDS if it has fields, or
-of SPELLINGS if its type has another form. The types of declared structs and enums are filled by `declarations`; how two types
-relate is in `relations`.
+Hands on to the checker `written_type` (the type that a type expression means), `parts_in`, `part_in` and `shape_in` (the fields
+of a struct, or one of them, in a value of this type), `Instance` (one use of a generic declaration, whose type arguments are
+found step by step) and `written_arguments`, `alias_type`, `nominal_of`, `check_key_type`, the table RECORDS (built-in records by
+name, to codegen too), `partial_type` (the parts in which a value arrives), and to `program` `check_pending_bounds` and
+`fill_partials`. A new form of written type is a case of `_written_type`; a built-in type is a row of `resolver.names.TYPES`, and
+of RECORDS if it has fields, or of SPELLINGS if its type has another form. The types of declared structs and enums are filled by
+`declarations`; how two types relate is in `relations`. What is wrong is reported and not raised.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ def _bound_help(type_: Type, bound: Nominal) -> str:
 
 # Written types.
 
+# Built-in structs, which no program declares; what fields they have is said by `declarations.RECORD_FIELDS`.
 RECORDS = {
     t.name: t
     for t in (
@@ -89,6 +90,7 @@ RECORDS = {
         *types.LIBRARY_RECORDS,
     )
 }  # fmt: skip
+# Names whose type is not simply called so.
 SPELLINGS: dict[str, Type] = {
     "MemoryRef": types.MEMORY, "Agent": types.AGENT_REF, "Schema": types.SCHEMA_REF, "HashMapRef": types.hashmap(ANY, ANY),
     "LedgerRef": types.LEDGER, "PipelineRef": types.pipeline(ANY, ANY),
@@ -97,7 +99,8 @@ SPELLINGS: dict[str, Type] = {
 
 
 def written_type(c: Checker, node: ast.TypeExpr) -> Type:
-    """Return the type that a type expression means; ERRONEOUS after a report, or where the resolver has reported a name."""
+    """Return the type that a type expression means; ERRONEOUS after a report, or where the resolver has reported a name. A type
+    argument that is only illegal as a key or by its bounds (E2019, E2026) is reported and kept."""
     return c.bounded(c.nesting.call(_written_type, c, node), node.span)
 
 
@@ -297,12 +300,12 @@ def shape_in(c: Checker, own: Type, type_: Type) -> Type:
     return own.of((ANY,) * len(own.arguments))
 
 
-PARTS_KEPT = 50_000  # of uses of generic types with other arguments: a large type may have many
+PARTS_KEPT = 50_000  # fields of generic types, once for each list of type arguments; with more the cache begins anew
 
 
 def parts_in(c: Checker, symbol: StructSymbol | VariantSymbol, type_: Type) -> Parts:
-    """Return the fields of a struct or the payload of a variant as they are in a value of `type_`. The list may be that of the
-    symbol, or one that was asked for before: do not change it."""
+    """Return the fields of a struct or the payload of a variant as they are in a value of `type_`, each as in `Parts`. The list
+    may be that of the symbol, or one that was asked for before: do not change it."""
     declared = symbol.enum if isinstance(symbol, VariantSymbol) else symbol
     names = [parameter.name for parameter in declared.type_parameters]
     if not names:
@@ -325,7 +328,8 @@ def parts_in(c: Checker, symbol: StructSymbol | VariantSymbol, type_: Type) -> P
 
 
 def part_in(c: Checker, symbol: StructSymbol, type_: Type, at: int) -> Type:
-    """Return the type of the field at a place as it is in a value of `type_`; as `parts_in`, without all others."""
+    """Return the type of the field at a place, counted from 0, as it is in a value of `type_`; as `parts_in`, without all
+    others."""
     _, part, _, _ = symbol.fields[at]
     names = [parameter.name for parameter in symbol.type_parameters]
     shape = shape_in(c, symbol.type, type_)
@@ -378,9 +382,9 @@ def _fill(c: Checker, partial: StructSymbol, type_: Type) -> None:
 
 
 class Instance:
-    """One use of something generic: a call, a literal, a function value. `bindings` are the type arguments known so far;
-    `hints` what the surroundings would like them to be: preferred by an argument that converts to one, and used for those that no
-    argument binds."""
+    """One use of something generic: a call, a literal, a function value. `bindings` are the type arguments known so far; `hints`
+    what the surroundings would like them to be: preferred by an argument that converts to one, and used for those that no
+    argument binds. `name` is that of the declaration, in messages."""
 
     __slots__ = ("checker", "name", "parameters", "names", "bindings", "hints")
 
@@ -422,7 +426,8 @@ class Instance:
         unify(self.open(formal), actual, self.bindings, self.hints)
 
     def arguments(self, formals: Sequence[Formal], matched: Matched) -> None:
-        """Type the written arguments and convert them, binding type parameters; defaults say nothing about type arguments."""
+        """Type the written arguments, those of `matched` by the place of their parameter in `formals`, and convert them, binding
+        type parameters; defaults say nothing about type arguments."""
         pairs = [
             (Formal(formal.name, self.open(formal.type), True), value)
             for formal, value in zip(formals, matched.values, strict=True)
@@ -441,7 +446,8 @@ class Instance:
                 self.bindings.setdefault(name, hint)
 
     def require_all(self, span: Span, help: str) -> None:
-        """Report each type parameter that is still unbound (E2029), and bind it to ERRONEOUS. `span` is the place of the use."""
+        """Report each type parameter that is still unbound (E2029), and bind it to ERRONEOUS. `span` is the place of the use.
+        `help` is shown with the report."""
         for name in self.names:
             if name not in self.bindings:
                 self.checker.report("E2029", span, f"the type argument `{name}` of `{self.name}` cannot be found", help=help)
@@ -472,7 +478,8 @@ class Instance:
 
 
 def written_arguments(c: Checker, node: ast.PathExpr, symbol: FunctionSymbol, instance: Instance) -> None:
-    """Bind the type arguments that are written at a path: `f<Int>` gives those of the function, `T<Int>::f` those of its type."""
+    """Bind the type arguments that are written at a path: `f<Int>` gives those of the function, `T<Int>::f` those of its type.
+    E2028 for another number of them; without any nothing is bound."""
     if node.type_arguments is None:
         return
     arguments = [written_type(c, argument) for argument in node.type_arguments]

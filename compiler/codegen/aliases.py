@@ -2,11 +2,12 @@
 
 A container that stands in two places has a mark as shared, or a write through one of them would show in the other (V-5.7). An
 abstract interpretation of the code of an `Emitter`, a fixpoint over its jumps and handlers, finds the places that may hold a
-value without that mark. The answer is a bound from above: a place that it does not name does not hold the value.
+value without that mark. No code is changed here: which marks may be left out is decided by `moves`. The answer is a bound from
+above: a place that it does not name does not hold the value.
 
-Hands on to `moves` `Flow`, the states before all instructions, with `Entry`, `clash` and `overlap`, `Place` and `Path`, and the
-numbers of opcodes that both look at. What opcodes do with values is said by `_FRESH`, `_SAME`, `_PARTS` and `_READS`; one that
-none of them names is taken to keep all that it pops and to push what any place may hold.
+Hands on to `moves` `Flow`, the states before all instructions, with `Entry`, `clash` and `overlap`, `Place` and `Path`, NEW,
+ANYWHERE and CALLER, and the numbers of opcodes that both look at. What opcodes do with values is said by `_FRESH`, `_SAME`,
+`_PARTS` and `_READS`; one that none of them names is taken to keep all that it pops and to push what any place may hold.
 """
 
 from __future__ import annotations
@@ -105,9 +106,9 @@ class Entry:
         return self if len(held) == len(self.held) else Entry(held, self.by, self.shares)
 
 
-NEW = Entry()
-UNKNOWN = Entry(frozenset({ANYWHERE}))
-LENT = Entry(frozenset({CALLER}))
+NEW = Entry()  # a value that nobody else holds without a mark
+UNKNOWN = Entry(frozenset({ANYWHERE}))  # any place may hold it
+LENT = Entry(frozenset({CALLER}))  # an argument that the caller goes on holding
 
 
 def overlap(one: Path, other: Path) -> bool:
@@ -157,7 +158,7 @@ class Flow:
     control reaches it. `receivers`: the instructions that mark what becomes the receiver of a method found at run time, which
     asks for the mark. `kept`: what an instruction puts into another place without a mark. `successors`: where control may go on;
     `fails`: where an error goes that the instruction raises, and the depth of the operand stack there without the error.
-    `leaders`: the instructions that jumps and handlers lead to."""
+    `leaders`: the instructions that jumps and handlers lead to. `code`, `counts` and `plain` are those of the emitter."""
 
     def __init__(self, emitter: Emitter, parameters: int, keeps: Callable[[int, int], bool]) -> None:
         """Work out the states of a function whose labels are all marked and whose first slots are its `parameters`.
@@ -275,7 +276,7 @@ class Flow:
         return State(tuple([entry.without(slot) for entry in state.stack[:-1]]), slots)
 
     def effect(self, at: int) -> tuple[int, int]:
-        """Return how many values an instruction pops and pushes."""
+        """Return how many values the instruction with the index `at` pops and pushes."""
         pops, pushes, starred = _EFFECTS[self.code[at][0]]
         return pops + self.counts[at] if starred else pops, pushes
 

@@ -3,7 +3,8 @@
 
 Hands on `push_arguments`, `into_numbered_slots` and `load_slots` for declared functions, and `as_written`, `into_slots`,
 `receive` and `is_simple`, to `calls`, with the type `Arguments`. The instruction that calls is written there; what is called from
-here are defaults only.
+here are defaults only. To push is to write the code into `g.emitter` that leaves a value on the operand stack when it runs; a
+slot is the number of a local of the function. Whether the arguments suit was decided by the checker, and nothing is raised here.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ..syntax import ast
 from . import places
 from .generator import Generator, is_plain, root_of, static_type
 
+# By parameter, in their order: what is written for it, None where its default is used.
 Arguments = list[ast.Expr | None]
 
 
@@ -115,7 +117,7 @@ def into_slots(g: Generator, arguments: list[ast.Expr]) -> list[int]:
 def as_written(g: Generator, target: decisions.CallTarget) -> Iterator[None]:
     """Let the code inside push the arguments in the order of the parameters, whatever the order they are written in (L-5.9.1):
     where that is another one, they are evaluated before it, and it pushes what came out. In order they are evaluated where it
-    pushes them."""
+    pushes them. To be used in `with`."""
     in_order = target.order == sorted(target.order)
     arguments = [] if in_order else [target.arguments[index] for index in target.order]
     written = [argument for argument in arguments if argument is not None]
@@ -129,7 +131,8 @@ def as_written(g: Generator, target: decisions.CallTarget) -> Iterator[None]:
 
 
 def is_simple(expr: ast.Expr, root: symbols.Local | None) -> bool:
-    """Return whether evaluating the expression can change nothing and call nothing, and marks nothing of `root` as shared."""
+    """Return whether evaluating the expression can change nothing and call nothing, and marks nothing of `root` as shared. `root`
+    is the variable that a receiver stands in, None for a receiver that is no place."""
     if isinstance(expr, (ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral, ast.NilLiteral)):
         return True
     if isinstance(expr, ast.GroupExpr):

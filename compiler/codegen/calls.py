@@ -1,9 +1,15 @@
 """Code for calls: functions, function values, methods of the program, built-ins, constructors, handles, and `listen`.
 
-`call` registers itself for calls and method calls and goes by the target that the checker wrote into the node: one function
-here for each kind of target (`decisions`). `call_effect` and `listen` register themselves too; nothing is handed on by name. A
-built-in needs no code here unless it changes its receiver, is a method of a handle (`handle_call`) or is an instruction;
-`_SPECIAL_EFFECTS` has those of the last kind, but for `ask`.
+`call` registers itself for calls and method calls and goes by the target that the checker wrote into the node: one function here
+for each kind of target (`decisions`). `call_effect` and `listen` register themselves too; nothing is handed on by name. To
+generate a call is to write the code into `g.emitter` that leaves its value on the operand stack, in place of receiver and
+arguments. A built-in needs no code here unless it changes its receiver, is a method of a handle (`handle_call`) or is an
+instruction; `_SPECIAL_EFFECTS` has those of the last kind, but for `ask`.
+
+Which function a call means, and that its arguments suit, was decided by the checker. In which order arguments are evaluated is
+the matter of `arguments`, how a changed receiver is stored back that of `places`; a place is a variable and the chain of fields
+and indexes behind it. TooLong passes through, by which `constants` refuses too much code for constants; AssertionError is a node
+without target, which no checked program has.
 """
 
 from __future__ import annotations
@@ -123,8 +129,8 @@ def _changing_method(
 
 
 def store_back(g: Generator, place: places.Place | None, stays: bool = False) -> None:
-    """Replace the pair of a result and a new receiver on the stack by the result; the receiver goes to its place, which is
-    released unless it `stays` in use. Without a place it is dropped."""
+    """Replace the tuple (result, new receiver) on the stack by the result; the receiver goes to its place, which is released
+    unless it `stays` in use. Without a place it is dropped."""
     e = g.emitter
     if place is not None:
         pair = e.temp()
@@ -140,9 +146,9 @@ def store_back(g: Generator, place: places.Place | None, stays: bool = False) ->
 
 
 def dynamic_call(g: Generator, node: ast.MethodCall, target: decisions.DynamicCall) -> None:
-    """Generate a method call whose target is found at run time. Where it may turn out to be *mut*, the receiver is read after
-    the arguments as in `mutating_call`: owned if it stands in a mutable place or is a temporary, else marked shared, so that
-    such a method refuses (L-3.7.1)."""
+    """Generate a method call whose target is found at run time. Where it may turn out to be *mut*, a method that changes its
+    receiver, the receiver is read after the arguments as in `mutating_call`: owned if it stands in a mutable place or is a
+    temporary, else marked shared, so that such a method refuses (L-3.7.1)."""
     arguments = [argument for argument in target.arguments if argument is not None]
     # Whatever the receiver turns out to be, its method must be in the image.
     g.module.all_language_methods(target.name)
@@ -249,6 +255,7 @@ _CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
 @value_of(ast.Call, ast.MethodCall)
 def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
+    """Generate a call by the class of the target that the checker set on the node: one of `decisions`."""
     if isinstance(node, ast.Call) and node.tasks is not None:
         race(g, node)
         return
@@ -285,7 +292,7 @@ def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
 
 @effect_of(ast.Call, ast.MethodCall)
 def call_effect(g: Generator, node: ast.Call | ast.MethodCall) -> None:
-    """Generate a call whose value nobody uses; for some global functions that saves a nil."""
+    """Generate a call whose value nobody uses; for the functions of `_SPECIAL_EFFECTS` that saves pushing a nil."""
     target = node.target
     if isinstance(target, decisions.BuiltinCall) and not target.receiver_kind and target.name in _SPECIAL_EFFECTS:
         g.at(node.span)
@@ -349,7 +356,7 @@ def constructor_call(g: Generator, node: ast.Call | ast.MethodCall, target: deci
 
 
 def variant_call(g: Generator, target: decisions.VariantCall) -> None:
-    """Generate a tuple variant."""
+    """Generate a tuple variant, `E::V(…)`, from its parts."""
     for argument in target.arguments:
         assert argument is not None
         g.bound(argument)

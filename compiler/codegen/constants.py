@@ -1,8 +1,9 @@
 """Constant values: into code, and as plain data for declarations.
 
 Hands on `emit_constant`, `emit_variant`, `collect` and AT_ONCE to the generators, to `program` `constant_of`, which returns the
-fields of declarations as data, with NotConstant, and to the pipeline TooLong. Folding itself is done by the checker: what comes
-here is a folded value or a literal.
+fields of declarations as data, with NotConstant, and to the pipeline TooLong. To push is to write the code into `g.emitter` that
+leaves a value on the operand stack when it runs. Folding itself is done by the checker: what comes here is a folded value or a
+literal.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ class TooLong(Exception):
         self.span = span
 
 
+# Kinds of constants in the pool of the image.
 _KINDS = {int: im.K_INT, float: im.K_FLOAT, str: im.K_STRING}
 SMALL = 1 << 14  # Ints from 0 to below this fit into the two operand bytes of INT
 
 
 def emit_constant(g: Generator, value: Any) -> None:
     """Push a folded constant (`ConstSymbol.value`) or the default of a built-in. Collections are built anew, since every use is a
-    value of its own. Raise TooLong when the uses of constants make too much code."""
+    value of its own. Raise TooLong when the uses of constants make too much code. AssertionError for a value of another kind."""
     e = g.emitter
     g.module.constant_parts += 1
     if g.module.constant_parts > g.module.most_constant_parts:
@@ -79,7 +81,7 @@ def emit_constant(g: Generator, value: Any) -> None:
 
 
 def emit_variant(g: Generator, variant: symbols.VariantSymbol) -> None:
-    """Push a variant without parts."""
+    """Push a variant without parts, which is one constant of the image."""
     g.emitter.emit("CONST", g.module.variant(variant))
 
 

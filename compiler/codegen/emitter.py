@@ -3,7 +3,8 @@
 Hands on `Emitter`, into which the generators and `module` write, which `aliases` and `moves` read and shorten, and whose `finish`
 returns an `image.Function`; `Label` for jumps and `CellRef` for captured variables. Code after an instruction that never falls
 through is left out. The emitter knows opcodes and their effect on the operand stack, and nothing of trees or types: what an
-instruction is good for is decided by the generators.
+instruction is good for is decided by the generators. What is wrong here is a fault of a generator: AssertionError, or KeyError
+for an opcode that does not exist.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class LocalNames:
         return outer
 
     def leave(self, outer: int, here: int) -> None:
-        """End a scope at the instruction with the index `here`."""
+        """End a scope, whose `enter` returned `outer`, at the instruction with the index `here`."""
         if len(self.open) > self.base:
             self._end(self.base, here)
         self.base = outer
@@ -117,6 +118,7 @@ class LocalNames:
         del self.open[first:]
 
 
+# Returns file number, line and column, both from 1, where a span starts.
 Place = Callable[[Span], tuple[int, int, int]]
 
 
@@ -169,8 +171,9 @@ class Emitter:
         self.name_rows: list[list[Any]] = []  # the rows of V-3.9, known when the function is finished; none for a hidden one
 
     def emit(self, name: str, operand: Any = 0, count: int = 0) -> None:
-        """Append an instruction, unless no control reaches it; the depth changes in either case. `count` is the number of values
-        that a starred group of its stack effect stands for (`vm/bytecode/opcodes.py`)."""
+        """Append an instruction by the name of its opcode, unless no control reaches it; the depth changes in either case.
+        `count` is the number of values that a starred group of its stack effect stands for, such as `args*`
+        (`vm/bytecode/opcodes.py`). The operand is a number, a Label, whose index is put in by `finish`, or a CellRef."""
         number, popped, pushed, starred, calls, suspends, ends = _FORMS[name]
         if self.reachable:
             self.code.append((number, operand))
@@ -202,7 +205,8 @@ class Emitter:
         self.plain.add(len(self.code) - 1)
 
     def jump(self, name: str, label: Label) -> None:
-        """Append a jump, branch or NEXT. NEXT goes to its label with the iterator dropped."""
+        """Append a jump, branch or NEXT to a label, on which all that lead to it must agree in depth. NEXT goes to its label with
+        the iterator dropped."""
         before = self.depth
         if not self.reachable:
             self.emit(name, label)
@@ -282,9 +286,10 @@ class Emitter:
         self, name: str, params: list[list[Any]], result: int, flags: int, parent: Emitter | None, place: Place
     ) -> im.Function:
         """Return the finished function and, unless `flags` say that it is hidden, set `name_rows`; every label must have been
-        marked. `hash`, and the suspend flag of what it calls, are filled in when the image is complete. `params` are rows as in
-        `module.Params`, `result` is the index of the type, `flags` are `im.F_…`. `place` returns file number, line and column
-        where a span starts. `parent` is the emitter of the enclosing function."""
+        marked. `hash`, and the suspend flag of what it calls, are filled in when the image is complete. `params` are rows of
+        name, index of the type, and number of the function of the default or None (`module.Params`), `result` is the index of the
+        type, `flags` are `im.F_…`. `place` returns file number, line and column where a span starts. `parent` is the emitter of
+        the enclosing function."""
         program = [
             (number, operand if type(operand) is int else self._operand(number, operand)) for number, operand in self.code
         ]

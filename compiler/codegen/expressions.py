@@ -1,8 +1,10 @@
 """Code for literals, operators, collections, reading of parts and conversions.
 
-The functions register themselves for their nodes (`value_of`) and push a value. Hands on to its neighbours
-`operator_opcode`, `error_leaves` and `parse_as`. Which method, field or operator is meant has been decided by the checker
-and stands in the tree; here only opcodes are chosen.
+The functions register themselves for their nodes (`value_of`) and push a value: they write the code into `g.emitter` that leaves
+one value on the operand stack when it runs. The conversion to what the place asks for (`coercion`) is not theirs:
+`Generator.value` adds it. Hands on `operator_opcode` to `places`, `error_leaves` to `functions` and `statements`, and `parse_as`
+to `calls`. Which method, field or operator is meant has been decided by the checker and stands in the tree; here only opcodes are
+chosen. AssertionError is a name without a meaning, which no checked program has; TooLong of `emit_constant` passes through.
 """
 
 from __future__ import annotations
@@ -133,7 +135,7 @@ def _default_field(g: Generator, symbol: symbols.StructSymbol | symbols.VariantS
 
 
 def record_literal(g: Generator, node: ast.StructExpr, name: str) -> None:
-    """Generate `Message { … }`: the built-in that makes one takes all fields."""
+    """Generate `Message { … }`, a literal of the record `name`: the built-in that makes one takes all fields."""
     fields = RECORD_FIELDS[name]
 
     def absent(index: int) -> None:
@@ -251,11 +253,13 @@ def path(g: Generator, node: ast.PathExpr) -> None:
         raise AssertionError(f"path bound to {binding!r}")
 
 
+# Constructors that may stand as function values, with the opcode that each becomes.
 CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
 
 def builtin_value(g: Generator, name: str) -> None:
-    """Push `None`, or a constructor or built-in function used as a function value (L-3.8.3)."""
+    """Push `None`, or a constructor or built-in function used as a function value (L-3.8.3). KeyError for a name that the
+    registry of built-ins lacks."""
     if name == "None":
         g.emitter.emit("NONE")
     elif name in CONSTRUCTORS:
@@ -284,8 +288,9 @@ def unary(g: Generator, node: ast.Unary) -> None:
 
 
 def operator_opcode(operator: str, left: t.Type | None, right: t.Type | None) -> str:
-    """Return the name of the opcode for a binary operator other than `??`, `||` and `&&`, and the static types of its operands:
-    one for just these types, or else the generic one, which looks at the values (V-2.6)."""
+    """Return the name of the opcode for a binary operator other than `??`, `||` and `&&`, and the static types `left` and `right`
+    of its operands, None where one is not known: one for just these types, or else the generic one, which looks at the values
+    (V-2.6)."""
     row = BY_TEXT[operator]
     if row.level in (EQUALITY, ORDER):
         typed = left == right and left in (t.INT, t.STRING) or {left, right} <= {t.INT, t.FLOAT}
@@ -406,7 +411,8 @@ def propagate(g: Generator, node: ast.Propagate) -> None:
 
 
 def nil_leaves(g: Generator) -> None:
-    """Replace the Option on the stack by its value; None leaves a function that returns a `T?`, as nil (L-3.12.4)."""
+    """Generate what replaces the Option on the stack by its value; None leaves a function that returns a `T?`, as nil
+    (L-3.12.4)."""
     e = g.emitter
     depth = e.depth
     is_some = Label()
@@ -421,8 +427,9 @@ def nil_leaves(g: Generator) -> None:
 
 
 def error_leaves(g: Generator, coercion: decisions.Coercion | None) -> None:
-    """Replace the Result or Option on the stack by its value. An error leaves the function or the `try`, converted by `coercion`
-    if the target has another error type; the converted one keeps the trace of the original. A None leaves by TRY as well."""
+    """Generate what replaces the Result or Option on the stack by its value. An error leaves the function or the `try`, converted
+    by `coercion` if the target has another error type; the converted one keeps the trace of the original. A None leaves by TRY as
+    well."""
     e = g.emitter
     if coercion is not None:
         depth = e.depth
@@ -439,8 +446,8 @@ def error_leaves(g: Generator, coercion: decisions.Coercion | None) -> None:
 
 
 def none_leaves(g: Generator) -> None:
-    """Return a None on the stack from a function that returns an Option. It is needed where a handler catches what leaves
-    by TRY, to end tasks or store `self`."""
+    """Generate the return of a None on the stack from a function that returns an Option. It is needed where a handler catches
+    what leaves by TRY, to end tasks or store `self`."""
     e = g.emitter
     depth = e.depth
     is_some = Label()

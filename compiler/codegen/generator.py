@@ -3,9 +3,11 @@
 Hands on `Generator`. The other files of this folder register their functions with `value_of` and `effect_of` for classes of
 nodes. `value` pushes an expression's value, `effect` runs it and keeps nothing, `bound` pushes a value that is about to live in
 another place, `operand` pushes one that is only read. Also hands on what decides about sharing (`root_of`, `is_entry`,
-`changes_receiver`, `may_alias`, `is_plain`), `static_type`, and `LoopContext` to `statements`. Which instructions an expression
-becomes is not decided here; those of conversions and variables are. What the generators raise, RecursionError and TooLong
-(`constants`), passes through to the pipeline.
+`changes_receiver`, `may_alias`, `is_plain`), `static_type`, and `LoopContext` to `statements`. To push is to write the code that
+leaves a value on the operand stack when it runs. A container that two places hold is marked as shared (the instruction SHARE), so
+that a write copies it first (V-5.7); where that mark is left out, a write would show in the other place. Which instructions an
+expression becomes is not decided here; those of conversions and variables are. What the generators raise, RecursionError and
+TooLong (`constants`), passes through to the pipeline.
 """
 
 from __future__ import annotations
@@ -99,6 +101,7 @@ def _runs_user_code(target: decisions.CallTarget | None) -> bool:
 
 
 Handler = Callable[["Generator", Any], None]
+# By class of node, what pushes its value, and a shorter form without one; filled when the other files are imported.
 VALUES: dict[type[ast.Node], Handler] = {}
 EFFECTS: dict[type[ast.Node], Handler] = {}
 
@@ -125,7 +128,7 @@ def effect_of(*classes: type[ast.Node]) -> Callable[[Handler], Handler]:
 
 @record
 class LoopContext:
-    """A loop being generated: where break and continue go, and the stack depths that they restore."""
+    """A loop being generated: where break and continue go, and the depths of the operand stack, in values, that they restore."""
 
     label: str | None
     exit: Label
@@ -138,8 +141,8 @@ class LoopContext:
 
 @record
 class Generator:
-    """Generates the code of one function. `slots` and `cells` have the places of its variables; `parent` is the generator
-    of the enclosing function, for captured ones."""
+    """Generates the code of one function. `slots` has the numbers of its locals, `cells` those of variables that closures share;
+    `parent` is the generator of the enclosing function, for captured ones."""
 
     module: Module
     scope: symbols.FunctionScope | None
@@ -156,7 +159,8 @@ class Generator:
     # ------------------------------------------------------------ expressions
 
     def value(self, expr: ast.Expr) -> None:
-        """Push the value of `expr`, converted as the place where it stands requires."""
+        """Push the value of `expr`, converted as the place where it stands requires. An expression of `value_slots` is loaded
+        from there and not evaluated again. KeyError for a class of node that nobody has registered."""
         e = self.emitter
         # Reached again inside the call that a pipe was rewritten to, or in a task.
         if expr in self.value_slots:
@@ -209,7 +213,7 @@ class Generator:
             self.operand(expr, exprs[position + 1 :])
 
     def coerce(self, coercion: Any) -> None:
-        """Convert the value on the stack as a record of `decisions` says."""
+        """Emit what converts the value on top of the stack as a record of `decisions` says."""
         e = self.emitter
         if isinstance(coercion, decisions.ToFloat):
             e.emit("INT_TO_FLOAT")

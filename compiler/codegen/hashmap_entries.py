@@ -3,7 +3,9 @@
 Hands on `load_entry`, `store_entry` and `EntryChange` to the other generators, LITERALS to `functions`. Reading is the hidden
 method `_at`, which is `get` with the panic of a Map; writing is `set`. Between the two of a change no other task runs: the
 checker lets no method into it that asks the host (E4515). In a program with a hashmap in a store (O-5.41) others may write in the
-middle: there a change is made again until the entry still held what it began with (`_swap`).
+middle: there a change is made again until the entry still held what it began with (`_swap`). To generate is to write code into
+`g.emitter`, to push to write code that leaves a value on the operand stack. Whether `h[k]` is an entry is said by
+`generator.is_entry`; nothing is raised here.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ def load_entry(g: Generator, node: ast.Index) -> None:
 
 
 def store_entry(g: Generator, node: ast.Index, value: ast.Expr, wants_value: bool) -> None:
-    """Generate `h[k] = value`; `wants_value` pushes the value as well."""
+    """Generate `h[k] = value`, evaluated from left to right; `wants_value` pushes the value as well."""
     e = g.emitter
     g.operand(node.receiver, [node.index, value])
     g.bound(node.index)
@@ -46,7 +48,8 @@ def store_entry(g: Generator, node: ast.Index, value: ast.Expr, wants_value: boo
 
 class EntryChange:
     """A change of what an entry holds, for which hashmap and key have been evaluated: from `begin`, which puts the present value
-    into a variable, to `end`, which stores what the variable holds then."""
+    into a variable, to `end`, which stores what the variable holds then. Both generate code; `__init__` generates the
+    evaluation."""
 
     __slots__ = ("node", "hashmap", "key", "seen", "again", "depth")
 

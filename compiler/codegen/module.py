@@ -3,7 +3,8 @@ generators share.
 
 Hands on to the generators `Module` and in it the `Pool`, to `functions` `Pending`, to `calls` `trait_site`. A number stands for a
 table entry from the moment it is given out, so that code may name what is generated later. The hidden functions that stand for
-methods, constructors and built-ins used as values are made here. Expressions are not known here.
+methods, constructors and built-ins used as values are made here. Expressions are not known here, and nothing that a program may
+do wrong is found: AssertionError is a fault of a generator. A new form of type in the image is a case of `Pool._entry`.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class Pool:
         return self._constant_index[key]
 
     def string(self, text: str) -> int:
+        """Return the index of a constant String."""
         return self.constant(im.K_STRING, text)
 
     def method(self, name: str, argc: int, names: list[str]) -> int:
@@ -152,12 +154,12 @@ class Pool:
         return self._type_index[key] if key in self._type_index else self._add(key, ["handle", self.handles[target]])
 
     def error_types(self, types: list[t.Nominal]) -> int:
-        """Add the entry that lists the declared types that are errors."""
+        """Add the entry that lists the declared types that are errors; return its index."""
         return self._add("errors", ["errors", [self.type(type_) for type_ in types]])
 
     def questions(self, kind: str, numbers: list[int]) -> int:
         """Add the entry that lists functions by number: those that are channels (`kind` "channels") or by models ("by_model",
-        V-3.10)."""
+        V-3.10); return its index."""
         return self._add(kind, [kind, numbers])
 
     def _entry(self, type_: t.Type) -> list[Any]:
@@ -183,7 +185,7 @@ class Pool:
 
 
 def could_be(impl: t.Implementation, trait: t.Nominal) -> bool:
-    """Return whether an impl may be meant where the trait has these type arguments."""
+    """Return whether an impl may be meant where the type is `trait` with its type arguments."""
     return all(matched(own, other, {}, impl.parameters) for own, other in zip(impl.arguments, trait.arguments, strict=False))
 
 
@@ -226,7 +228,8 @@ INSTRUCTIONS = {"print": "PRINT", "println": "PRINTLN", "emit": "EMIT", "flush_e
 
 @dataclass(eq=False)
 class Pending:
-    """A generated function that waits for the cell numbers of its parents."""
+    """A generated function that waits for the cell numbers of its parents. The fields are the arguments of `Emitter.finish`;
+    `number` is that of the function."""
 
     number: int
     emitter: Emitter
@@ -237,7 +240,7 @@ class Pending:
     flags: int
 
 
-CONSTANT_PARTS = 200_000  # beside 2 for each character of the program
+CONSTANT_PARTS = 200_000  # parts of constants that code may push, beside 2 for each character of the program
 
 
 @dataclass(eq=False)
@@ -268,13 +271,14 @@ class Module:
     hidden_functions: dict[str, int] = field(default_factory=dict)
     variant_functions: dict[symbols.VariantSymbol, int] = field(default_factory=dict)  # functions that stand for tuple variants
     wanted_permissions: set[str] = field(default_factory=set)  # permissions that calls will ask for (O-10.21)
+    # Methods written in the language whose bodies are to be generated, by receiver and name, in the order of the requests.
     requested_methods: list[tuple[str, str]] = field(default_factory=list)
     of_result: bool = False  # a method of Result is being generated: its `Err(e)` has come the way of `self`, which is slot 0
     numbers: dict[symbols.Symbol, int] = field(default_factory=dict)  # of declarations, within their section of the image
     validators: dict[symbols.StructSymbol, list[int]] = field(default_factory=dict)  # functions, in order (O-2.18)
     computed: dict[symbols.ModelSymbol, int] = field(default_factory=dict)  # functions of fields that are no constants
     slot_defaults: dict[symbols.Slot, int] = field(default_factory=dict)  # functions
-    schemas: dict[t.Type, int] = field(default_factory=dict)  # with their type arguments
+    schemas: dict[t.Type, int] = field(default_factory=dict)  # numbers of entries, by types with their type arguments
     schema_entries: list[im.Schema] = field(default_factory=list)
     schema_names: dict[str, int] = field(default_factory=dict)  # names of the entries, with the last number that stood behind one
     declared: dict[t.Type, symbols.Symbol] = field(default_factory=dict)  # by types without type arguments
@@ -290,15 +294,16 @@ class Module:
         self._files = {source.name: (number, source) for number, source in enumerate(self.sources)}
 
     def place(self, span: Span) -> tuple[int, int, int]:
-        """Return the file number from 0, and line and column from 1, of a span's start; (0, 1, 1) for a place in the library."""
+        """Return the file number from 0, and line and column from 1, of a span's start, for tables of the image; (0, 1, 1) for a
+        place in the library."""
         if span.file not in self._files:  # the library: its frames are hidden
             return 0, 1, 1
         number, source = self._files[span.file]
         return number, *source.position(span.start)
 
     def language_method(self, receiver: str, name: str) -> int:
-        """Return the number of a built-in method that is written in the language; its body is generated when all others are
-        (`generate_requested`)."""
+        """Return the number of a built-in method that is written in the language, `name` of the kind of receiver `receiver`; its
+        body is generated when all others are (`generate_requested`)."""
         key = (receiver, name)
         if key not in self.language_methods:
             self.language_methods[key] = self.pool.reserve_function()
@@ -322,7 +327,7 @@ class Module:
             self.pool.trait(trait.type.of((t.ANY,) * len(trait.type_parameters)))
 
     def variant(self, symbol: symbols.VariantSymbol) -> int:
-        """Return the constant that names a variant."""
+        """Return the index of the constant that names a variant."""
         return self.pool.constant(im.K_VARIANT, [self.pool.type(symbol.enum.type), symbol.index])
 
     def variant_function(self, symbol: symbols.VariantSymbol) -> int:
@@ -360,7 +365,8 @@ class Module:
         return self.method_values[symbol]
 
     def handle_of(self, declared: symbols.Symbol) -> tuple[str, int]:
-        """Return opcode and operand of the instruction that pushes the handle of a declaration of `KINDS`."""
+        """Return opcode and operand of the instruction that pushes the handle of a declaration of `KINDS`, the value that stands
+        for it at run time."""
         return KINDS[type(declared)].opcode, self.numbers[declared]
 
     def tool_function(self, symbol: symbols.FunctionSymbol, tool: symbols.ToolSymbol | symbols.McpSymbol) -> int:
@@ -398,7 +404,7 @@ class Module:
         return self.method_values[symbol]
 
     def constructor_function(self, opcode: str) -> int:
-        """Return `Some`, `Ok` or `Err` as a function of one parameter."""
+        """Return `Some`, `Ok` or `Err` as a function of one parameter, by its opcode, SOME, OK or ERR."""
         if opcode not in self.hidden_functions:
             emitter = Emitter()
             emitter.slot()
@@ -459,7 +465,8 @@ class Module:
 
     def row_function(self, receiver: str, row: Row) -> int:
         """Return a global function, `T::name` or one of the module `std::…` as a function value that takes all arguments by
-        position; of `print` one argument (L-3.8.3)."""
+        position; of `print` one argument (L-3.8.3). `receiver` is "" for a global function, else T, or `std::` and the name of
+        the module."""
         name = f"{receiver}::{row.name}"
         if name not in self.hidden_functions:
             emitter = Emitter()
@@ -514,6 +521,6 @@ class Module:
 
 
 def trait_site(module: Module, trait: t.Nominal, symbol: symbols.FunctionSymbol) -> int:
-    """Return the constant by which a method of a trait is called; arguments stand in the order of its parameters."""
+    """Return the index of the constant by which a method of a trait is called; arguments stand in the order of its parameters."""
     _, name = module.pool.trait(trait)
     return module.pool.method(f"{name}::{symbol.name}", len(symbol.parameters) - 1, [])

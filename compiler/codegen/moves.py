@@ -10,7 +10,8 @@ nobody needs:
 - a function that fails gives its argument back: it has done nothing with it wherever it returns an Err. So the argument moves if
   only what follows an Err reads it again.
 
-`aliases` knows who holds what, this file what is read later. Hands on `move_values` to `module`. A mark may only go if nobody
+A mark is the instruction SHARE: it flags the container on the operand stack as held in two places, so that the next write copies
+it. `aliases` knows who holds what, this file what is read later. Hands on `move_values` to `module`. A mark may only go if nobody
 could tell: in doubt it stays, which costs one copy. Functions above DEEPEST or LARGEST keep all their marks.
 """
 
@@ -119,7 +120,8 @@ class Moves:
                 waits.update(new)
 
     def keeps(self, number: int, position: int) -> bool:
-        """Return whether a function keeps an argument; a plain `self` is only read, and `mut self` goes back to its place."""
+        """Return whether the function `number` keeps its argument at `position`, from 0; a plain `self` is only read, and `mut
+        self` goes back to its place."""
         emitter, _ = self.functions[number]
         return position in emitter.owned and position not in emitter.lent
 
@@ -142,7 +144,7 @@ class Holders:
         return any(overlap(path, other) for slot, path in held for other in self.paths.get(slot, ()))
 
     def clash_between(self, held: Iterable[Place], first: int, last: int) -> bool:
-        """Return the same for instructions between two others."""
+        """Return the same for the instructions between `first` and `last`, without these."""
         for slot, path in held:
             rows = self.rows.get(slot, [])
             for number in range(bisect_left(rows, first + 1, key=_instruction), len(rows)):
@@ -228,7 +230,7 @@ class Body:
         return -1, 0
 
     def stack(self, at: int) -> tuple[Entry, ...]:
-        """Return what is known of the operand stack before an instruction that control reaches."""
+        """Return what is known of the operand stack before the instruction `at`, lowest value first; control must reach it."""
         state = self.flow.states[at]
         assert state is not None
         return state.stack
@@ -453,8 +455,8 @@ class Body:
     # ------------------------------------------------------------ what is read later
 
     def is_dead(self, place: Place, at: int, behind: list[int] | None = None) -> bool:
-        """Return whether nothing behind an instruction reads a part of a local before it is assigned again; `behind`: where to
-        look instead of behind it."""
+        """Return whether nothing behind the instruction `at` reads a part of a local before it is assigned again; `behind`: where
+        to look instead of behind it."""
         slot, path = place
         touches = self.touches.get(slot, [])
         if slot < 0 or not touches:
@@ -557,7 +559,8 @@ class Body:
     # ------------------------------------------------------------ the new code
 
     def rewrite(self) -> None:
-        """Exchange the opcodes of what moves, and leave out the marks that are taken back."""
+        """Exchange the opcodes of what moves, and leave out the marks that are taken back. To be called once, when all functions
+        are decided."""
         for at in self.moved:
             for by in self.stack(at)[-1].by if at - 1 not in self.taken else ():
                 number, operand = self.code[by]

@@ -1,8 +1,9 @@
 """Patterns: tests that jump when they fail, and bindings (L-5.8).
 
-Hands on `bind_irrefutable` for `let`, `for` and parameters, and `test_pattern` for `match`. The value under test lies in a
-slot. A bound part is marked shared unless its type has nothing to write into. `_TESTS` has one function for each kind of
-pattern but `..`, which belongs to that of arrays; whether the arms cover all values has been checked.
+Hands on `bind_irrefutable` for `let`, `for` and parameters, and `test_pattern` for `match`. Both write code into `g.emitter`. The
+value under test lies in a slot, a local of the function by its number. A bound part is marked shared unless its type has nothing
+to write into. `_TESTS` has one function for each kind of pattern but `..`, which belongs to that of arrays; whether the arms
+cover all values has been checked.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ class NoOtherArm(Label):
 
 
 def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -> None:
-    """Bind the value on the stack by a pattern of let, for or a parameter. A value that does not match all the same ends in a
-    panic: P010 for an array of another length, P009 for others behind Any."""
+    """Generate what binds the value on the operand stack, and pops it, by a pattern of let, for or a parameter; `type_` is the
+    static type of the value. A value that does not match all the same ends in a panic: P010 for an array of another length, P009
+    for others behind Any."""
     e = g.emitter
     if isinstance(pattern, ast.BindPattern) and pattern.inner is None and pattern.constant is None:
         g.bind(pattern.binding)
@@ -54,7 +56,8 @@ def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -
 
 
 def test_pattern(g: Generator, pattern: ast.Pattern, slot: int, fails: Label, type_: t.Type | None) -> None:
-    """Go to `fails` unless the value in `slot`, of the static type `type_`, matches; bind its names."""
+    """Generate the test: jump to `fails` unless the value in `slot`, of the static type `type_`, matches; bind its names. All
+    that was pushed is popped either way."""
     _TESTS[type(pattern)](g, pattern, slot, fails, type_)
 
 

@@ -3,7 +3,9 @@
 Assignments register themselves. Hands on to `calls` and `arguments` `is_place`, a `Place` and what can be done with it: `prepare`
 it once (or make a `temporary` one), `look`, then `read`, `own`, `lend` or `write` it, then `release` it. Between `look` and
 `release` the change of a slot of a memory may run more than once (M-8.21). Whether an expression may be assigned to at all is
-decided by the parser and the checker.
+decided by the parser and the checker. All but `is_place` write code into `g.emitter`; to push is to leave a value on the operand
+stack when that code runs. To own a container is to copy it first if it is marked as shared, since another place may hold it too
+(V-5.7).
 """
 
 from __future__ import annotations
@@ -59,8 +61,9 @@ def is_place(expr: ast.Expr) -> bool:
 
 
 def prepare(g: Generator, expr: ast.Expr) -> Place:
-    """Evaluate the memory of a place in a slot, or hashmap and key of one in an entry, then the index expressions left to right.
-    The place can then be read and written without evaluating them again."""
+    """Generate the evaluation of the memory of a place in a slot, or hashmap and key of one in an entry, then of the index
+    expressions left to right; return the place. The place can then be read and written without evaluating them again. The
+    expression must be one by `is_place`."""
     chain: list[ast.Expr] = []
     while not isinstance(expr, ast.PathExpr):
         if isinstance(expr, ast.GroupExpr):
@@ -80,7 +83,7 @@ def prepare(g: Generator, expr: ast.Expr) -> Place:
 
 
 def temporary(g: Generator) -> Place:
-    """Return a place without a name that takes the value on the stack."""
+    """Return a place without a name that takes the value on the stack; `release` gives its slot back."""
     local = _unnamed(g)
     g.store(local)
     return Place(local, [])

@@ -1,8 +1,9 @@
 """A checked program becomes an image: declarations, functions, initialisation, exports.
 
-The pipeline calls `generate`, and `excesses` and `too_costly`, which say why an image is larger than it may be. Importing
-this module imports the generators of all nodes. Nothing is checked again: what the checker decided stands in the tree and in
-`CheckedProgram`. A new kind of declaration is an `…_entry` function here and a row of `ENTRIES`.
+The pipeline calls `generate`, which returns the image, and `excesses` and `too_costly`, which say why an image is larger than it
+may be. Importing this module imports the generators of all nodes. Nothing is checked again: what the checker decided stands in
+the tree and in `CheckedProgram`. A new kind of declaration is an `…_entry` function here and a row of `ENTRIES`. The image is
+neither written to a file nor verified nor run here.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ from .schemas import Shapes, reduced, schema_number, wanted_command, wanted_url
 
 
 def declare_contexts(module: Module, contexts: list[symbols.ContextSymbol]) -> None:
-    """Generate the defaults of the slots of contexts as hidden functions without parameters."""
+    """Generate the defaults of the slots of contexts as hidden functions without parameters. Their numbers go to
+    `Module.slot_defaults`."""
     for context in contexts:
         for slot in context.slots.values():
             default = slot.declaration.default
@@ -114,7 +116,7 @@ def server_entry(module: Module, server: symbols.McpSymbol) -> im.Mcp:
 
 
 def initial_state(g: Generator, tool: symbols.ToolSymbol) -> None:
-    """Make the state of a tool and hand it to the host."""
+    """Generate the making of the state of a tool, from the defaults of its fields; the host gets it."""
     module = g.module
     for index in range(len(tool.state.fields)):
         g.emitter.emit("CALL", module.field_defaults[tool.state][index], 0)
@@ -270,7 +272,8 @@ def declare(module: Module, checked: CheckedProgram) -> dict[t.Type, symbols.Sym
 
 
 def own(type_: t.Type) -> t.Nominal:
-    """Return a declared type as the machine knows it, without type arguments (L-3.1.22)."""
+    """Return a declared type as the machine knows it, without type arguments (L-3.1.22). AssertionError for one that is not
+    nominal."""
     assert isinstance(type_, t.Nominal)
     return type_.bare
 
@@ -282,7 +285,8 @@ def hidden_fields(symbol: symbols.StructSymbol) -> frozenset[str]:
 
 
 def option_type(type_: t.Type, optional: bool) -> t.Type:
-    """Return the type of a field as code sees it: `f?: T` is Option<T>, unless the checker already said so."""
+    """Return the type of a field as code sees it, which is `optional` or not: `f?: T` is Option<T>, unless the checker already
+    said so."""
     wrapped = isinstance(type_, t.Generic) and type_.name == "Option"
     return t.option(type_) if optional and not wrapped else type_
 
@@ -413,7 +417,7 @@ def computed_function(module: Module, model: symbols.ModelSymbol) -> None:
 
 
 def computed_fields(model: symbols.ModelSymbol) -> list[tuple[str, ast.Expr]]:
-    """Return the fields of a model that are no constants."""
+    """Return the fields of a model that are no constants, with their expressions, in the order of the source."""
     fields = []
     # A field is computed when it calls something or reads a variable: constants are data of the image.
     for key, expr in model.fields.items():
@@ -588,7 +592,7 @@ def header(name: str, module: Module, checked: CheckedProgram) -> im.Header:
 
 
 def exports(module: Module, checked: CheckedProgram, init: list[int]) -> im.Exports:
-    """Return the public functions by their path, and the initialisation."""
+    """Return the numbers of the public functions by their path, methods apart, and the initialisation."""
     public = {qualified(f): module.functions[f] for f in checked.functions if f.declaration.public and f.owner is None}
     return im.Exports(public, init)
 
@@ -617,6 +621,7 @@ def mark_suspending(functions: list[im.Function], module: Module) -> None:
 
 # Limits of an image (G-3.2, G-5.2).
 
+# File number from 0, line and column from 1, what is said there.
 Excess = tuple[int, int, int, str]
 
 
@@ -640,6 +645,7 @@ MODERATE = 100_000  # values in an image that no reader refuses for their number
 
 def too_costly(image: im.Image) -> str | None:
     """Return why no reader would take the image, or None. Only an image that holds much is encoded to find out."""
+    # About so many values does a row of each kind have.
     names = sum([len(rows) for rows in image.names])
     if 5 * names + 40 * len(image.functions) + 4 * len(image.constants) <= MODERATE:
         return None

@@ -1,8 +1,10 @@
 """Schemas for the image: the shape that validation reads, and the JSON Schemas ready to send (O-2.30 ff., O-10.10); and
 which permissions a program wants.
 
-Hands on `schema_number` and `Shapes` to the generators, and `wanted_by`, `wanted_command`, `wanted_url` and `reduced`,
-which name permissions and grant none (O-10.21). How a JSON Schema is lowered for a provider stands in `vm/schema`.
+Hands on `schema_number` and `Shapes` to the generators, and `wanted_by`, `wanted_command`, `wanted_url` and `reduced`, which name
+permissions and grant none (O-10.21). How a JSON Schema is lowered for a provider stands in `vm/schema`. Whether a type has a JSON
+form was checked, and no reply is validated here. A shape of a new kind is a case of `Shapes.shape`, and one of `vm/schema` and of
+the validation that reads it.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ _SCALARS = {"String": "string", "Int": "int", "Float": "float", "Bool": "bool", 
 
 
 def schema_number(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> int:
-    """Return the number of the entry of a schema; there is one for each list of type arguments that is used (O-2.9). Schemas
-    inside it that have validators get an entry as well (O-2.18)."""
+    """Return the number of the entry of a schema, from 0; there is one for each list of type arguments that is used (O-2.9).
+    Schemas inside it that have validators get an entry as well (O-2.18)."""
     if type_ not in module.schemas:
         # The number is given before the shape is built: a schema may hold itself.
         module.schemas[type_] = len(module.schema_entries)
@@ -69,8 +71,9 @@ def _entry_name(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> 
 
 
 class Shapes:
-    """Builds the shapes of declared types, lists that the image holds. A type that stands inside itself becomes a reference
-    there, `["ref", name]` (O-2.11)."""
+    """Builds the shapes of declared types, which the image holds: lists of a word and its parts, such as `["string"]`, `["array",
+    shape]` or `["object", name, modes, rows]`. A type that stands inside itself becomes a reference there, `["ref", name]`
+    (O-2.11)."""
 
     def __init__(self, declared: dict[t.Type, symbols.Symbol]) -> None:
         self.declared = declared
@@ -112,7 +115,7 @@ class Shapes:
         return ["sum", name, variants]
 
     def part(self, owner: symbols.VariantSymbol, name: str, type_: t.Type, node: ast.Field | None) -> list[Any]:
-        """Return the row of a part of a payload, as `field` does."""
+        """Return the row of a part of a payload, the same as of `field`."""
         optional = isinstance(type_, t.Generic) and type_.name == "Option"
         shape = self.shape(type_.arguments[0] if isinstance(type_, t.Generic) and optional else type_)
         default = as_json(owner.constants.get(name))
@@ -133,7 +136,8 @@ class Shapes:
         return [name, self.shape(type_), optional, name in owner.constants, default, owner.descriptions.get(name, node.doc)]
 
     def shape(self, type_: t.Type) -> list[Any]:
-        """Return the shape of a type that has a JSON form; the checker has refused all others (E4020)."""
+        """Return the shape of a type that has a JSON form; the checker has refused all others (E4020). AssertionError for
+        these."""
         if isinstance(type_, t.Simple) and type_.name in _SCALARS:
             return [_SCALARS[type_.name]]
         if isinstance(type_, t.Union):
@@ -201,7 +205,7 @@ SUBJECTS = ("p", "n", "name", "url")
 
 def wanted_by(row: Row, arguments: Sequence[ast.Expr | None]) -> str:
     """Return the permission that a call wants: `fs:read=notes.txt` for a constant path, `fs:read` for any other; "" where the
-    built-in needs none."""
+    built-in needs none. `arguments` has one for each parameter, None where its default is used."""
     for parameter, argument in zip(row.parameters, arguments, strict=True):
         if parameter.name in SUBJECTS and isinstance(argument, ast.StringLiteral):
             if row.permission == "net":
@@ -211,15 +215,16 @@ def wanted_by(row: Row, arguments: Sequence[ast.Expr | None]) -> str:
 
 
 def wanted_command(command: str, arguments: object) -> str:
-    """Return `run=COMMAND` for the process of an agent or server. The command is a line to split when it has no arguments
-    beside it (O-4.38); that its quotes are closed has been checked."""
+    """Return the permission `run=COMMAND` for the process of an agent or server. `arguments` is its field `args`, None where it
+    has none. The command is a line to split when it has no arguments beside it (O-4.38); that its quotes are closed has been
+    checked."""
     if arguments is None:
         command = (shlex.split(command) or [command])[0]
     return f"run={command}"
 
 
 def wanted_url(url: str) -> str:
-    """Return `net=HOST`, or `net=HOST:PORT` where the URL names a port; `net` for a text that is no URL."""
+    """Return the permission `net=HOST`, or `net=HOST:PORT` where the URL names a port; `net` for a text that is no URL."""
     host = _host(url)
     return f"net={host}" if host else "net"
 

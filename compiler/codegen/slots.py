@@ -1,9 +1,10 @@
 """Code for slots of contexts (M-10.2): reading `m.slot`, writing it, and changing what it holds (M-8.21).
 
-Hands on `load_slot`, `store_slot`, `SlotChange`, `after_write` and `call` to the other generators. Slots are read and written by
-methods of a memory that no program can name; what a clause loaded is an Option in a hidden variable, which such a method gets in
-place of reading again. What these methods do is said in `vm/interp/context_slots.py`. Clauses themselves are handled in
-`functions`; storing is for the runtime.
+Hands on `load_slot`, `store_slot`, `SlotChange`, `after_write` and `call` to the other generators. A slot here is a named part of
+a memory; numbered locals of a function, in which values wait, are those of `Emitter.temp`. All functions write code into
+`g.emitter`. Slots are read and written by methods of a memory that no program can name; what a clause loaded is an Option in a
+hidden variable, which such a method gets in place of reading again. What these methods do is said in
+`vm/interp/context_slots.py`. Clauses themselves are handled in `functions`; storing is for the runtime.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def load_slot(g: Generator, node: ast.FieldAccess) -> None:
 
 
 def store_slot(g: Generator, node: ast.FieldAccess) -> None:
-    """Write the value on the stack into a slot. A function with a clause for the slot sees what it wrote."""
+    """Generate what pops the value on the stack and writes it into a slot. A function with a clause for the slot sees what it
+    wrote."""
     access = node.target
     assert isinstance(access, symbols.SlotAccess)
     e = g.emitter
@@ -118,8 +120,8 @@ class SlotChange:
 
 
 def after_write(g: Generator, node: ast.MethodCall, name: int) -> None:
-    """Load anew the slot that `remember` or `forget` has written, if the function has loaded it before. `name`: the number of the
-    local variable of the frame that holds the written name."""
+    """Generate what loads anew the slot that `remember` or `forget` has written, if the function has loaded it before. `name`:
+    the number of the local variable of the frame that holds the written name."""
     for ref in node.held:
         if ref.found is None:
             continue
@@ -132,5 +134,6 @@ def after_write(g: Generator, node: ast.MethodCall, name: int) -> None:
 
 
 def call(g: Generator, name: str, count: int) -> None:
-    """Call the hidden method `name` of a memory, which lies on the stack below its `count` arguments."""
+    """Generate the call of the hidden method `name` of a memory, which lies on the stack below its `count` arguments. Its result
+    takes their place."""
     g.emitter.emit("CALL_METHOD", g.module.pool.method(name, count, []), count)

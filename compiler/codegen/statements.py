@@ -1,8 +1,9 @@
 """Code for blocks, statements, branches, loops, `try`, and for leaving them.
 
-The functions register themselves for their nodes (`value_of`, `effect_of`), mostly in pairs: one pushes the value, the
-other runs the same code and keeps nothing (`wants_value`). Hands on to `functions` `statement_code`, `discard`, `returned`,
-`mocked_name` and RAISERS, to `calls` `returned`. Patterns are bound by `patterns`.
+The functions write code into `g.emitter`. They register themselves for their nodes (`value_of`, `effect_of`), mostly in pairs:
+one pushes the value on the operand stack, the other runs the same code and keeps nothing (`wants_value`). Hands on to `functions`
+`statement_code`, `discard`, `returned`, `mocked_name` and RAISERS, to `calls` `returned`. Patterns are bound by `patterns`. What
+is wrong with a program was reported before; nothing is raised here, and TooLong of `constants` passes through.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .patterns import bind_irrefutable, test_pattern
 
 
 def branch_unless(g: Generator, condition: ast.Expr, label: Label) -> None:
-    """Go to `label` when the condition is false. Jumps are emitted in place of Bool values."""
+    """Generate a jump to `label` when the condition is false. Jumps are emitted in place of Bool values."""
     g.module.nesting.call(_condition_branch, g, condition, label, False)
 
 
@@ -128,7 +129,8 @@ def mock(g: Generator, node: ast.Mock) -> None:
 
 
 def mocked_name(module: Module, symbol: symbols.FunctionSymbol) -> str:
-    """Return the name by which a test answers in place of a function's model; no other function has it."""
+    """Return the name by which a test answers in place of a function's model; no other function has it. The path and the number
+    of the function, as `sort#12`."""
     return f"{symbol.path}#{module.functions[symbol]}"
 
 
@@ -462,8 +464,8 @@ def return_(g: Generator, node: ast.Return) -> None:
 
 
 def returned(g: Generator, expr: ast.Expr) -> None:
-    """Push a result. A plain local dies with its frame, so only longer places and captured variables are marked shared, and
-    what the caller still has: `self`."""
+    """Push the result of a function. A plain local dies with its frame, so only longer places and captured variables are marked
+    shared, and what the caller still has: `self`."""
     inner = ast.ungrouped(expr)
     # With `mut self` the frame's locals are read once more, for the new self, so nothing dies early.
     dies = isinstance(inner, ast.PathExpr) and inner.binding in g.slots and inner.binding is not g.caller_self

@@ -1,7 +1,11 @@
 """How items are written, of the core language and of orchestration, and what stands between items.
 
 Functions registered with `prints` write one kind of node in the order of its tokens; they are called by the printer, and nothing
-is handed on by name. What a new kind of item needs is one such function, and a line in `is_line` if it ends in `;`.
+is handed on by name. They return the row (in `Printer.operations`) behind the bracket that may stay open at the end of their
+node, or 0 or nothing. A function takes the printer `p` and a node; the methods of `p` write one token each, or a list, and raise
+OutOfStep where another token stands in the source, and `p.pending` is what goes into the gap before the next token. No token is
+added, left out or moved here but commas, and which lines fit is decided in `layout`. What a new kind of item needs is one such
+function, and a line in `is_line` if it ends in `;`.
 """
 
 from __future__ import annotations
@@ -100,7 +104,7 @@ def begin(p: Printer, node: ast.Item) -> None:
 
 
 def decorators(p: Printer, nodes: Sequence[ast.Decorator], behind: Break | str = HARD) -> None:
-    """Write decorators; `behind` stands behind each."""
+    """Write decorators; `behind` is the gap behind each."""
     for node in nodes:
         p.node(node)
         p.pending = behind
@@ -447,6 +451,7 @@ def context(p: Printer, node: ast.Context) -> None:
 
 
 def between_tiers(first: ast.Tier, second: ast.Tier) -> Break:
+    """Return the gap between two tiers of a context: a line end, and a blank line where the writer has one."""
     return KEEP
 
 

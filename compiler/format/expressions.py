@@ -2,9 +2,11 @@
 calls and pipes.
 
 Functions registered with `prints` return the row (in `Printer.operations`) behind the bracket that may stay open at the end of
-their node (`hug_row`), or 0 or nothing. Hands on `type_`, `type_parameters`, `pattern`, `annotation`, `result`, `path`,
-`arguments`, `operands` and `stages` to `statements` and `declarations`. A chain of any length is written in a loop, since a
-left-nested chain may be as long as a file (G-5.2).
+their node (`hug_row`), or 0 or nothing. A function takes the printer `p` and a node; the methods of `p` write one token each, or
+a list, and raise OutOfStep where another token stands in the source, and `p.pending` is what goes into the gap before the next
+token. Hands on `type_`, `type_parameters`, `pattern`, `annotation`, `result`, `path`, `arguments`, `operands` and `stages` to
+`statements` and `declarations`. No token is added, left out or moved here but commas, and which lines fit is decided in `layout`.
+A chain of any length is written in a loop, since a left-nested chain may be as long as a file (G-5.2).
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ def close_parentheses(p: Printer, count: int) -> None:
 
 
 def types(p: Printer, opening: str, nodes: Sequence[ast.TypeExpr], closing: str, *, alone: str | None = None) -> None:
-    """Write types with commas on one line; `alone` is what stands behind a single one."""
+    """Write types with commas on one line, between the brackets `opening` and `closing`; `alone` is what stands behind a single
+    one, None for nothing."""
     p.token(opening)
     for at, node in enumerate(nodes, 1):
         type_(p, node)
@@ -295,7 +298,7 @@ def is_number(node: ast.Expr) -> bool:
 
 
 def numbers(p: Printer, node: ast.ArrayExpr) -> int:
-    """Write an array of numbers: as many on a line as fit."""
+    """Write an array of numbers: as many on a line as fit. Return the row behind the `[`."""
     p.token("[")
     inside = len(p.operations)
     group = p.begin_inside()
@@ -336,7 +339,7 @@ def struct(p: Printer, node: ast.StructExpr) -> int:
 
 
 def struct_part(p: Printer, part: ast.FieldInit | ast.Expr) -> int:
-    """Write a field, or `..base`."""
+    """Write a field, or `..base`. Return the row that the printer of its value returns, or 0."""
     if not isinstance(part, ast.FieldInit):
         p.token("..")
         return p.node(part)
@@ -410,7 +413,7 @@ def continue_(p: Printer, node: ast.Continue) -> None:
 
 
 def operand(p: Printer, node: ast.Expr | None) -> int:
-    """Write a blank and the operand, if there is one."""
+    """Write a blank and the operand, if there is one. Return the row that its printer returns, or 0."""
     if node is None:
         return 0
     p.pending = " "
@@ -508,7 +511,7 @@ Link = ast.Call | ast.MethodCall | ast.FieldAccess | ast.TupleAccess | ast.Index
 
 
 def links_of(node: ast.Expr) -> tuple[ast.Expr, list[Link]]:
-    """Return what a chain begins with, and its links in order."""
+    """Return what a chain of calls, accesses, `?` and `.await` begins with, and its links in order, first to last."""
     links: list[Link] = []
     while True:
         inner: ast.Expr
@@ -527,8 +530,9 @@ def links_of(node: ast.Expr) -> tuple[ast.Expr, list[Link]]:
 
 @prints(ast.Call, ast.MethodCall, ast.FieldAccess, ast.TupleAccess, ast.Index, ast.Propagate, ast.Await)
 def chain(p: Printer, node: ast.Expr, piped: ast.Expr | None = None) -> int:
-    """Write a chain; with two or more method calls a line may end before the dot of each. `piped` is the argument of the
-    last call that stands to the left of `|>`."""
+    """Write a chain; with two or more method calls a line may end before the dot of each. `piped` is the argument of the last
+    call that stands to the left of `|>`. Return the row of `arguments` for the last call, or what the first part of the chain
+    returned."""
     if isinstance(node, ast.Await) and not node.postfix:
         return prefix_await(p, node)
     first, links = links_of(node)
@@ -554,6 +558,7 @@ def chain(p: Printer, node: ast.Expr, piped: ast.Expr | None = None) -> int:
 
 
 def prefix_await(p: Printer, node: ast.Await) -> int:
+    """Write `await` before its operand; return the row of the operand."""
     p.token("await")
     p.pending = " "
     return p.node(node.operand)
@@ -666,8 +671,8 @@ def stages(p: Printer, node: ast.Pipe) -> int:
 
 
 def right_side(p: Printer, node: ast.Pipe) -> int:
-    """Write a call as it was before L-2.3.1 and L-2.3.2: without its piped argument, and with the parentheses that the
-    rewriting has dropped."""
+    """Write a call as it was before L-2.3.1 and L-2.3.2: without its piped argument, and with the parentheses that the rewriting
+    has dropped. Return the `hug_row` of the call, or 0."""
     peeled: list[Link] = []
     inner = node.applied
     # `?` and `.await` behind the call were put around it by the rewriting.

@@ -17,7 +17,8 @@ from ..syntax.lexer import TokenList
 
 
 def in_order(text: str, tokens: TokenList, program: ast.Program) -> str:
-    """Return the text with the fields of all memory blocks in order. `tokens` and `program` are those of the text."""
+    """Return the text with the fields of all memory blocks in order. `tokens` and `program` are those of the text, which must
+    parse without an error."""
     source = _SourceText(text, tokens)
     pieces, at = [], 0
     for block in blocks(program):

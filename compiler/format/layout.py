@@ -25,14 +25,14 @@ class Break:
     newlines: int = 0
 
 
-SOFT = Break()
-LINE = Break(" ")
+SOFT = Break()  # nothing where the line goes on
+LINE = Break(" ")  # a blank where it goes on
 HARD = Break(newlines=1)
-BLANK = Break(newlines=2)
+BLANK = Break(newlines=2)  # with a blank line
 
 
 class Begin:
-    """The beginning of a group. `at` and `end` are rows of its operations.
+    """The beginning of a group. `at` and `end` are the rows, indexes in the list of operations, of this beginning and of its END.
 
     With `hug`, a row inside it, the group's own breaks stay on one line if everything up to that row fits: what follows is
     the inside of a last bracket, which is a group of its own. A group that is `filled` ends only the lines that are full.
@@ -139,7 +139,8 @@ class _Measures:
 
 
 def write(operations: Sequence[Operation]) -> str:
-    """Return the text of the operations, with lines of at most WIDTH characters where breaks allow it."""
+    """Return the text of the operations, with lines of at most WIDTH characters where breaks allow it. A line is longer where a
+    single text is. Nothing is raised; groups must be closed in the order in which they were opened."""
     measures = _Measures(operations)
     out: list[str] = []
     add = out.append

@@ -1,10 +1,10 @@
 """The printer: walks the tree and the tokens in step and turns both into layout operations.
 
-Hands on `Printer` and `prints`, with which the modules of the families register what writes their nodes: which tokens
-follow, and where a line may end. Every token of the source is written exactly once and in order, so the result has the same
-tree; only separating commas come and go. Comments are written in the gap where they stand. Also hands on `same_tokens` and
-`first_difference`, with which the result is checked, and OutOfStep; to the families the gaps KEEP, APART and JOIN, and
-COMMA_IF_BROKEN. How a kind of node is written is not known here.
+A gap is what stands between two tokens: blanks, line ends and comments. Hands on `Printer` and `prints`, with which the modules
+of the families register what writes their nodes: which tokens follow, and where a line may end. Every token of the source is
+written exactly once and in order, so the result has the same tree; only separating commas come and go. Comments are written in
+the gap where they stand. Also hands on `same_tokens` and `first_difference`, with which the result is checked, and OutOfStep; to
+the families the gaps KEEP, APART and JOIN, and COMMA_IF_BROKEN. How a kind of node is written is not known here.
 """
 
 from __future__ import annotations
@@ -113,6 +113,7 @@ Show = Callable[..., int | None]
 T = TypeVar("T")
 S = TypeVar("S", bound=Show)
 
+# By class of node, what writes it; filled when the families are imported.
 PRINTERS: dict[type[ast.Node], Show] = {}
 
 
@@ -160,7 +161,8 @@ class Printer:
     # ------------------------------------------------------------ nodes
 
     def node(self, node: ast.Node) -> int:
-        """Write a node. Return the place in `operations` that `prints` describes, or 0."""
+        """Write a node. Return the place in `operations` that `prints` describes, or 0. KeyError for a class of node that no
+        family has registered."""
         return self.nesting.call(PRINTERS[type(node)], self, node) or 0
 
     # ------------------------------------------------------------ tokens
@@ -191,7 +193,8 @@ class Printer:
         self.token(self.text[node.span.start : node.span.end])
 
     def verbatim(self, node: ast.Node) -> None:
-        """Write the source text of a node, such as a string, with all that is in it."""
+        """Write the source text of a node, such as a string, with all that is in it. Raise OutOfStep if it does not begin at the
+        next token."""
         self.gap()
         start, end = node.span.start, node.span.end
         if self.starts[self.row] != start:
@@ -253,8 +256,8 @@ class Printer:
     # ------------------------------------------------------------ separators
 
     def separator(self, text: str, written: str | IfBroken | None) -> None:
-        """Read the `,` or `;` that may stand next in the source, and write `written` in its place (nothing for None). A comment
-        behind it on the same line is written behind it too."""
+        """Read the `,` or `;`, which is `text`, that may stand next in the source, and write `written` in its place (nothing for
+        None). A comment behind it on the same line is written behind it too."""
         operations = self.operations
         if not self.next_is(text):
             if written is not None:
@@ -289,7 +292,7 @@ class Printer:
         self.pending = LINE
 
     def semicolon(self) -> None:
-        """Write the `;` that has to follow."""
+        """Write the `;` that has to follow. Raise OutOfStep if it does not."""
         if not self.next_is(";"):
             raise OutOfStep(f"`;` is not what stands at offset {self.next_start()}")
         self.separator(";", ";")
@@ -297,7 +300,7 @@ class Printer:
     # ------------------------------------------------------------ groups
 
     def begin(self, *, filled: bool = False) -> Begin:
-        """Begin a group with the next token."""
+        """Begin a group with the next token; return it for `end`. A `filled` one ends only the lines that are full."""
         self.gap()
         group = Begin(len(self.operations), filled)
         self.operations.append(group)
@@ -309,15 +312,17 @@ class Printer:
         self.operations.append(END)
 
     def begin_here(self) -> Begin:
-        """Begin a group behind the last token, so that the next gap belongs to it."""
+        """Begin a group behind the last token, so that the next gap belongs to it; return it for `end`."""
         group = Begin(len(self.operations), False)
         self.operations.append(group)
         return group
 
     def indent(self) -> None:
+        """Begin an indentation at the next line end."""
         self.operations.append(INDENT)
 
     def dedent(self) -> None:
+        """End the indentation that `indent` began."""
         self.operations.append(DEDENT)
 
     # ------------------------------------------------------------ brackets
@@ -340,7 +345,7 @@ class Printer:
         return inside
 
     def begin_inside(self) -> Begin:
-        """Begin a group behind an opening bracket, with its indentation."""
+        """Begin a group behind an opening bracket, with its indentation; return it for `close`."""
         group = Begin(len(self.operations), False)
         self.operations += (group, INDENT)
         return group
@@ -379,8 +384,8 @@ class Printer:
         return _LINE_END.match(self.text, brace + 1) is not None
 
     def braced(self, members: Sequence[T], show: Callable[[T], int | None], *, expanded: bool = False) -> int:
-        """Write a body whose members have commas behind them. Return the place in `operations` behind `{`, 0 for an empty body
-        without a comment."""
+        """Write a body whose members have commas behind them, written by `show`; one that is `expanded`, here or in the source,
+        has a line for each. Return the place in `operations` behind `{`, 0 for an empty body without a comment."""
         expanded = expanded or self.opens_line(self.next_start())
         self.token("{")
         inside = len(self.operations)

@@ -1,8 +1,10 @@
 """How blocks, statements and block-like expressions are written.
 
 Functions registered with `prints` return the row (in `Printer.operations`) behind the bracket that may stay open at the end of
-their node (`hug_row`), or 0 or nothing. Hands on `body` and `expands` to `declarations`. A block stays on one line only where the
-source had it so and it holds at most one plain member.
+their node (`hug_row`), or 0 or nothing. A function takes the printer `p` and a node; the methods of `p` write one token each, or
+a list, and raise OutOfStep where another token stands in the source, and `p.pending` is what goes into the gap before the next
+token. Hands on `body` and `expands` to `declarations`. A block stays on one line only where the source had it so and it holds at
+most one plain member. No token is added, left out or moved here but commas, and which lines fit is decided in `layout`.
 """
 
 from __future__ import annotations
@@ -42,8 +44,8 @@ def is_form(node: ast.Node) -> bool:
 
 
 def body(p: Printer, node: ast.Block, expanded: bool, *, header: Begin | None = None, grouped: bool = True) -> int:
-    """Write a block, whose `{` ends the group of its header. One that is not `grouped` shares the group around it. Return the row
-    behind the `{`, 0 for an empty block."""
+    """Write a block, `expanded` with a line for each member, whose `{` ends the group of its header. One that is not `grouped`
+    shares the group around it. Return the row behind the `{`, 0 for an empty block."""
     p.token("{")
     if header is not None:
         p.end(header)
@@ -65,8 +67,8 @@ def body(p: Printer, node: ast.Block, expanded: bool, *, header: Begin | None = 
 
 
 def header(p: Printer, node: ast.Expr) -> Begin | None:
-    """Write what stands before the `{` of a body; return its group for `body`. Where an operator chain is broken, the brace
-    gets a line of its own."""
+    """Write what stands before the `{` of a body; return its group for `body`. Where an operator chain is broken, the brace gets
+    a line of its own. None: there is no group, and the brace stays on the line."""
     p.pending = " "
     if isinstance(node, ast.Binary) and BY_TEXT[node.operator].level != POWER:
         group = p.begin()
@@ -136,7 +138,7 @@ def if_(p: Printer, node: ast.If) -> None:
 
 
 def branches_of(node: ast.If) -> tuple[list[ast.If], ast.Block | None]:
-    """Return the branches with a condition, and the block behind the last `else`."""
+    """Return the branches with a condition, and the block behind the last `else`, None without one."""
     branches = [node]
     while isinstance(branches[-1].otherwise, ast.If):
         branches.append(branches[-1].otherwise)
@@ -162,8 +164,8 @@ def listen(p: Printer, node: ast.Listen) -> int:
 def arms(
     p: Printer, nodes: Sequence[ast.MatchArm | ast.ListenHandler], header_group: Begin | None, *, expanded: bool
 ) -> int:  # fmt: skip
-    """Write the arms in their braces; `header_group` is the group of the header. Return the row behind the `{`, 0 without
-    arms."""
+    """Write the arms in their braces, with a line for each where they are `expanded`, here or in the source; `header_group` is
+    the group of the header. Return the row behind the `{`, 0 without arms."""
     p.gap()
     expanded = expanded or p.opens_line(p.next_start())
     p.token("{")
@@ -185,7 +187,8 @@ def arms(
 
 
 def arm_end(p: Printer, node: ast.MatchArm | ast.ListenHandler, last: bool) -> None:
-    """Write the comma behind an arm, unless its body ends itself and the next pattern cannot be taken for its continuation."""
+    """Write the comma behind an arm, which may be the `last`, unless its body ends itself and the next pattern cannot be taken
+    for its continuation."""
     if is_form(node.body):
         # Behind `}` a pattern that begins with `..` would read as a range of the body.
         following = p.types[p.row + 1 if p.next_is(",") else p.row]
@@ -214,6 +217,7 @@ def label(p: Printer, node: ast.Ident | None) -> None:
 
 
 def pattern_in(p: Printer, node: ast.For | ast.ParallelFor) -> None:
+    """Write `for`, the pattern and `in`."""
     p.token("for")
     p.pending = " "
     pattern(p, node.pattern)
@@ -221,7 +225,8 @@ def pattern_in(p: Printer, node: ast.For | ast.ParallelFor) -> None:
 
 
 def loop_body(p: Printer, node: ast.Block, header_group: Begin | None, group: Begin) -> int:
-    """Write the body of a loop. Where the header, or the `group` of the whole loop, is broken, the body is too."""
+    """Write the body of a loop. Where the header, or the `group` of the whole loop, is broken, the body is too. Return the row of
+    `body`."""
     # Not a group of its own: a header on several lines makes the body expanded.
     inside = body(p, node, expands(p, node), header=header_group, grouped=False)
     p.end(group)
@@ -285,7 +290,7 @@ def try_(p: Printer, node: ast.Try) -> int:
 
 
 def catch(p: Printer, node: ast.CatchClause, expanded: bool) -> None:
-    """Write one clause of a `try`."""
+    """Write one clause of a `try`; its body is `expanded` as all others of the `try` are."""
     p.token("catch")
     p.pending = " "
     if node.type is not None:

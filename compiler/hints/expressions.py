@@ -1,10 +1,10 @@
 """Expressions and types written as in other languages, told by the tokens around a syntax error (L-2.6.8).
 
 Hands on the rules `of_an_operand` and `of_a_type` to `compiler/syntax/errors.py`, and `type_at` to the other syntax hints. A rule
-returns the text of a help, or None when it does not recognise the form. Rows are tokens, counted from the wrong one, which is row
-0 (`ErrorPlace`). `expected`: the types of the tokens that could stand in place of the wrong one; with PLUS among them an operand
-has ended, with INT one may begin. A new form of an expression is a function in the list of `of_an_operand`. Nothing is reported
-here.
+returns the text of a help, or None when it does not recognise the form. `place` is an `ErrorPlace`, the tokens around a syntax
+error: rows are tokens, counted from the wrong one, which is row 0, and those before it are negative. `expected`: the types of the
+tokens that could stand in place of the wrong one; with PLUS among them an operand has ended, with INT one may begin. A new form
+of an expression is a function in the list of `of_an_operand`. Nothing is reported here.
 """
 
 from __future__ import annotations
@@ -369,8 +369,8 @@ def _applied(name: str, arguments: list[str]) -> str:
 
 
 def of_a_type(place: ErrorPlace, expected: set[str]) -> str | None:
-    """Return the help for `T[]`, `[T]`, `Literal["a", "b"]`, `list[int]`, `Box<dyn T>`, `*T` and `Fn(A) -> B` in the place
-    of a type, or None."""
+    """Return the help for `T[]`, `[T]`, `Literal["a", "b"]`, `list[int]`, `Box<dyn T>`, `*T` and `Fn(A) -> B` in the place of a
+    type, or None for any other form."""
     kind = place.kind()
     begins = "FNTYPE" in expected
     # Some languages have ranges as types: `0..100`.

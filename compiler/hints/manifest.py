@@ -1,7 +1,7 @@
 """What may be written in `Concerto.toml`, by example: the helps of its errors (O-9.8).
 
 Hands on `example` and `suggestion` to `compiler/manifest.py`, which reads the file and reports; and HEADERS and EXAMPLES, of
-which a test reads every row as a manifest. A new key of a table has a row here.
+which a test reads every row as a manifest. Nothing is read or reported here. A new key of a table has a row here.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from .names import did_you_mean, listed
 
+# How the tables begin, by their path.
 HEADERS = {
     "project": "[project]",
     "permissions": "[permissions]",
@@ -117,8 +118,8 @@ EXAMPLES: dict[str, dict[str, str]] = {
 
 
 def example(path: tuple[str, ...]) -> str | None:
-    """Return the help that shows how the key to which `path` leads is written; for a key that the table does not have, how
-    the table begins. Return None for an unknown table."""
+    """Return the help that shows how the key to which `path` leads, such as `("stores", "shared", "path")`, is written; for a key
+    that the table does not have, how the table begins. Return None for an unknown table."""
     if not path or path[0] not in EXAMPLES:
         return None
     # A key of [memory.defaults] is reported with the table `memory`.

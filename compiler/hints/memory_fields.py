@@ -1,7 +1,9 @@
 """Steps of memories in messages, as the fields of a memory block (M-2.26).
 
 Hands on `as_fields`, by which resolver and checker word what they say of a block, and the language server what it shows of a
-field: messages and examples are written for chains, `.window(turns: 20)`, and a block has `window: { turns: 20 }`.
+field: messages and examples are written for chains, `.window(turns: 20)`, and a block has `window: { turns: 20 }`. Nothing is
+reported here. How a message is worded for chains stands where it is made; a phrase about steps that fields need in other words is
+a row of _WORDS.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ from ...vm.values.errors import FAMILIES, is_family
 
 
 def distance(a: str, b: str, limit: int) -> int:
-    """Return the Damerau-Levenshtein distance (a swap of two neighbours counts one), or some number above `limit` when it is
-    larger than that."""
+    """Return the Damerau-Levenshtein distance of two texts, in edits (a swap of two neighbours counts one), or some number above
+    `limit` when it is larger than that."""
     # Each edit changes the length by one at most.
     if abs(len(a) - len(b)) > limit:
         return limit + 1
@@ -52,8 +52,8 @@ _patience: ContextVar[list[int] | None] = ContextVar("patience", default=None)
 
 @contextmanager
 def limited_patience() -> Iterator[None]:
-    """Compare names in the body until PATIENCE letters are used up; later unknown names get no suggestion (G-5.11). The
-    budget belongs to the context, so compilations in other threads have their own."""
+    """Compare names in the body until PATIENCE letters are used up; later unknown names get no suggestion (G-5.11). The budget
+    belongs to the context, so compilations in other threads have their own. To be used in `with`."""
     token = _patience.set([PATIENCE])
     try:
         yield
@@ -62,7 +62,7 @@ def limited_patience() -> Iterator[None]:
 
 
 def patient() -> bool:
-    """Return whether names are still compared."""
+    """Return whether names are still compared: always, outside of `limited_patience`."""
     left = _patience.get()
     return left is None or left[0] > 0
 
@@ -89,21 +89,22 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
 
 
 def spend(letters: int) -> None:
-    """Take letters off what is left of PATIENCE, for work as long as comparing so many."""
+    """Take letters off what is left of PATIENCE, for work as long as comparing so many; outside of `limited_patience` nothing is
+    counted."""
     left = _patience.get()
     if left is not None:
         left[0] -= letters
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the help ``did you mean `x`?``, or None when nothing is near."""
+    """Return the help ``did you mean `x`?``, or None when nothing is near, as of `nearest`."""
     near = nearest(name, candidates)
     return None if near is None else f"did you mean `{near}`?"
 
 
 def listed(what: str, names: Sequence[str], limit: int = 8, *, like: str = "") -> str | None:
-    """Return the help `methods are: …` with the first `limit` names, those most like the text `like` before the others;
-    None without names."""
+    """Return the help `methods are: …` with the first `limit` names, those most like the text `like` before the others; None
+    without names. `what` is their plural noun."""
     # Sorting by likeness costs a comparison for each name, which uses up PATIENCE.
     ranked = sorted(names, key=lambda name: _unlikeness(like, name)) if len(like) <= LONGEST and patient() else names
     spelled = ", ".join(f"`{name}`" for name in ranked[:limit])
@@ -327,7 +328,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("exp", "expo", "exponential_backoff"), ("exponential",)),
 }
 
-# Types.
+# Types, with what a help writes in their place.
 TYPES: dict[str, str] = {
     **dict.fromkeys(("List", "list", "Vec", "array", "Slice"), "`Array<T>`"),
     **dict.fromkeys(("Dict", "dict", "Dictionary", "map", "Object", "object", "Record"), "`Map<String, T>`"),
@@ -457,8 +458,8 @@ def everyday_name(name: str) -> str | None:
 
 
 def everyday_type(name: str, arguments: list[str] | None = None) -> str | None:
-    """Return the help for a type written as in another language, or None; `arguments` are its type arguments as they stand
-    in the source."""
+    """Return the help for a type written as in another language, or None for a name without a row of TYPES; `arguments` are its
+    type arguments as they stand in the source."""
     if name not in TYPES:
         return None
     help = f"write {TYPES[name]}"
@@ -544,7 +545,7 @@ def library_help(head: str, member: str) -> str | None:
 
 
 def offers_help(module: str, member: str) -> str | None:
-    """Return the help for a function that the module does not have; with an empty `module` for a module that the library
+    """Return the help for a function `member` that the module does not have; with an empty `module` for a module that the library
     does not have. None when nothing can be said."""
     if (module, member) in WITHOUT:
         return WITHOUT[module, member]
