@@ -31,6 +31,7 @@ from ..types import (
     error,
 )
 
+# What a `for` goes through, in the words of a help.
 ITERABLE = "arrays, maps, strings, tuples, ranges, sets, hashmaps, ledgers and streams"
 _INT_TEXT = re.compile(r"-?[0-9]{1,18}")
 _FLOAT_TEXT = re.compile(r"-?[0-9]{1,18}\.[0-9]{1,18}")
