@@ -56,11 +56,11 @@ def compile_source(
     parse: Parser = parse_file,
 ) -> Compilation:
     """Compile the program whose root module is `data`, the bytes of `file`: the name that positions show, relative to the project
-    root (V-3.4). `read` returns the bytes of its other files; `name` is the program's name, by default the stem of `file`;
-    without `emit` the phases stop after checking, and a `cache` may spare them what an earlier check came to. `manifest` is that
-    of the project: its errors are errors of the program (O-9.8), its prices and budgets go into the image. `parse` reads a file
-    where there is no cache. Nothing is raised for a wrong program; what `read` raises passes through, except `Refused`, which
-    becomes E1004. AssertionError for a cache together with `emit`."""
+    root (V-3.4). `read` returns the bytes of another file by such a name, None where there is none; `name` is the program's name,
+    by default the stem of `file`; without `emit` the phases stop after checking, and a `cache` may spare them what an earlier
+    check came to. `manifest` is that of the project: its errors are errors of the program (O-9.8), its prices and budgets go into
+    the image. `parse` does what `parse_file` does, where there is no cache. Nothing is raised for a wrong program; what `read`
+    raises passes through, except `Refused`, which becomes E1004. AssertionError for a cache together with `emit`."""
     assert cache is None or not emit, "an image needs every body"
     with gc_pause():
         result = check_source(data, file, read, manifest, cache, parse)

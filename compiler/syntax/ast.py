@@ -3,8 +3,10 @@
 Hands on the node classes: the productions build them, every later phase reads them. Fields made by `annotation` are empty after
 parsing and are filled by the resolver and the checker. Beside that the resolver rewrites a few forms in place (such as `f(x=2)`
 and the words of memories), and a check with a cache takes bodies out. Also hands on `walk` for all nodes of a tree, `items_of`
-and `ungrouped`; `copy_tree` to `incremental`; `written_names` to the formatter and `cli/dump.py`; and `Nesting`, through which
-a walk that calls itself goes down, and `on_fresh_stack`, so that deep trees do not exhaust Python's stack.
+and `ungrouped`; `copy_tree` to `incremental` and the channels of the resolver; `node`, which makes a class of nodes, to
+`symbols`; `written_names` to the formatter and `cli/dump.py`; and `Nesting`, through which a walk that calls itself goes down,
+and `on_fresh_stack`, so that deep trees do not exhaust Python's stack. What a name denotes, and whether a tree is right, is
+decided elsewhere.
 """
 
 from __future__ import annotations
@@ -243,6 +245,8 @@ class Match(Expr):
 
 @node
 class For(Expr):
+    """`'label: for pattern in iterable { … }`; `label` is None where it is not written, as in the other loops."""
+
     label: Ident | None
     pattern: Pattern
     iterable: Expr
@@ -277,6 +281,8 @@ class CatchClause(Node):
 
 @node
 class Try(Expr):
+    """`try { … }` with its catch clauses, in the order in which they are tried."""
+
     body: Block
     catches: list[CatchClause]
     rethrow: Any = annotation()  # (type, coercion) of errors that no clause catches and that are converted on their way outward
@@ -369,6 +375,8 @@ class AsyncBlock(Expr):
 
 @node
 class ParallelFor(Expr):
+    """`parallel for pattern in iterable limit n { … }`; `limit` is None where it is not written."""
+
     pattern: Pattern
     iterable: Expr
     limit: Expr | None
@@ -809,6 +817,8 @@ class Context(Item):
 
 @node
 class ConfigEntry(Node):
+    """`key: value`, a field of a declaration in braces."""
+
     key: Ident
     value: Expr
 
@@ -851,6 +861,8 @@ class Mock(Stmt):
 
 @node
 class Mcp(Item):
+    """`mcp NAME { … }`: `entries` are the fields, `functions` the signatures of its tools, which have no body."""
+
     name: Ident
     entries: list[ConfigEntry]
     functions: list[Function]
@@ -891,6 +903,8 @@ class Stage(Node):
 
 @node
 class Pipeline(Item):
+    """`pipeline NAME(parameter) -> result { … }`; `parameter` and `result` are None where they are not written."""
+
     name: Ident
     parameter: Parameter | None
     result: TypeExpr | None
@@ -935,6 +949,8 @@ class LiteralPattern(Pattern):
 
 @node
 class RangePattern(Pattern):
+    """`start..end`, or `..=` with `inclusive`; a bound that is None is left out."""
+
     start: int | float | None
     end: int | float | None
     inclusive: bool
@@ -1004,11 +1020,15 @@ class RestPattern(Pattern):
 
 @node
 class ArrayPattern(Pattern):
+    """`[p, q, ..rest]`; at most one of the items is a RestPattern."""
+
     items: list[Pattern]
 
 
 @node
 class OrPattern(Pattern):
+    """`p | q | r`."""
+
     alternatives: list[Pattern]
     doubtful: Any = annotation()  # set of names that not every alternative binds, unless they are variants
 
@@ -1050,6 +1070,8 @@ class ExprStmt(Stmt):
 
 @node
 class Let(Stmt):
+    """`let pattern: type = value;`; `type` and `value` are None where they are not written."""
+
     pattern: Pattern
     type: TypeExpr | None
     value: Expr | None

@@ -78,8 +78,9 @@ _NAMES = frozenset(("IDENT", "CFGKEY", "LABEL", "LABELDEF"))
 
 
 class Machine:
-    """The parser's four stacks, which are in step: `states[i]` is entered by the symbol with the value `values[i]`, which
-    covers the characters `starts[i]` to `ends[i]` of the source."""
+    """The parser's four stacks, which are in step: `states[i]` is entered by the symbol with the value `values[i]`, which covers
+    the characters `starts[i]` to `ends[i]` of the source. `tokens` are those of the token filter, `row` is the next of them; the
+    stacks of offsets are those of `context`, which must be new. What a semantic action builds and reports is its own matter."""
 
     def __init__(self, tokens: TokenList, context: Context) -> None:
         self.tokens = tokens
