@@ -47,7 +47,7 @@ def host_permission(host: str, port: int) -> str:
 async def with_checked_address(
     run: EffectContext, network: Network, host: str, port: int, perform: Callable[[str], Awaitable[T]]
 ) -> T:
-    """Resolve a host, check its addresses, and return what `perform` returns for one of them.
+    """Resolve a host, check its addresses, and return what `perform` returns for the first of them, which it gets as a text.
 
     The name of a host that is not granted must not be looked up, since a look-up tells its name server something. Raises Denied
     when the permissions do not allow the host or one of its private addresses, HttpFailure (Network) when the name has no
