@@ -6,8 +6,9 @@ and the checker get from it, for one check, a `Reuse`, whose imports are named b
 bodies of a file depends on the text of the file, on the manifest, and on the interfaces of the files that it reaches, that is
 their tokens without comments and without the bodies that can be left out. While none of these change, those bodies are left out
 of the tree of the file, and their warnings come from a `Record`. Declarations, and bodies that can have an effect far away
-(`FAR_REACHING`), are checked each time. The diagnostics are the same as without a cache. An image cannot be made, since that
-needs every body. No file is read here, and nothing of a program is judged: the check itself is a function of the caller.
+(`FAR_REACHING`), are checked each time; `_describe` tells which can be left out. The diagnostics are the same as without a cache.
+An image cannot be made, since that needs every body. No file is read here, and nothing of a program is judged: the check itself
+is a function of the caller.
 
 The check of one body sometimes looks into the body of a function that it calls, for example to find out whether a function of a
 memory's step asks the host. That is called a *question* of the file here. A question may lead into a body that was left out:

@@ -4,7 +4,7 @@ Hands on `compile_source` to the command line, the API and the REPL; its `Compil
 stand in its way. `check_source` is the part of it without an image, which tests and benchmarks call too; `gc_pause` is for the
 verb `test`. The language server calls the phases itself (`lsp/analysis.py`). Each phase reports all it finds, and the next starts
 only if there was no error, or only such as leave the trees whole (L-4.1.2). No file is touched here: the caller gives a function
-that reads.
+that reads. A new phase is a step of `check_source`, or of `_generate` where it needs the checked program.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Hands on `load`, `no_files`, `parse_file`, the types `Reader` and `Parser`, and 
 `locate` and `Location` to the command line, the API and the language server; `Project` to resolver, checker and language server;
 and `module_files` to the resolver. `load` returns a `Project` with the trees and with the file behind each module; it touches no
 file itself, but reads through a function of the caller. `locate` returns a `Location`, which reads files under the project root
-only (G-5.3).
+only (G-5.3). Where the file of a module lies is said by `module_files`, which names may be modules by `Heads`.
 """
 
 from __future__ import annotations

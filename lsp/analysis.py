@@ -5,7 +5,7 @@ Hands on to the other files of this folder `analyse`, which returns an `Analysis
 lead between offsets and the positions of the protocol, counted in UTF16 or what else the editor asks for. Offsets are in
 characters (code points), from 0. Text that an editor holds comes before what lies on disk. What is shown of all this, and in
 which form of the protocol, is for the other files. A program with errors is looked at all the same: what was typed before the
-error is still known.
+error is still known. What a name in a new kind of node is, is a case of `named`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Hands on to `server` `tokens`, with the legend `TYPES` and `MODIFIERS`, whose order gives the words their numbers, and `encoded`
 and `change`, which turn tokens into the numbers of the protocol. A name of which nothing is known, in broken text too, keeps what
-its neighbours make of it. The classes themselves stand in `colours/classes.py`.
+its neighbours make of it. The classes themselves stand in `colours/classes.py`. A new kind of declaration is a row of
+OF_DECLARATION.
 """
 
 from __future__ import annotations

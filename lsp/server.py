@@ -246,8 +246,8 @@ def path_of(uri: str) -> str:
 
 
 def serve(version: str) -> bool:
-    """Talk on standard input and output until the editor leaves, or sends what is no message (G-5.12): then stderr says
-    why. Return whether the editor said `shutdown` and `exit`."""
+    """Talk as `version` of the server on standard input and output until the editor leaves, or sends what is no message (G-5.12):
+    then stderr says why. Return whether the editor said `shutdown` and `exit`."""
     logging.getLogger("pygls").addHandler(logging.NullHandler())
     logging.getLogger("pygls").propagate = False
     server = Server(version)

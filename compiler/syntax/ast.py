@@ -239,6 +239,8 @@ class MatchArm(Node):
 
 @node
 class Match(Expr):
+    """`match subject { arms }`."""
+
     subject: Expr
     arms: list[MatchArm]
 
@@ -256,6 +258,8 @@ class For(Expr):
 
 @node
 class While(Expr):
+    """`'label: while condition { … }`."""
+
     label: Ident | None
     condition: Expr
     body: Block
@@ -263,6 +267,8 @@ class While(Expr):
 
 @node
 class Loop(Expr):
+    """`'label: loop { … }`."""
+
     label: Ident | None
     body: Block
 
@@ -319,22 +325,30 @@ class Closure(Expr):
 
 @node
 class Return(Expr):
+    """`return value`; `value` is None for a plain `return`."""
+
     value: Expr | None
 
 
 @node
 class Throw(Expr):
+    """`throw value`."""
+
     value: Expr
 
 
 @node
 class Break(Expr):
+    """`break 'label value`; both are None where they are not written."""
+
     label: Ident | None
     value: Expr | None
 
 
 @node
 class Continue(Expr):
+    """`continue 'label`."""
+
     label: Ident | None
 
 
@@ -352,6 +366,8 @@ class Await(Expr):
 
 @node
 class Spawn(Expr):
+    """`spawn operand`."""
+
     operand: Expr
     task: Any = annotation()  # TaskBody
 
@@ -369,6 +385,8 @@ class TaskBody(Expr):
 
 @node
 class AsyncBlock(Expr):
+    """`async { … }` as an expression."""
+
     body: Block
     task: Any = annotation()  # TaskBody
 
@@ -397,6 +415,8 @@ class ListenHandler(Node):
 
 @node
 class Listen(Expr):
+    """`listen operand { handlers }`."""
+
     operand: Expr
     handlers: list[ListenHandler]
 
@@ -554,6 +574,8 @@ class Pipe(Expr):
 
 @node
 class Cast(Expr):
+    """`operand as target`."""
+
     operand: Expr
     target: TypeExpr
     catchable: Any = annotation()  # whether a `try` around it takes its failure (L-3.5.8)
@@ -613,6 +635,8 @@ class TupleAccess(Expr):
 
 @node
 class Index(Expr):
+    """`receiver[index]`; a slice where the index is a RangeExpr."""
+
     receiver: Expr
     index: Expr
 
@@ -630,6 +654,8 @@ class ErrorExpr(Expr):
 
 @node
 class TypeParameter(Node):
+    """`T: A + B` in the brackets of a declaration; `bounds` are the A and B."""
+
     name: Ident
     bounds: list[TypeExpr]
 
@@ -715,6 +741,8 @@ class Variant(Node):
 
 @node
 class Enum(Item):
+    """`enum NAME<T> { variants }`."""
+
     name: Ident
     type_parameters: list[TypeParameter]
     variants: list[Variant]
@@ -739,6 +767,8 @@ class Impl(Item):
 
 @node
 class Const(Item):
+    """`const NAME: type = value;`."""
+
     name: Ident
     type: TypeExpr
     value: Expr
@@ -746,6 +776,8 @@ class Const(Item):
 
 @node
 class TypeAlias(Item):
+    """`type NAME<T> = target;`."""
+
     name: Ident
     type_parameters: list[TypeParameter]
     target: TypeExpr
@@ -808,6 +840,8 @@ class Tier(Node):
 
 @node
 class Context(Item):
+    """`context NAME { tiers }`: what a memory holds beside its messages."""
+
     name: Ident
     tiers: list[Tier]
 
@@ -870,6 +904,8 @@ class Mcp(Item):
 
 @node
 class ToolField(Node):
+    """`name: type = default`, a field of the state of a tool."""
+
     name: Ident
     type: TypeExpr
     default: Expr | None
@@ -1101,11 +1137,15 @@ class NamedType(TypeExpr):
 
 @node
 class NilableType(TypeExpr):
+    """`inner?`."""
+
     inner: TypeExpr
 
 
 @node
 class FunctionType(TypeExpr):
+    """`fn(A, B) -> R`; `result` is None where it is not written."""
+
     parameters: list[TypeExpr]
     result: TypeExpr | None
 
@@ -1126,6 +1166,8 @@ class LiteralType(TypeExpr):
 
 @node
 class UnionType(TypeExpr):
+    """`"a" | "b"`."""
+
     members: list[TypeExpr]
 
 

@@ -1,8 +1,9 @@
 """The LR machine: runs the parser tables over a token list and builds the tree.
 
 Hands on `Machine` and `check_depth` to `parse`; and for messages and recovery `Machine`, `Tables` and `entering_symbols` to
-`errors` and `error_place`. All state belongs to one call, so parses may run side by side. There is no recursion, so input of
-any depth is safe. The machine stops at an error; `compiler/syntax/errors.py` cuts the stacks back, and `parse.py` runs it on.
+`errors` and `error_place`. All state belongs to one call, so parses may run side by side. There is no recursion, so input of any
+depth is safe. The machine stops at an error; `compiler/syntax/errors.py` cuts the stacks back, and `parse.py` runs it on. A new
+kind of reduction is a branch of `Machine.run` and a word of `grammar`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Hands on `filter_tokens`, which returns the list that the parser reads, to `parse` and the colours, and `QUESTIONS_BEFORE` to the
 formatter. It changes the type of a token by its context (a soft word to a keyword, `<` to TLT, `{` to MLBRACE or SLBRACE), splits
 `??` and `>=`, and inserts BLKEND where a block-like statement ends. Context is a stack of `Frame`s, one for each open bracket.
-The filter reports nothing: from a wrong program it makes tokens that do not parse.
+The filter reports nothing: from a wrong program it makes tokens that do not parse. A new rule is a method of `_Filter` with a row
+of `_HANDLERS` or `_KEYWORD_RULES`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Hands on `TypeScanner` to the token filter. What the names denote is not known here, nothing is reported, and the tokens stay as
 they are. A scan is one pass without recursion, so input of any depth is safe; every answer that it comes to know on the way, of
-lists and of types, is remembered, so that all scans of a file together take linear time.
+lists and of types, is remembered, so that all scans of a file together take linear time. What may begin a type is told by
+`_Scan.operand`, what may follow one by `_Scan.after`.
 """
 
 from __future__ import annotations

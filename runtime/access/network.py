@@ -90,7 +90,8 @@ class SystemNetwork:
     async def exchange(self, request: HttpRequest, address: str) -> HttpReply:
         """Send one request to `address` under the name of its target's host, and return the reply with its whole body.
 
-        A redirect is returned like any reply. Raises HttpFailure (Network), also when the body has more than MOST_BYTES bytes."""
+        A redirect is returned like any reply. Raises HttpFailure (Network) for every failure, also when the body has more than
+        MOST_BYTES bytes."""
         target = request.target
         host = f"[{address}]" if ":" in address else address
         url = f"{target.scheme}://{host}:{target.port}{target.path}"
