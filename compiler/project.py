@@ -101,7 +101,7 @@ class Project:
 
     @classmethod
     def single(cls, tree: ast.Program, source: Source) -> Project:
-        """Return the project of one parsed file."""
+        """Return the project of one parsed file: its tree and text, and nothing of other files or a manifest."""
         return cls(source.name, {source.name: tree}, {source.name: source})
 
     @property

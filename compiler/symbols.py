@@ -59,7 +59,7 @@ class StdModuleSymbol(Symbol):
 
 @record
 class StdFunctionSymbol(Symbol):
-    """The function `std::module::name`: a row of vm/builtins/registry."""
+    """The function `std::module::name`: a row of vm/builtins/registry; `module` is the name of its module."""
 
     module: str
 
@@ -100,7 +100,7 @@ class Local(Symbol):
 
 @record
 class TypeParameterSymbol(Symbol):
-    """`T` of a generic declaration; `type` is what it is inside."""
+    """`T` of a generic declaration; `type` is what it is inside of that, a Nominal of kind parameter."""
 
     declaration: ast.TypeParameter
     type: Type

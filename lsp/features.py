@@ -89,8 +89,8 @@ def row_head(row: Row) -> str:
 
 
 def head_of(symbol: Symbol, sources: Mapping[str, Source]) -> str:
-    """Return the declaration of a symbol as it is written, of functions without the body; an empty text for what is not
-    written."""
+    """Return the declaration of a symbol as it is written, of functions without the body; an empty text for what is not written.
+    `sources` are the files of the program by name."""
     if isinstance(symbol, Local):
         return f"{'mut ' if symbol.mutable else ''}{symbol.name}: {symbol.type}"
     if isinstance(symbol, ModuleSymbol):
@@ -150,12 +150,12 @@ class Offer:
 
 
 def of_row(row: Row, kind: str) -> Offer:
-    """Return the offer of a built-in."""
+    """Return the offer of a built-in; `kind` is one of the words of Offer."""
     return Offer(row.name, kind, row_head(row), row.doc)
 
 
 def of_symbol(name: str, symbol: Symbol, kind: str, sources: Mapping[str, Source]) -> Offer:
-    """Return the offer of a declaration."""
+    """Return the offer of a declaration under `name`; `kind` is one of the words of Offer, `sources` the files of the program."""
     return Offer(name, kind, head_of(symbol, sources).partition("\n")[0], doc_of(symbol) or "")
 
 
@@ -235,7 +235,7 @@ def of_builtin_type(name: str) -> list[Offer]:
 
 
 def of_module(module: ModuleSymbol, symbols: Sequence[Symbol], sources: Mapping[str, Source]) -> list[Offer]:
-    """Return the declarations of a module."""
+    """Return the declarations of a module, each name once; `symbols` are all of the program."""
     own = [s for s in symbols if s.home is module and not (isinstance(s, FunctionSymbol) and s.owner is not None)]
     return once([of_symbol(s.name, s, kind_of_symbol(s), sources) for s in own])
 

@@ -164,7 +164,7 @@ class Server(LanguageServer):
         return self.analyses.get(uri) or self.analyse(uri, self.text(uri))
 
     def offset(self, source: Source, position: lsp.Position) -> int:
-        """Return the offset of a position."""
+        """Return the offset in characters of a position of the protocol."""
         return offset_at(source, position.line, position.character, self.encoding)
 
     def range(self, source: Source, span: Span) -> lsp.Range:

@@ -37,7 +37,7 @@ def function_of_channel(node: ast.Channel) -> ast.Function:
 
 
 def emit_of(function: ast.Function) -> ast.Call:
-    """Return the call of `emit` in the function of a channel."""
+    """Return the call of `emit` in the function of a channel. The function must be one of `function_of_channel`."""
     assert function.body is not None
     call = function.body.result
     call = call.operand if isinstance(call, ast.Await) else call

@@ -155,7 +155,7 @@ def alternatives_differ(names: set[str]) -> str:
 
 
 def visit_pattern(r: Resolver, pattern: ast.Pattern) -> None:
-    """Bind a pattern that the walk over the tree meets by itself."""
+    """Bind a pattern that the walk over the tree meets by itself, as `bind_pattern` does."""
     bind_pattern(r, pattern)
 
 

@@ -241,7 +241,7 @@ class Resolver:
         self.import_keys: dict[Import, ImportKey] = {}  # then of the imports outside of blocks
 
     def visit(self, node: ast.Node | None) -> None:
-        """Resolve the names in a node and in what stands inside it."""
+        """Resolve the names in a node and in what stands inside it, by the handlers; None is passed over."""
         if node is not None:
             self.nesting.call(self._walk, node)
 

@@ -211,7 +211,7 @@ def describe(kind: str) -> str:
 
 
 def describe_found(kind: str, text: str) -> str:
-    """Return how a message names a token that stands in the source as `text`."""
+    """Return how a message names a token that stands in the source as `text`, of which at most 40 characters are shown."""
     if kind == END:
         return "the end of the file"
     if kind in ("STRING", "ISTR_START"):

@@ -99,7 +99,7 @@ class Untaken(Exception):
 
 @record
 class Reply:
-    """The answer to a request of ours: its result, or the `error`, an object."""
+    """The answer to a request of ours, whose number is `id`: its result, plain data, or the `error`, an object, else None."""
 
     id: int | str
     result: Any
@@ -167,7 +167,7 @@ class Greeting:
 
 
 def greeted(result: Any) -> Greeting:
-    """Return what the answer to INITIALIZE says."""
+    """Return what the answer to INITIALIZE says. Raises Misfit."""
     response = _as(InitializeResponse, result)
     takes = response.agent_capabilities and response.agent_capabilities.prompt_capabilities
     logins = tuple(method.name for method in response.auth_methods or ())
@@ -178,29 +178,30 @@ def greeted(result: Any) -> Greeting:
 
 
 def session_of(result: Any) -> str:
-    """Return the id of the session that the answer to NEW_SESSION names."""
+    """Return the id of the session that the answer to NEW_SESSION names. Raises Misfit."""
     return _as(NewSessionResponse, result).session_id
 
 
 def stop_of(result: Any) -> str:
-    """Return why a turn has ended, such as `end_turn`, from the answer to PROMPT."""
+    """Return why a turn has ended, such as `end_turn`, from the answer to PROMPT. Raises Misfit."""
     return _as(PromptResponse, result).stop_reason
 
 
 def permission_of(params: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
-    """Return the session of a request PERMISSION, and id and kind of each option, in their order."""
+    """Return the session of a request PERMISSION, and id and kind of each option, in their order. Raises Misfit."""
     request = _as(RequestPermissionRequest, params)
     return request.session_id, [(option.option_id, option.kind) for option in request.options]
 
 
 def read_of(params: dict[str, Any]) -> tuple[str, str, int | None, int | None]:
-    """Return session, path, first line (from 1) and number of lines of a request READ_FILE; None where it does not say."""
+    """Return session, path, first line (from 1) and number of lines of a request READ_FILE; None where it does not say. Raises
+    Misfit."""
     request = _as(ReadTextFileRequest, params)
     return request.session_id, request.path, request.line, request.limit
 
 
 def write_of(params: dict[str, Any]) -> tuple[str, str, str]:
-    """Return session, path and text of a request WRITE_FILE."""
+    """Return session, path and text of a request WRITE_FILE. Raises Misfit."""
     request = _as(WriteTextFileRequest, params)
     return request.session_id, request.path, request.content
 
