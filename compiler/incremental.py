@@ -1,12 +1,14 @@
 """Checks that use the results of earlier checks, for the language server and for `check` of several files.
 
-A caller that checks more than once owns a `CheckCache` and hands it to `compile_source`, `check_source` or `examine_project`.
-The resolver and the checker get from it, for one check, a `Reuse`, whose imports are named by an `ImportKey`. The result of
-checking the bodies of a file depends on the text of the file, on the manifest, and on the interfaces of the files that it
-reaches, that is their tokens without comments and without the bodies that can be left out. While none of these change, those
-bodies are left out of the tree of the file, and their warnings come from a `Record`. Declarations, and bodies that can have an
-effect far away (`FAR_REACHING`), are checked each time. The diagnostics are the same as without a cache. An image cannot be
-made, since that needs every body.
+Hands on `CheckCache` to the language server and the command line, and `Reuse` and `ImportKey` to resolver and checker. A caller
+that checks more than once owns a `CheckCache` and hands it to `compile_source`, `check_source` or `examine_project`. The resolver
+and the checker get from it, for one check, a `Reuse`, whose imports are named by an `ImportKey`. The result of checking the
+bodies of a file depends on the text of the file, on the manifest, and on the interfaces of the files that it reaches, that is
+their tokens without comments and without the bodies that can be left out. While none of these change, those bodies are left out
+of the tree of the file, and their warnings come from a `Record`. Declarations, and bodies that can have an effect far away
+(`FAR_REACHING`), are checked each time; `_describe` tells which can be left out. The diagnostics are the same as without a cache.
+An image cannot be made, since that needs every body. No file is read here, and nothing of a program is judged: the check itself
+is a function of the caller.
 
 The check of one body sometimes looks into the body of a function that it calls, for example to find out whether a function of a
 memory's step asks the host. That is called a *question* of the file here. A question may lead into a body that was left out:
@@ -156,7 +158,9 @@ def _tokens_of(source: Source) -> str:
 
 class Reach:
     """Which files of a program the bodies of each file depend on. Names decide: where a word of a text is the name of a module,
-    the file reaches the files with such a module, whatever the word means there."""
+    the file reaches the files with such a module, whatever the word means there. A set of files is an int with a bit for each
+    (`bits`). `interfaces` has by file the set that its interface reaches, `wide` is the set that the interfaces with an item of
+    WIDE reach; all of it is worked out when the object is made."""
 
     def __init__(self, project: Project, files: Mapping[str, CachedFile]) -> None:
         self.project = project
@@ -211,7 +215,7 @@ class Reach:
         return wider
 
     def members(self, reached: int) -> Iterator[str]:
-        """Yield the names of a set of files."""
+        """Yield the names of a set of files, which is given by its bits."""
         while reached:
             lowest = reached & -reached
             yield self.order[lowest.bit_length() - 1]
@@ -238,9 +242,10 @@ class Reach:
         return reached
 
     def key(self, file: str, callee_files: Iterable[str], configuration: bytes) -> bytes:
-        """Return the hash of all that the outcome of the bodies of a file depends on beside its own text. `configuration` is
-        the hash of the manifest. The path of the file's module in the tree of modules is not hashed by itself: the `mod` lines
-        that make the path, and the private names that it lets the file see, are in interfaces, and these are hashed."""
+        """Return the hash, 16 bytes, of all that the outcome of the bodies of a file depends on beside its own text.
+        `configuration` is the hash of the manifest. The path of the file's module in the tree of modules is not hashed by itself:
+        the `mod` lines that make the path, and the private names that it lets the file see, are in interfaces, and these are
+        hashed."""
         # Only as the root it has a `main` that the host starts.
         total = blake2b(configuration + (b"root" if file == self.project.main else b""), digest_size=16)
         for name in callee_files:
@@ -269,7 +274,9 @@ class BodyNeeded(Exception):
 
 @dataclass(slots=True)
 class Consumption:
-    """How much of the limits of a whole program (G-5.8 to G-5.13) the bodies of one file use."""
+    """How much of the limits of a whole program (G-5.8 to G-5.13) the bodies of one file use: steps of the questions whether
+    patterns cover every value (`match_steps`) and whether an arm can match at all (`arm_steps`), values that `constants` are made
+    of, and fields of JSON `forms`."""
 
     match_steps: int = 0
     arm_steps: int = 0
@@ -278,7 +285,8 @@ class Consumption:
 
 
 class Budgets(Protocol):
-    """The state of a check that has what is left of the limits of the program, and its diagnostics."""
+    """The state of a check that has what is left of the limits of the program, and its diagnostics. The units are those of
+    `Consumption`; `constant_room` and `form_room` are what is left for constants and forms."""
 
     match_steps: int
     arm_steps: int
@@ -363,7 +371,7 @@ class Reuse:
 # Many checks.
 
 MOST_TEXT = 32 << 20  # characters of the files that a cache remembers
-MOST_RECORDS = 20_000
+MOST_RECORDS = 20_000  # texts with records, and files with hints
 VERSIONS = 4  # records of one text, which may stand in several programs
 UNUSED = ("W0001", "W0011")  # reported only if the whole program has no error
 UNUSED_IMPORT = "W0002"  # found out anew each time, from the imports that each file uses
@@ -374,8 +382,9 @@ Check = Callable[[Diagnostics, Reuse], T | None]
 
 
 class CheckCache:
-    """The results of the checks of one owner: the files that were parsed, and a record of each whose bodies have no error. The
-    oldest are dropped. Not safe for use by several threads at once."""
+    """The results of the checks of one owner: the files that were parsed, and a record of each whose bodies have no error. Both
+    are by name and hash of the bytes. The oldest are dropped. `characters` is how long the texts are together. Not safe for use
+    by several threads at once."""
 
     def __init__(self) -> None:
         self.texts: OrderedDict[tuple[str, bytes], CachedFile] = OrderedDict()
@@ -455,7 +464,8 @@ class CheckCache:
 
     def examine_only(self, project: Project, whole: Container[str], check: Check[T]) -> T | None:
         """Check the files `whole` of a project, and of the others the declarations, and return what `check` returns. What is
-        wrong is not reported: this is for who asks about names and types of these files only."""
+        wrong is not reported: this is for who asks about names and types of these files only. What `check` raises passes through;
+        BodyNeeded is never among it."""
         files = _cached_files(project)
         others = dict.fromkeys(name for name in files if name not in whole and not files[name].syntactic)
         self.give_trees(project, files, others)

@@ -2,9 +2,11 @@
 
 Hands on `Manifest` to `project`, the pipeline, the checker, the API and the command line; `MemoryTables` to `project` and the
 checker; `find_manifest` to `project` and the command line; `NAME` to the command line; `has_words` and WORDS to the checker of
-MCP servers. What is wrong with the file, also that it cannot be read, becomes a diagnostic at its place in the file. One function
-for each table of the file stands in `TABLES`: a new table is a row there, a new key a row of the table's keys, with an example in
-`hints/manifest.py`. What the permissions of a manifest allow is decided by the runtime.
+MCP servers. What is wrong with the file, also that it cannot be read, becomes a diagnostic at its place in the file, and nothing
+is raised: E4001 for an unknown table or key, E4002 for a missing key, E4004 for a wrong value, E4005 for a key of a provider that
+stands in the file; in the defaults of memories E4502 and E4514. One function for each table of the file stands in `TABLES`: a new
+table is a row there, a new key a row of the table's keys, with an example in `hints/manifest.py`. What the permissions of a
+manifest allow is decided by the runtime.
 """
 
 from __future__ import annotations
@@ -355,11 +357,12 @@ BUDGETS = {
 
 class Manifest:
     """What a manifest says; the constructor reads the file `path`. `folder` is the directory of the file, an absolute path
-    without links; `entry` the source path that it names, relative to the folder, or None; `permissions` has by capability key
-    the scopes, or True for all; `tools` has by tool whether it may be called, or the names of the methods that may;
-    `connections`, `agents` and `servers` have the legal fields by name; `memory_tables` what it says of memories; `pricing` the
-    prices per model id as [input, output], with those of OTHER_PRICES behind where one of these is set (others are None), those
-    of hosted tools only where one of them is; `budgets` the limits of a run. `diagnostics` has what is wrong with the file."""
+    without links; `entry` the source path that it names, relative to the folder, or None; `permissions` has by capability key the
+    scopes, or True for all; `tools` has by tool whether it may be called, or the names of the methods that may; `connections`,
+    `agents` and `servers` have the legal fields by name; `memory_tables` what it says of memories; `pricing` the prices per model
+    id as [input, output] for a million tokens, with those of OTHER_PRICES behind where one of these is set (others are None),
+    those of hosted tools only where one of them is; `budgets` the limits of a run. `diagnostics` has what is wrong with the
+    file."""
 
     def __init__(self, path: str) -> None:
         self.folder = os.path.dirname(os.path.realpath(path))

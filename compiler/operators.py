@@ -2,8 +2,9 @@
 
 Hands on `OPERATORS`, and what is looked up in it by text (`BY_TEXT`, `SIGNS`), by token (`TOKENS`, `ASSIGNING`) or by level
 (`LEVELS`, `of_levels`, `texts`), with the levels themselves (`OR`, `AND` …), to lexer, grammar, productions, token filter,
-messages of syntax, checker, constant folding, code generator, formatter and helps. A new operator is a row here; if no opcode
-does it yet, a row and a function of the machine as well (`CONTRIBUTING.md`).
+messages of syntax, checker, constant folding, code generator, formatter and helps. What has another form than `x op y` between
+values has no row: unary operators, ranges, `as`, `|>` and plain `=`. A new operator is a row here; if no opcode does it yet, a
+row and a function of the machine as well (`CONTRIBUTING.md`).
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ ARITHMETIC_LEVELS = (SUM, PRODUCT, POWER)
 
 
 class Operator(NamedTuple):
-    """A binary operator. Opcodes and tokens are empty where the operator has none. "Left out" below means not evaluated: `??`,
-    `||` and `&&` evaluate their right side only if the left one does not decide."""
+    """A binary operator: `text` as source has it, `token` the type that the lexer gives it, `level` one of LEVELS. Opcodes and
+    tokens are empty where the operator has none. "Left out" below means not evaluated: `??`, `||` and `&&` evaluate their right
+    side only if the left one does not decide."""
 
     text: str
     token: str
@@ -73,6 +75,7 @@ def texts(*levels: str) -> tuple[str, ...]:
     return tuple([row.text for row in of_levels(*levels)])
 
 
+# Types of tokens: of the operators, and of all forms of assignment, `=` first.
 TOKENS = tuple([row.token for row in OPERATORS])
 ASSIGNING = ("EQ", *[row.assigning for row in OPERATORS if row.assigning])
 SIGNS = {row.text: row.token for row in OPERATORS} | {f"{row.text}=": row.assigning for row in OPERATORS if row.assigning}

@@ -4,7 +4,7 @@ Hands on `compile_source` to the command line, the API and the REPL; its `Compil
 stand in its way. `check_source` is the part of it without an image, which tests and benchmarks call too; `gc_pause` is for the
 verb `test`. The language server calls the phases itself (`lsp/analysis.py`). Each phase reports all it finds, and the next starts
 only if there was no error, or only such as leave the trees whole (L-4.1.2). No file is touched here: the caller gives a function
-that reads.
+that reads. A new phase is a step of `check_source`, or of `_generate` where it needs the checked program.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class Compilation:
     """The outcome of a compilation. `image` is None when `diagnostics` holds an error, or when none was asked for; `checked` is
     None when the trees could not be checked; `source` and `tree` are those of the root module, which may have no tree; `sources`
-    are all files of the program by their name relative to the project root."""
+    are all files of the program by their name relative to the project root, and the manifest, if one was given, by its own."""
 
     diagnostics: Diagnostics
     source: Source | None = None
@@ -55,12 +55,12 @@ def compile_source(
     cache: CheckCache | None = None,
     parse: Parser = parse_file,
 ) -> Compilation:
-    """Compile the program whose root module is `data`, the bytes of `file`: the name that positions show, relative to the
-    project root (V-3.4). `read` returns the bytes of its other files; `name` is the program's name, by default the stem of
-    `file`; without `emit` the phases stop after checking, and a `cache` may spare them what an earlier check came to.
-    `manifest` is that of the project: its errors are errors of the program (O-9.8), its prices and budgets go into the
-    image. `parse` reads a file where there is no cache. Nothing is raised for a wrong program; what `read` raises passes through,
-    except `Refused`. AssertionError for a cache together with `emit`."""
+    """Compile the program whose root module is `data`, the bytes of `file`: the name that positions show, relative to the project
+    root (V-3.4). `read` returns the bytes of another file by such a name, None where there is none; `name` is the program's name,
+    by default the stem of `file`; without `emit` the phases stop after checking, and a `cache` may spare them what an earlier
+    check came to. `manifest` is that of the project: its errors are errors of the program (O-9.8), its prices and budgets go into
+    the image. `parse` does what `parse_file` does, where there is no cache. Nothing is raised for a wrong program; what `read`
+    raises passes through, except `Refused`, which becomes E1004. AssertionError for a cache together with `emit`."""
     assert cache is None or not emit, "an image needs every body"
     with gc_pause():
         result = check_source(data, file, read, manifest, cache, parse)
@@ -116,9 +116,10 @@ def check_source(
     cache: CheckCache | None = None,
     parse: Parser = parse_file,
 ) -> Compilation:
-    """Read, parse and check a program without making an image; the parameters are those of `compile_source`. The
-    diagnostics of the manifest are not added. With a cache what earlier checks came to is not worked out again: the
-    diagnostics are the same, but the tree lacks the bodies that the cache knows, and may be None after errors of syntax."""
+    """Read, parse and check a program without making an image; the parameters are those of `compile_source`. The diagnostics of
+    the manifest are not added. What `read` raises passes through, except `Refused`. With a cache what earlier checks came to is
+    not worked out again: the diagnostics are the same, but the tree lacks the bodies that the cache knows, and may be None after
+    errors of syntax."""
     diagnostics = Diagnostics()
     project = load(file, data, read, diagnostics, parse if cache is None else cache.parse)
     result = Compilation(diagnostics, project.sources[file], sources=project.sources)

@@ -2,10 +2,11 @@
 (L-8.1, O-9.1).
 
 Hands on `load`, `no_files`, `parse_file`, the types `Reader` and `Parser`, and `Refused` to the pipeline, `incremental`, the verb
-`test` and the language server; `ParsedFile` to `incremental`; `locate` and `Location` to the command line, the API and the
-language server; `Project` to resolver, checker and language server; and `module_files` to the resolver. `load` returns a
-`Project` with the trees and with the file behind each module; it touches no file itself, but reads through a function of the
-caller. `locate` returns a `Location`, which reads files under the project root only (G-5.3).
+`test` and the language server; `ParsedFile` to `incremental`, the REPL and the verb `test`, `parse_file` also to the REPL;
+`locate` and `Location` to the command line, the API and the language server; `Project` to resolver, checker and language server;
+and `module_files` to the resolver. `load` returns a `Project` with the trees and with the file behind each module; it touches no
+file itself, but reads through a function of the caller. `locate` returns a `Location`, which reads files under the project root
+only (G-5.3). Where the file of a module lies is said by `module_files`, which names may be modules by `Heads`.
 """
 
 from __future__ import annotations
@@ -80,10 +81,10 @@ Parser = Callable[[str, bytes, bool], ParsedFile]
 
 @dataclass(slots=True)
 class Project:
-    """The parsed files by name, and what the manifest says that their check needs. `main` is the name of the root file;
-    `declared` has the file of each `mod name;` that has one, by the place of the name; `roots` those of modules of the project
-    root; `rejected` is what the checking phase reports about the files of modules; `agents` is what the manifest says of agents
-    by name, None without a manifest."""
+    """The parsed files by name, with their trees and texts, and what the manifest says that their check needs. `main` is the name
+    of the root file; `declared` has the file of each `mod name;` that has one, by the place of the name; `roots` those of modules
+    of the project root; `rejected` is what the checking phase reports about the files of modules; `agents` is what the manifest
+    says of agents by name, None without a manifest."""
 
     main: str
     trees: dict[str, ast.Program] = field(default_factory=dict)
@@ -100,7 +101,7 @@ class Project:
 
     @classmethod
     def single(cls, tree: ast.Program, source: Source) -> Project:
-        """Return the project of one parsed file."""
+        """Return the project of one parsed file: its tree and text, and nothing of other files or a manifest."""
         return cls(source.name, {source.name: tree}, {source.name: source})
 
     @property
@@ -116,9 +117,9 @@ class Project:
 
 
 def load(main: str, data: bytes, read: Reader, diagnostics: Diagnostics, parse: Parser = parse_file) -> Project:
-    """Read, lex and parse the file `main`, whose bytes are `data`, and all files it leads to. What lexing finds is
-    reported to `diagnostics`; what parsing finds only if lexing found no error (L-4.1.2). Files of modules that were refused or
-    are ambiguous stand in `Project.rejected`. What `read` raises passes through, except Refused."""
+    """Read, lex and parse the file `main`, whose bytes are `data`, and all files it leads to. What lexing finds is reported to
+    `diagnostics`; what parsing finds only if lexing found no error (L-4.1.2). Files of modules that were refused (E1004) or are
+    ambiguous (E1011) stand in `Project.rejected`. What `read` raises passes through, except Refused."""
     return _Loader(main, read, parse).run(data, diagnostics)
 
 

@@ -25,10 +25,11 @@ from .syntax.lexer import lex
 from .syntax.parse import parse
 from .types import NEVER, NIL, Function, Generic, Nilable, Nominal, Tuple, Type
 
-FILE = "repl"
+FILE = "repl"  # the name that positions show
 FUNCTION = "entry"
-VALUE = "value_of_the_entry"
+VALUE = "value_of_the_entry"  # the variable that keeps the value of the final expression
 HEAD = "fn f() {"  # around statements, so that the grammar takes them
+# Codes of diagnostics.
 NEEDS_MORE = ("E0102", "E0003", "E0005", "E0006")  # an open bracket, string or comment
 UNUSED = ("W0001", "W0002", "W0011")  # a later entry may use it
 # These give nil, and read as statements rather than as values.
@@ -55,10 +56,10 @@ class Piece:
 
 @dataclass(slots=True)
 class Entry:
-    """One compiled entry. `compilation.image` is None after errors; `diagnostics` and `sources` have the positions of the
-    transcript. The function of an entry of `statements` takes `parameters`, variables of earlier entries, and returns
-    `Ok([value, *variables])`; `type` is the type of its value, None when it has none to show. `items` are those that later
-    entries see."""
+    """One compiled entry: the result of `Transcript.compile`. `compilation.image` is None after errors; `diagnostics` and
+    `sources` have the positions of the transcript. The function of an entry of `statements` takes `parameters`, variables of
+    earlier entries, and returns `Ok([value, *variables])`; `type` is the type of its value, None when it has none to show.
+    `items` are those that later entries see."""
 
     compilation: Compilation
     diagnostics: list[Diagnostic]
@@ -79,7 +80,8 @@ class Insertion:
 
 
 class Transcript:
-    """All entries so far, and of them the items and variables that later ones see."""
+    """All entries so far (`text`, each with a line end behind it), and of them the items (`pieces`) and `variables` that later
+    ones see."""
 
     def __init__(self) -> None:
         self.pieces: list[Piece] = []
@@ -272,8 +274,8 @@ class _Back:
 
 
 def needs_more(text: str) -> bool:
-    """Return whether the user is still typing: something opened in the text is not closed, or its end is the first place
-    where something is missing."""
+    """Return whether the user is still typing: something opened in the text is not closed, or its end is the first place where
+    something is missing and no `;` alone would do."""
     errors = _syntax_errors(f"{HEAD}{text}\n}}")
     if any(d.code in NEEDS_MORE for d in errors):
         return True

@@ -4,7 +4,7 @@ Hands on `Source`, one file's text with its line index, `Span` and `Position` to
 points, from 0. Hands on `quoted` and `visible`, which write a text into a message, to the types, the checker and the diagnostics.
 Also hands on to the lexer `character_help` and `end_of_character`, and for letters outside ASCII `is_letter`, `end_of_name` and
 `NAME_HELP`; and INTEGER_DIVISION, a help, to `syntax/brackets.py` and `syntax/errors.py`. Knows nothing of tokens or trees, and
-does no I/O.
+does no I/O. A new help for a character is a row of `_CHARACTER_HELP`.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ class Source:
         self.line_starts = _line_starts(text)
 
     def position(self, offset: int) -> Position:
-        """Return the line and column of an offset, both from 1."""
+        """Return the line and column of an offset, both from 1; an offset behind the text counts as on its last line."""
         starts = self.line_starts
         line = bisect_right(starts, offset)
         return _new(Position, (line, offset - starts[line - 1] + 1))
 
     def line_text(self, line: int) -> str:
-        """Return the text of a line, counted from 1, without its line end."""
+        """Return the text of a line, counted from 1, without its line end; IndexError for a line behind the last."""
         start = self.line_starts[line - 1]
         end = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")
@@ -173,7 +173,8 @@ def _of_a_template(text: str, start: int) -> str:
 
 
 def end_of_character(text: str, start: int) -> int:
-    """Return the offset behind a wrong character and what it begins, as far as one message is enough for all of it."""
+    """Return the offset behind a wrong character and what it begins, as far as one message is enough for all of it: a whole
+    string between backquotes, the `&` or `&mut` of a reference."""
     form = _TEMPLATE.match(text, start) if text[start] == "`" else _REFERENCE.match(text, start) if text[start] == "&" else None
     if form is None:
         return start + 1

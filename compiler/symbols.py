@@ -1,10 +1,10 @@
 """What names denote: one class of symbols for each kind of declaration.
 
-The resolver makes the symbols, with empty types, and sets them on the annotation fields of `ast`. The checker fills them and
-adds records of its own (`ConstStruct`, `SlotAccess`, `StepFunction`, `TestInfo` and their like). Codegen and the language server
-read all of them and decide nothing about names or types themselves. Symbols compare by identity: each
-declaration has one. A new kind of declaration is a class here, a case of `resolver/items.py: _symbol` and a row of
-`declaration_kinds.py`.
+The resolver makes the symbols, with empty types, and sets them on the annotation fields of `ast`. The checker fills them and adds
+records of its own (`ConstStruct`, `SlotAccess`, `StepFunction`, `TestInfo` and their like). Codegen and the language server read
+all of them and decide nothing about names or types themselves. Symbols compare by identity: each declaration has one. Names are
+looked up elsewhere, and nothing is reported here. A new kind of declaration is a class here, a case of `resolver/items.py:
+_symbol` and a row of `declaration_kinds.py`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class StdModuleSymbol(Symbol):
 
 @record
 class StdFunctionSymbol(Symbol):
-    """The function `std::module::name`: a row of vm/builtins/registry."""
+    """The function `std::module::name`: a row of vm/builtins/registry; `module` is the name of its module."""
 
     module: str
 
@@ -100,7 +100,7 @@ class Local(Symbol):
 
 @record
 class TypeParameterSymbol(Symbol):
-    """`T` of a generic declaration; `type` is what it is inside."""
+    """`T` of a generic declaration; `type` is what it is inside of that, a Nominal of kind parameter."""
 
     declaration: ast.TypeParameter
     type: Type
@@ -405,7 +405,8 @@ class Slot:
 
 @record
 class ContextSymbol(Symbol):
-    """`type` stands only between the brackets of `Memory<C>`."""
+    """A context of memories: `slots` by name, in the order of the source. `type` stands only between the brackets of
+    `Memory<C>`."""
 
     declaration: ast.Context
     type: Nominal
@@ -521,7 +522,7 @@ class ModelSymbol(Symbol):
 
 @record
 class AgentSymbol(Symbol):
-    """`fields`: plain data as the image holds it (O-10.13)."""
+    """`fields`: plain data as the image holds it (O-10.13); `decorators` as of a model."""
 
     declaration: ast.Config
     fields: dict[str, object] = field(factory=dict)

@@ -4,8 +4,8 @@ Hands on the classes of types (`Simple`, `Generic`, `Nominal` and their like), t
 impls say about a type (`Implementation`, in the `Facts` of it) to resolver, checker, hints and codegen, and to what shows types
 (REPL and language server). Types are immutable, but for the `Facts` of a Nominal, and compare by value. Hashing and comparing
 call themselves for the parts, so that a type that nests too deeply raises RecursionError; the checker and the pipeline report
-that as E0114. How types relate (conversion, join) is in `checker/relations.py`. A new predeclared type is a constant here and a
-row of `resolver/names.py`.
+that as E0114. How types relate (conversion, join) is in `checker/relations.py`; nothing is reported here. A new predeclared type
+is a constant here and a row of `resolver/names.py`.
 """
 
 from __future__ import annotations
@@ -442,7 +442,7 @@ def hashmap(key: Type, value: Type) -> Generic:
     return Generic("HashMap", (key, value))
 
 
-# Handles whose length their own method gives, by kind; each as an IS tells it.
+# Handles whose length their own method gives, by kind; each as the opcode IS, which tests the kind of a value, tells it.
 MEASURED = {"HashMap": hashmap(ANY, ANY), "Ledger": LEDGER, "Memory": MEMORY, "Index": Generic("Index", (ANY,))}
 
 
@@ -478,7 +478,7 @@ def is_stream(type_: Type | None) -> bool:
 
 
 def type_name(type_: Type) -> str:
-    """Return what tells a type from all others, with its type arguments."""
+    """Return a text that tells a type from all others of the program, with its type arguments."""
     arguments = type_.arguments if isinstance(type_, (Nominal, Generic)) else ()
     head = type_.unique_name if isinstance(type_, Nominal) else type_.name if isinstance(type_, Generic) else str(type_)
     return f"{head}<{','.join(map(type_name, arguments))}>" if arguments else head

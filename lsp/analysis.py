@@ -3,8 +3,9 @@
 Hands on to the other files of this folder `analyse`, which returns an `Analysis`; `path_to`, `occurrence_at`, `named` and
 `definition_of`, which are about places and give an `Occurrence` or a `Field`; and `position_at`, `offset_at` and `units`, which
 lead between offsets and the positions of the protocol, counted in UTF16 or what else the editor asks for. Offsets are in
-characters (code points), from 0. Text that an editor holds comes before what lies on disk. A program with errors is looked at all
-the same: what was typed before the error is still known.
+characters (code points), from 0. Text that an editor holds comes before what lies on disk. What is shown of all this, and in
+which form of the protocol, is for the other files. A program with errors is looked at all the same: what was typed before the
+error is still known. What a name in a new kind of node is, is a case of `named`.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ from ..vm.builtins import ASSOCIATED, FUNCTIONS, Row, lookup, std_row
 
 @dataclass(slots=True)
 class Analysis:
-    """One document: its name in the program, the program's root, files and diagnostics. `examined` is None where nothing
-    can be said about names and types."""
+    """One document: its name in the program (`file`), the absolute path of the program's root, the files (`project`) and all
+    `diagnostics` of the program in their order. `examined` is None where nothing can be said about names and types."""
 
     file: str
     root: str

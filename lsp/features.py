@@ -1,8 +1,9 @@
 """What an editor asks of a place in a document: what a hover shows, completion, the outline (O-9.25).
 
 Hands on to `server` `hover_at`; `complete` with its `Offer`s and the words for their kinds (METHOD to HANDLE); and `outline` with
-its `Entry`s. Offsets are in characters, from 0. Names that may be offered come from the tables of built-ins and from the checker;
-none is listed here. A new kind of declaration needs a row in `WORDS` and in `SORTS`.
+its `Entry`s. Offsets are in characters, from 0; positions of the protocol are for `server`. Nothing of the program is changed.
+Names that may be offered come from the tables of built-ins and from the checker; none is listed here. A new kind of declaration
+needs a row in `WORDS` and in `SORTS`.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ def row_head(row: Row) -> str:
 
 
 def head_of(symbol: Symbol, sources: Mapping[str, Source]) -> str:
-    """Return the declaration of a symbol as it is written, of functions without the body; an empty text for what is not
-    written."""
+    """Return the declaration of a symbol as it is written, of functions without the body; an empty text for what is not written.
+    `sources` are the files of the program by name."""
     if isinstance(symbol, Local):
         return f"{'mut ' if symbol.mutable else ''}{symbol.name}: {symbol.type}"
     if isinstance(symbol, ModuleSymbol):
@@ -139,7 +140,8 @@ METHOD, FIELD, FUNCTION, VARIANT, MODULE, TYPE, VARIABLE, CONSTANT, HANDLE = (
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One name that may stand at the place; `kind` is one of the words above."""
+    """One name that may stand at the place; `kind` is one of the words above, `detail` what is shown beside it in one line, such
+    as its signature, `doc` its documentation in Markdown; both may be empty."""
 
     name: str
     kind: str
@@ -148,12 +150,12 @@ class Offer:
 
 
 def of_row(row: Row, kind: str) -> Offer:
-    """Return the offer of a built-in."""
+    """Return the offer of a built-in; `kind` is one of the words of Offer."""
     return Offer(row.name, kind, row_head(row), row.doc)
 
 
 def of_symbol(name: str, symbol: Symbol, kind: str, sources: Mapping[str, Source]) -> Offer:
-    """Return the offer of a declaration."""
+    """Return the offer of a declaration under `name`; `kind` is one of the words of Offer, `sources` the files of the program."""
     return Offer(name, kind, head_of(symbol, sources).partition("\n")[0], doc_of(symbol) or "")
 
 
@@ -233,7 +235,7 @@ def of_builtin_type(name: str) -> list[Offer]:
 
 
 def of_module(module: ModuleSymbol, symbols: Sequence[Symbol], sources: Mapping[str, Source]) -> list[Offer]:
-    """Return the declarations of a module."""
+    """Return the declarations of a module, each name once; `symbols` are all of the program."""
     own = [s for s in symbols if s.home is module and not (isinstance(s, FunctionSymbol) and s.owner is not None)]
     return once([of_symbol(s.name, s, kind_of_symbol(s), sources) for s in own])
 
@@ -285,8 +287,8 @@ Analyser = Callable[[str], Analysis]
 
 def complete(text: str, offset: int, analyse: Analyser) -> list[Offer]:
     """Return the offers at an offset of the text, none in a number, a comment or a string. Text that is being typed rarely
-    parses, so a copy of it gets a name at the cursor, and if need be an ending such as `;`; `analyse` looks at that copy, and
-    what it raises passes through."""
+    parses, so a copy of it gets a name at the cursor, and if need be an ending such as `;`; `analyse` returns the analysis of
+    that copy, and what it raises passes through."""
     before, after = _BEFORE.search(text, 0, offset), _AFTER.match(text, offset)
     assert before is not None and after is not None
     start, end = before.start(), after.end()
@@ -475,7 +477,8 @@ SORTS: dict[type[ast.Node], str] = {
 
 @dataclass(slots=True)
 class Entry:
-    """One line of the outline; `sort` is what the protocol calls it, `name_span` what an editor selects."""
+    """One line of the outline; `sort` is what the protocol calls it, `name_span` what an editor selects, `inside` the lines below
+    it."""
 
     name: str
     sort: str

@@ -1,8 +1,9 @@
 """Semantic tokens: the colour classes of a document, and for its names what the checker knows of them (O-9.25).
 
-Hands on to `server` `tokens`, with the legend `TYPES` and `MODIFIERS`, and `encoded` and `change`, which turn tokens into
-the numbers of the protocol. A name of which nothing is known, in broken text too, keeps what its neighbours make of it. The
-classes themselves stand in `colours/classes.py`.
+Hands on to `server` `tokens`, with the legend `TYPES` and `MODIFIERS`, whose order gives the words their numbers, and `encoded`
+and `change`, which turn tokens into the numbers of the protocol. A name of which nothing is known, in broken text too, keeps what
+its neighbours make of it. The classes themselves stand in `colours/classes.py`. A new kind of declaration is a row of
+OF_DECLARATION.
 """
 
 from __future__ import annotations
@@ -218,7 +219,8 @@ FIVE = 5  # numbers of a token: line and character since the one before, length,
 
 def encoded(tokens: Sequence[Token], source: Source, encoding: str) -> list[int]:
     """Return five numbers for each of the tokens, which stand in order: lines and characters since the token before, length,
-    type, modifiers. Characters are code units of the encoding."""
+    type, modifiers. Characters are code units of the encoding, as `units` takes it. KeyError for a word that is not of the
+    legend."""
     data: list[int] = []
     line, measured = 0, 0  # the line, and the offset up to which its characters are counted
     for token in tokens:

@@ -1,8 +1,9 @@
 """The protocol: requests and notifications of an editor, answered by the other modules of this package.
 
-Hands on `serve` to `cli/lsp.py`. The only module of this folder that imports `pygls`. Documents are sent whole at each change,
-and every open document is analysed anew then, since one may be a module of another; what did not change is taken from the
-server's `CheckCache`. A new request is a function in one of the `_register_…` groups.
+Hands on `serve` to `cli/lsp.py`. The only module of this folder that imports `pygls`. What there is to say of a program is found
+out by the others; no file is written. Documents are sent whole at each change, and every open document is analysed anew then,
+since one may be a module of another; what did not change is taken from the server's `CheckCache`. A new request is a function in
+one of the `_register_…` groups.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ class Server(LanguageServer):
         return self.analyses.get(uri) or self.analyse(uri, self.text(uri))
 
     def offset(self, source: Source, position: lsp.Position) -> int:
-        """Return the offset of a position."""
+        """Return the offset in characters of a position of the protocol."""
         return offset_at(source, position.line, position.character, self.encoding)
 
     def range(self, source: Source, span: Span) -> lsp.Range:
@@ -184,7 +185,7 @@ class Server(LanguageServer):
     # ------------------------------------------------------------ colours
 
     def token_data(self, uri: str, span: Span | None = None) -> list[int]:
-        """Return the numbers of the tokens of a document, or of those that overlap the span."""
+        """Return the numbers of the tokens of a document, five for each (`encoded`), or of those that overlap the span."""
         analysis = self.analysis(uri)
         within = [t for t in tokens(analysis) if span is None or (t.end > span.start and t.start < span.end)]
         return encoded(within, analysis.source, self.encoding)
@@ -239,14 +240,14 @@ class Server(LanguageServer):
 
 
 def path_of(uri: str) -> str:
-    """Return the file of a document; one that has none yet lies in the working directory."""
+    """Return the path of the file of a document; one that has none yet is `untitled.conc` in the working directory."""
     path = uris.to_fs_path(uri) if uri.startswith("file:") else None
     return path or os.path.join(os.getcwd(), "untitled.conc")
 
 
 def serve(version: str) -> bool:
-    """Talk on standard input and output until the editor leaves, or sends what is no message (G-5.12): then stderr says
-    why. Return whether the editor said `shutdown` and `exit`."""
+    """Talk as `version` of the server on standard input and output until the editor leaves, or sends what is no message (G-5.12):
+    then stderr says why. Return whether the editor said `shutdown` and `exit`."""
     logging.getLogger("pygls").addHandler(logging.NullHandler())
     logging.getLogger("pygls").propagate = False
     server = Server(version)

@@ -1,7 +1,9 @@
 """Statements and items that begin with a word of another language, with what stands for them here (L-2.6.8).
 
 Hands on to `compiler/syntax/errors.py` `of_a_statement`, the rule for an error directly behind such a word, and `ITEMS`, the
-words that begin an item elsewhere. A new word is a row of `_WORDS` with the function that words its help.
+words that begin an item elsewhere. A new word is a row of `_WORDS` with the function that words its help. What was written is
+read from the `ErrorPlace`, whose rows are tokens: row 0 is the wrong one, and the foreign word mostly row -1. Only texts are made
+here: that there is an error, its code and its place are for `errors`. Nothing is raised.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from .syntax import BRACES, LITERAL_TYPES, import_help
 
 
 def of_a_statement(place: ErrorPlace, expected: set[str]) -> str | None:
-    """Return the help for a statement that begins with a word of another language, or None."""
+    """Return the help for a statement that begins with a word of another language, or None. `place` is where the parser stopped;
+    `expected` is here as in all rules of `errors`, and is not asked."""
     if place.before(1) == "ASYNC" and place.text() in ("def", "function", "func", "fun"):
         return f"write `async fn {place.text(1)}(…)`"
     if place.kind() == "AS" and place.before(2) == "CATCH":

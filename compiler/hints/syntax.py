@@ -3,9 +3,10 @@ types, imports, words, stores (L-2.6.8).
 
 Hands on to `compiler/syntax/errors.py` one rule for each kind of construct (`of_a_loop`, `of_a_declaration`, `of_a_test`,
 `of_a_store`) and the tables WORDS, BLOCKS, BRACES and LITERAL_TYPES; to the hints of statements `import_help` and the last two. A
-rule gets the place of the error and the terminals that could stand there, and returns the text of a help, or None when it does
-not recognise the construct; `errors` tries the rules in order. Rows are tokens, counted from the wrong one, which is row 0
-(`ErrorPlace`). Nothing is reported here.
+rule gets the place of the error and the terminals (types of tokens) that could stand there, and returns the text of a help, or
+None when it does not recognise the construct; `errors` tries the rules in order. Rows are tokens, counted from the wrong one,
+which is row 0 (`ErrorPlace`). Nothing is reported or raised here. A new form is a case of the rule of its kind, a new word a row
+of WORDS or BLOCKS.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from ..syntax.error_place import ELIDED, ErrorPlace
 from .expressions import type_at
 from .names import MODULES
 
+# What the token filter makes of `{`: it opens a block, a struct literal or a map.
 BRACES = frozenset(("LBRACE", "SLBRACE", "MLBRACE"))
+# The type of a literal, by the type of its token.
 LITERAL_TYPES = {"INT": "Int", "FLOAT": "Float", "STRING": "String", "TRUE": "Bool", "FALSE": "Bool"}
 
 
@@ -270,7 +273,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def import_help(line: str) -> str:
-    """Return the `use` that is meant by a line with an import of Python, JavaScript, C, C# or Rust."""
+    """Return the `use` that is meant by a source line with an import of Python, JavaScript, C, C# or Rust, as a help; an example
+    where the line names no module."""
     statement = _FROM.search(line) or _NAMED.search(line) or _DEFAULT.search(line) or _PLAIN.search(line)
     path = (statement["path"] if statement else None) or ""
     names = _NAME.findall(statement["names"]) if statement and "names" in statement.groupdict() else []
@@ -296,7 +300,7 @@ def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{{{', '.join(names)}}}" if names else "*"
 
 
-# Words of other languages where this one has another word or form.
+# Words of other languages where this one has another word or form, with their helps.
 
 WORDS = {
     "switch": "use `match`",
@@ -313,7 +317,7 @@ WORDS = {
     "and": "logical and is `&&`",
     "or": "logical or is `||`",
 }
-# Words that begin a block elsewhere and here a struct literal or a call.
+# Words that begin a block elsewhere and here a struct literal or a call, with their helps.
 BLOCKS = {
     **dict.fromkeys(("except", "rescue"), "use `catch`"),
     "finally": "there is no `finally`; write the code behind the `try`: `try { … } catch Error(e) { … } …`",

@@ -3,7 +3,7 @@
 Hands on `explain`, for a value of one type where another is expected, the helps of single forms (conditions, negations, branches,
 numbers, absence, milliseconds), and the words ITERABLE and MILLISECONDS to the checker. The functions are pure and raise nothing.
 `explain` and `absent_help` return None when nothing can be said; the others always return a text. Where the value stands is the
-caller's knowledge.
+caller's knowledge. A new pair of types is a case of `explain`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from ..types import (
     error,
 )
 
+# What a `for` goes through, in the words of a help.
 ITERABLE = "arrays, maps, strings, tuples, ranges, sets, hashmaps, ledgers and streams"
 _INT_TEXT = re.compile(r"-?[0-9]{1,18}")
 _FLOAT_TEXT = re.compile(r"-?[0-9]{1,18}\.[0-9]{1,18}")

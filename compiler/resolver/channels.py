@@ -3,7 +3,8 @@
 Hands on `function_of_channel` and `bind_to_predeclared` to `items`, and `emit_of` to the check of channels
 (`checker/questions.py`). The function is
 `fn approve(payload: Decision) -> Result<Bool, EmitError> { await emit<Decision>("approve", payload) }`, without an answer
-`fn told(payload: Step) { emit<Step>("told", payload) }`, so that checker and code generation know only functions.
+`fn told(payload: Step) { emit<Step>("told", payload) }`, so that checker and code generation know only functions. Nothing is
+reported here: types and name of a channel are the checker's, and asking the host, who started the program, is the runtime's.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ PAYLOAD = "payload"
 
 
 def function_of_channel(node: ast.Channel) -> ast.Function:
-    """Return the function that a channel is called by. The type of the payload stands in it twice, as two trees."""
+    """Return the function that a channel is called by, with the name, decorators, visibility and documentation of the channel.
+    The type of the payload stands in it twice, as two trees."""
     span = node.name.span
     payload = ast.Ident(node.payload.span, PAYLOAD)
     parameter = ast.Parameter(node.payload.span, payload, node.payload)
@@ -35,7 +37,7 @@ def function_of_channel(node: ast.Channel) -> ast.Function:
 
 
 def emit_of(function: ast.Function) -> ast.Call:
-    """Return the call of `emit` in the function of a channel."""
+    """Return the call of `emit` in the function of a channel. The function must be one of `function_of_channel`."""
     assert function.body is not None
     call = function.body.result
     call = call.operand if isinstance(call, ast.Await) else call

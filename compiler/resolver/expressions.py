@@ -1,9 +1,11 @@
 """Names inside expressions and statements: scopes of blocks, arms, loops, closures and clauses (L-5.4).
 
-Hands on the three tables of handlers that `program` gives to the resolver; a form without a handler just has its children
-visited. A handler that returns a child lets the walk go on there, so that long left-deep chains cost no recursion. Only forms
-that open a scope, declare something, take words or go on with their first child stand here: a new one is a function and a row of
-HANDLERS. Names and paths themselves are in `paths`, patterns in `patterns`.
+Hands on HANDLERS, TASK_HANDLERS and BRACES_HANDLERS, tables of handlers by class of node, which `program` gives to the resolver;
+a form without a handler just has its children visited. `r` is the state of the walk; a handler sets what the nodes denote,
+reports to `r`, and raises nothing for a wrong program. A handler that returns a child lets the walk go on there, so that long
+left-deep chains cost no recursion. Only forms that open a scope, declare something, take words or go on with their first child
+stand here: a new one is a function and a row of HANDLERS. Names and paths themselves are in `paths`, patterns in `patterns`; what
+a type must decide, such as which method is meant, is for the checker.
 """
 
 from __future__ import annotations
@@ -194,7 +196,8 @@ def pipe(r: Resolver, node: ast.Pipe) -> ast.Node:
 
 
 def named_with_equals(r: Resolver, arguments: list[ast.Argument], callee: str) -> None:
-    """Report `f(x=2)`, which names a parameter in other languages and assigns a variable here (E2007, L-3.8.7).
+    """Report `f(x=2)`, which names a parameter in other languages and assigns a variable here (E2007, L-3.8.7). `callee` is the
+    name of the method, or the first name of what is called, empty for what is no path.
 
     The argument becomes a named one, so that the checker reports nothing else about it. One that only another language has is
     taken out, as its message has said what to write instead.
@@ -216,7 +219,8 @@ def named_with_equals(r: Resolver, arguments: list[ast.Argument], callee: str) -
 
 
 def report_undeclared(r: Resolver, target: ast.PathExpr, declaration: str) -> None:
-    """Report an assignment to what no `let` has declared (E1001); `declaration` is the line that would declare it."""
+    """Report an assignment to what no `let` has declared (E1001); `declaration` is the line that would declare it, for the
+    help."""
     name = target.segments[0]
     near = r.nearest_name(name.text)
     # Only without a suggestion: else the next uses are probably misspelt too.

@@ -2,9 +2,10 @@
 the schema around replies that are no objects, the enum `Progress<T>` of the fields of a reply that arrives piece by piece, and
 `E::parse` of enums.
 
-Hands on `declare_library`, `declare_reply`, `declare_progress`, `library_tool` and `enum_parse` to `program`. The text of the
-library is parsed and resolved like a program's, in the outermost scope, and only what a program names: the rest would cost every
-compilation. A tool more is its text in TOOLS and a row of GUARDS (and its name in `names.TOOL_NAMES`).
+Hands on `declare_library`, `declare_reply`, `declare_progress`, `library_tool` and `enum_parse` to `program`. `r` is the state of
+the resolution of one program. The text of the library is parsed and resolved like a program's, in the outermost scope, and only
+what a program names: the rest would cost every compilation. A tool more is its text in TOOLS and a row of GUARDS (and its name in
+`names.TOOL_NAMES`).
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ from .items import function as resolve_function
 from .names import LIBRARY
 from .state import Resolver
 
+# What a hook of a model may decide about the call of a tool, and about one that failed.
 ACTIONS = """\
 enum ToolCallAction { Allow, Deny(String), Replace(Any) }
 enum ToolErrorAction { ReportToLLM, Retry(Int), Fail }
 """
 
+# A method of the tools below: the ToolError for an error of the library.
 _FAILED = """\
     fn failed(self, e: Error) -> ToolError {
         let problem: Any = e;

@@ -2,8 +2,9 @@
 
 Hands on `declare_memory_value`, `visit_memory_chain`, `replace_words`, `declare_clauses`, `bind_slot_read` and `bind_slot_writes`
 to `items` and `expressions`; `WORD_OF_METHOD` to `expressions` and to the checker, of methods and of memories, and `is_word` and
-`is_bare` to that of memories. Which steps take words is said by their rows (`vm/memory_steps.py`); whether a word is a legal one,
-and which slots there are, the checker decides (`checker/memory_steps.py`).
+`is_bare` to that of memories. A step is a call in the chain that declares a memory, a slot a named value of its context, a clause
+the `needs` or `reads` of a function, which loads slots at entry. Which steps take words is said by their rows
+(`vm/memory_steps.py`); whether a word is a legal one, and which slots there are, the checker decides (`checker/memory_steps.py`).
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ def _constructs_memory(r: Resolver, callee: ast.Expr) -> bool:
 
 
 def visit_memory_chain(r: Resolver, value: ast.Expr) -> None:
-    """Resolve the names in the steps of a memory, from the last step to the constructor."""
+    """Resolve the names in the steps of a memory, from the last step to the constructor; capitalised words among the arguments
+    become bare names that denote nothing, names of stores and embedders Strings."""
     while isinstance(value, ast.MethodCall):
         for type_ in value.type_arguments or ():
             r.visit(type_)

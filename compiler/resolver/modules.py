@@ -2,7 +2,9 @@
 
 Hands on `declare_module` and `declare_imports` to `items`; `new_module`, `file_module`, `resolve_imports`, `order_modules` and
 `warn_unused_imports` to `program`. A new form of `use` is a case of `_paths_of`; what one import brings in is looked up by
-`names`. Graph walks here are loops with a stack of their own: a program may have more modules in a row than Python has frames.
+`names`. Which files there are `project` has found: nothing is read here. `r` is the state of the resolution, to which what is
+wrong is reported. Graph walks here are loops with a stack of their own: a program may have more modules in a row than Python has
+frames.
 """
 
 from __future__ import annotations
@@ -19,14 +21,16 @@ from .state import ErroneousSymbol, Import, Resolver, Scope
 
 
 def new_module(r: Resolver, module: ModuleSymbol) -> ModuleSymbol:
-    """Give a module its scope and return it; its items are declared later, by `program`."""
+    """Give a module its scope, append it to the modules of the program, and return it; its items are declared later, by
+    `program`."""
     r.spaces[module] = Scope(r.rooted)
     r.module.modules.append(module)
     return module
 
 
 def file_module(r: Resolver, file: str, name: str, home: ModuleSymbol) -> ModuleSymbol:
-    """Return the module of a file; the first `mod` line that names the file decides where in the tree of modules it stands."""
+    """Return the module of a file, made at the first call for it, with this `name` and inside of `home`; the first `mod` line
+    that names the file decides where in the tree of modules it stands."""
     if file not in r.by_file:
         # A file is one module, also if two `mod` lines name it.
         r.by_file[file] = new_module(r, ModuleSymbol(name, file, home=home))
@@ -35,8 +39,8 @@ def file_module(r: Resolver, file: str, name: str, home: ModuleSymbol) -> Module
 
 
 def declare_module(r: Resolver, item: ast.Module) -> Symbol:
-    """Return the symbol of `mod name;` or `mod name { … }`. E1004 where there is no file, E1007 for modules that declare each
-    other."""
+    """Return the symbol of `mod name;` or `mod name { … }`. Reports E1004 where there is no file, and returns an ErroneousSymbol
+    then; E1007 for modules that declare each other."""
     name = item.name.text
     if item.items is not None:
         inline = new_module(r, ModuleSymbol(name, r.at.file, home=r.at))

@@ -3,8 +3,9 @@
 Hands on `find` (a value), `find_item` (a type or the head of a path), `walk` (the module part of a path), `trait_item` (a path
 through a trait), `imported_symbol` and their helpers to the other files of this folder; `outermost`, the scope of what is
 predeclared, to `program` and the language server; TYPES, LIBRARY_TYPES and STORES, the predeclared types, to the checker; LIBRARY
-to `library`; and TOOL_NAMES to `incremental` and the language server. A new predeclared type is a row of TYPES. What types and
-enums offer is asked of `Resolver.associated`, since `paths` imports this file.
+to `library`; and TOOL_NAMES to `incremental` and the language server. A new predeclared type is a row of TYPES. `r` is the state
+of the resolution: what is wrong is reported to it, and nothing is raised for a wrong program. What types and enums offer is asked
+of `Resolver.associated`, since `paths` imports this file; which impl or method a call means is the checker's.
 """
 
 from __future__ import annotations
@@ -437,6 +438,7 @@ LIBRARY_TYPES = dict.fromkeys(
     ("HttpResponse", "RegexMatch", "ModelUsage", "BudgetLeft", "Url", "DateTime", "Media", "Passage"), 0
 )
 
+# Associated functions of memories, and the types that have `new` (`of` for an Index) as their only one.
 MEMORY_CONSTRUCTORS = ("new", "from", "of")
 STORES = ("HashMap", "HashMapRef", "Ledger", "LedgerRef", "Index")
 
@@ -451,7 +453,7 @@ def outermost() -> Scope:
 
 
 def associated_functions(owner: str) -> list[str]:
-    """Return the names of the associated functions of a predeclared type (L-6.9)."""
+    """Return the names of the associated functions of a predeclared type (L-6.9), an empty list for another name."""
     if owner in ("Memory", "MemoryRef"):
         return list(MEMORY_CONSTRUCTORS)
     if owner in STORES:

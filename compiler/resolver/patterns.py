@@ -1,9 +1,11 @@
 """Names in patterns: new locals, or the constants and variants that a pattern compares with (L-5.8.2).
 
 Hands on to `expressions` and `items` `bind_pattern`, which declares the locals of a pattern in the present scope and sets the
-`binding` of its parts, to `program` the HANDLERS, and to `checker/patterns.py` the messages that only types can decide. The
-alternatives of `a | b` share their locals, so that the arm behind them reads one variable whichever of them fits. A new kind of
-pattern is a case of `_bind` and a row of HANDLERS. Types and exhaustiveness are the checker's (`checker/patterns.py`).
+`binding` of its parts, to `program` the HANDLERS, and to `checker/patterns.py` `names_missing` and, for what only types can
+decide, the messages `bound_twice` and `alternatives_differ` with their helps IN_A_GUARD and SAME_NAMES. `r` is the state of the
+resolution, to which what is wrong is reported. The alternatives of `a | b` share their locals, so that the arm behind them reads
+one variable whichever of them fits. A new kind of pattern is a case of `_bind` and a row of HANDLERS. Types and exhaustiveness
+are the checker's (`checker/patterns.py`).
 """
 
 from __future__ import annotations
@@ -153,7 +155,7 @@ def alternatives_differ(names: set[str]) -> str:
 
 
 def visit_pattern(r: Resolver, pattern: ast.Pattern) -> None:
-    """Bind a pattern that the walk over the tree meets by itself."""
+    """Bind a pattern that the walk over the tree meets by itself, as `bind_pattern` does."""
     bind_pattern(r, pattern)
 
 

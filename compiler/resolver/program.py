@@ -2,8 +2,9 @@
 
 Hands on `resolve` and `unused_locals` to `checker/program.py`. `resolve` fills `binding`, `scope`, `symbol` and the other fields
 of the tree that say what a name denotes, marks captured locals, and returns a `Module`: all symbols in order. `unused_locals`
-gives the warnings that need the checker's marks. Types stay empty here: the checker fills them. Which handler resolves which form
-of the tree is in the tables of `expressions`, `paths` and `patterns`.
+gives the warnings that need the checker's marks. Types stay empty here: the checker fills them. No file is read, and nothing is
+raised for a wrong program. Which handler resolves which form of the tree is in the tables of `expressions`, `paths` and
+`patterns`.
 """
 
 from __future__ import annotations
@@ -104,8 +105,8 @@ def _count_imports(r: Resolver, reuse: Reuse) -> None:
 
 def unused_locals(module: Module, found: Sequence[Diagnostic], sources: dict[str, Source]) -> Iterator[Diagnostic]:
     """Yield the warnings of locals that nothing reads (W0001) and of `mut` that nothing needs (W0011), by the marks of the
-    checker, which are complete where there is no error. `found` are the diagnostics of all passes: a name that W0010 was
-    reported for is left out."""
+    checker, which are complete where there is no error. `sources` are the files by name; `found` are the diagnostics of all
+    passes: a name that W0010 was reported for is left out."""
     shadowing = {diagnostic.span for diagnostic in found if diagnostic.code == "W0010"}
     holes: dict[str, dict[str, int]] = {}
     for local in module.locals:

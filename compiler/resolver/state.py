@@ -2,8 +2,9 @@
 
 Hands on `Resolver`, which every handler of this folder takes as `r`, and the type `Handler`; `Module`, the result that the
 checker takes; `Scope`, `sees`, `Import` and `AmbiguousSymbol` to `names` and `modules`; and `ErroneousSymbol` to this folder and
-the checker. What a form of the language does with names is in the tables of handlers of `expressions`, `paths`
-and `patterns`, which `program` puts together: a new form needs a handler there and nothing here.
+the checker. Nothing is resolved here by itself, and types stay empty: the checker fills them. What a form of the language does
+with names is in the tables of handlers of `expressions`, `paths` and `patterns`, which `program` puts together: a new form needs
+a handler there and nothing here.
 """
 
 from __future__ import annotations
@@ -184,7 +185,7 @@ class Block:
 
 class Resolver:
     """What is known at one moment of the walk over a program. `at` is the module, `scope` the innermost scope and `function` the
-    function whose names are being resolved; None outside of functions."""
+    function whose names are being resolved; None outside of functions. `module` is the result so far."""
 
     __slots__ = (
         "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",
@@ -217,9 +218,9 @@ class Resolver:
         self.module = Module()
         stem = project.main.rpartition("/")[2].removesuffix(".conc")
         self.root = self.at = ModuleSymbol(stem, project.main)  # `at`: the module whose names are being resolved
-        self.spaces: dict[ModuleSymbol, Scope] = {}
-        self.by_file: dict[str, ModuleSymbol] = {}
-        self.imports: list[Import] = []
+        self.spaces: dict[ModuleSymbol, Scope] = {}  # the names of each module
+        self.by_file: dict[str, ModuleSymbol] = {}  # the modules that are files
+        self.imports: list[Import] = []  # all of the program, in the order in which they were met
         self.undeclared: list[tuple[ModuleSymbol, Sequence[ast.TopLevel]]] = []  # modules whose items have no symbols yet
         self.edges: dict[ModuleSymbol, dict[ModuleSymbol, Span]] = {}  # which modules each imports, and where first
         # Of a type, those of a trait or with a method of a name, and how many it had at that time (`names.trait_item`).
@@ -228,19 +229,19 @@ class Resolver:
         # The machine tells declared types from its own by these.
         self.type_keys = {*outermost.names, *(record.name for record in LIBRARY_RECORDS)}
         self.variants: set[str] = set()  # names of the variants of all enums
-        self.parameters = 0
+        self.parameters = 0  # type parameters so far, for `parameter_key`
         self.outermost = outermost
         self.rooted = Scope(outermost)  # the modules of the project root
         self.scope = self.rooted
         self.function: FunctionScope | None = None
-        self.nesting = Nesting()
+        self.nesting = Nesting()  # through which a walk goes down
         self.body_name = "memory"  # name of the declared function around
         self.memory_counts: dict[str, int] = {}  # memory values so far, by the function that makes them
         self.reuse: Reuse | None = None  # of a check with a cache
         self.import_keys: dict[Import, ImportKey] = {}  # then of the imports outside of blocks
 
     def visit(self, node: ast.Node | None) -> None:
-        """Resolve the names in a node and in what stands inside it."""
+        """Resolve the names in a node and in what stands inside it, by the handlers; None is passed over."""
         if node is not None:
             self.nesting.call(self._walk, node)
 
@@ -314,7 +315,7 @@ class Resolver:
         return "" if key == name else key
 
     def parameter_key(self, name: str) -> str:
-        """Return what tells a type parameter from others of its name."""
+        """Return what tells a type parameter from others of its name: the name with a number."""
         self.parameters += 1
         return f"{name}#{self.parameters}"
 
@@ -374,6 +375,7 @@ class Resolver:
     def report(
         self, code: str, span: Span, message: str, *, help: str | None = None, first: Span | None = None
     ) -> None:
-        """Report a diagnostic; `first` is the place of an earlier declaration of the same name."""
+        """Report a diagnostic; `code` is one of the table of `diagnostics.py`, `first` is the place of an earlier declaration of
+        the same name."""
         related = () if first is None else (Related(first, "first defined here"),)
         self.diagnostics.report(code, span, message, help=help, related=related)

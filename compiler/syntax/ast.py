@@ -3,8 +3,10 @@
 Hands on the node classes: the productions build them, every later phase reads them. Fields made by `annotation` are empty after
 parsing and are filled by the resolver and the checker. Beside that the resolver rewrites a few forms in place (such as `f(x=2)`
 and the words of memories), and a check with a cache takes bodies out. Also hands on `walk` for all nodes of a tree, `items_of`
-and `ungrouped`; `copy_tree` to `incremental`; `written_names` to the formatter and `cli/dump.py`; and `Nesting`, through which
-a walk that calls itself goes down, and `on_fresh_stack`, so that deep trees do not exhaust Python's stack.
+and `ungrouped`; `copy_tree` to `incremental` and the channels of the resolver; `node`, which makes a class of nodes, to
+`symbols`; `written_names` to the formatter and `cli/dump.py`; and `Nesting`, through which a walk that calls itself goes down,
+and `on_fresh_stack`, so that deep trees do not exhaust Python's stack. What a name denotes, and whether a tree is right, is
+decided elsewhere.
 """
 
 from __future__ import annotations
@@ -237,12 +239,16 @@ class MatchArm(Node):
 
 @node
 class Match(Expr):
+    """`match subject { arms }`."""
+
     subject: Expr
     arms: list[MatchArm]
 
 
 @node
 class For(Expr):
+    """`'label: for pattern in iterable { … }`; `label` is None where it is not written, as in the other loops."""
+
     label: Ident | None
     pattern: Pattern
     iterable: Expr
@@ -252,6 +258,8 @@ class For(Expr):
 
 @node
 class While(Expr):
+    """`'label: while condition { … }`."""
+
     label: Ident | None
     condition: Expr
     body: Block
@@ -259,6 +267,8 @@ class While(Expr):
 
 @node
 class Loop(Expr):
+    """`'label: loop { … }`."""
+
     label: Ident | None
     body: Block
 
@@ -277,6 +287,8 @@ class CatchClause(Node):
 
 @node
 class Try(Expr):
+    """`try { … }` with its catch clauses, in the order in which they are tried."""
+
     body: Block
     catches: list[CatchClause]
     rethrow: Any = annotation()  # (type, coercion) of errors that no clause catches and that are converted on their way outward
@@ -313,22 +325,30 @@ class Closure(Expr):
 
 @node
 class Return(Expr):
+    """`return value`; `value` is None for a plain `return`."""
+
     value: Expr | None
 
 
 @node
 class Throw(Expr):
+    """`throw value`."""
+
     value: Expr
 
 
 @node
 class Break(Expr):
+    """`break 'label value`; both are None where they are not written."""
+
     label: Ident | None
     value: Expr | None
 
 
 @node
 class Continue(Expr):
+    """`continue 'label`."""
+
     label: Ident | None
 
 
@@ -346,6 +366,8 @@ class Await(Expr):
 
 @node
 class Spawn(Expr):
+    """`spawn operand`."""
+
     operand: Expr
     task: Any = annotation()  # TaskBody
 
@@ -363,12 +385,16 @@ class TaskBody(Expr):
 
 @node
 class AsyncBlock(Expr):
+    """`async { … }` as an expression."""
+
     body: Block
     task: Any = annotation()  # TaskBody
 
 
 @node
 class ParallelFor(Expr):
+    """`parallel for pattern in iterable limit n { … }`; `limit` is None where it is not written."""
+
     pattern: Pattern
     iterable: Expr
     limit: Expr | None
@@ -389,6 +415,8 @@ class ListenHandler(Node):
 
 @node
 class Listen(Expr):
+    """`listen operand { handlers }`."""
+
     operand: Expr
     handlers: list[ListenHandler]
 
@@ -546,6 +574,8 @@ class Pipe(Expr):
 
 @node
 class Cast(Expr):
+    """`operand as target`."""
+
     operand: Expr
     target: TypeExpr
     catchable: Any = annotation()  # whether a `try` around it takes its failure (L-3.5.8)
@@ -605,6 +635,8 @@ class TupleAccess(Expr):
 
 @node
 class Index(Expr):
+    """`receiver[index]`; a slice where the index is a RangeExpr."""
+
     receiver: Expr
     index: Expr
 
@@ -622,6 +654,8 @@ class ErrorExpr(Expr):
 
 @node
 class TypeParameter(Node):
+    """`T: A + B` in the brackets of a declaration; `bounds` are the A and B."""
+
     name: Ident
     bounds: list[TypeExpr]
 
@@ -707,6 +741,8 @@ class Variant(Node):
 
 @node
 class Enum(Item):
+    """`enum NAME<T> { variants }`."""
+
     name: Ident
     type_parameters: list[TypeParameter]
     variants: list[Variant]
@@ -731,6 +767,8 @@ class Impl(Item):
 
 @node
 class Const(Item):
+    """`const NAME: type = value;`."""
+
     name: Ident
     type: TypeExpr
     value: Expr
@@ -738,6 +776,8 @@ class Const(Item):
 
 @node
 class TypeAlias(Item):
+    """`type NAME<T> = target;`."""
+
     name: Ident
     type_parameters: list[TypeParameter]
     target: TypeExpr
@@ -800,6 +840,8 @@ class Tier(Node):
 
 @node
 class Context(Item):
+    """`context NAME { tiers }`: what a memory holds beside its messages."""
+
     name: Ident
     tiers: list[Tier]
 
@@ -809,6 +851,8 @@ class Context(Item):
 
 @node
 class ConfigEntry(Node):
+    """`key: value`, a field of a declaration in braces."""
+
     key: Ident
     value: Expr
 
@@ -851,6 +895,8 @@ class Mock(Stmt):
 
 @node
 class Mcp(Item):
+    """`mcp NAME { … }`: `entries` are the fields, `functions` the signatures of its tools, which have no body."""
+
     name: Ident
     entries: list[ConfigEntry]
     functions: list[Function]
@@ -858,6 +904,8 @@ class Mcp(Item):
 
 @node
 class ToolField(Node):
+    """`name: type = default`, a field of the state of a tool."""
+
     name: Ident
     type: TypeExpr
     default: Expr | None
@@ -891,6 +939,8 @@ class Stage(Node):
 
 @node
 class Pipeline(Item):
+    """`pipeline NAME(parameter) -> result { … }`; `parameter` and `result` are None where they are not written."""
+
     name: Ident
     parameter: Parameter | None
     result: TypeExpr | None
@@ -935,6 +985,8 @@ class LiteralPattern(Pattern):
 
 @node
 class RangePattern(Pattern):
+    """`start..end`, or `..=` with `inclusive`; a bound that is None is left out."""
+
     start: int | float | None
     end: int | float | None
     inclusive: bool
@@ -1004,11 +1056,15 @@ class RestPattern(Pattern):
 
 @node
 class ArrayPattern(Pattern):
+    """`[p, q, ..rest]`; at most one of the items is a RestPattern."""
+
     items: list[Pattern]
 
 
 @node
 class OrPattern(Pattern):
+    """`p | q | r`."""
+
     alternatives: list[Pattern]
     doubtful: Any = annotation()  # set of names that not every alternative binds, unless they are variants
 
@@ -1050,6 +1106,8 @@ class ExprStmt(Stmt):
 
 @node
 class Let(Stmt):
+    """`let pattern: type = value;`; `type` and `value` are None where they are not written."""
+
     pattern: Pattern
     type: TypeExpr | None
     value: Expr | None
@@ -1079,11 +1137,15 @@ class NamedType(TypeExpr):
 
 @node
 class NilableType(TypeExpr):
+    """`inner?`."""
+
     inner: TypeExpr
 
 
 @node
 class FunctionType(TypeExpr):
+    """`fn(A, B) -> R`; `result` is None where it is not written."""
+
     parameters: list[TypeExpr]
     result: TypeExpr | None
 
@@ -1104,6 +1166,8 @@ class LiteralType(TypeExpr):
 
 @node
 class UnionType(TypeExpr):
+    """`"a" | "b"`."""
+
     members: list[TypeExpr]
 
 

@@ -1,9 +1,9 @@
 """Matches the brackets of a token list before anything else looks at it.
 
-Hands on `balance`, whose `Balanced` the token filter reads, to `parse` and the colours; and `MAX_NESTING`, the deepest nesting
-of brackets, also to `parse`, the LR machine and the checker. Unbalanced brackets (E0102) and deep nesting
-(E0114) are reported here, and the list is repaired, so that every later phase sees balanced brackets. A string with holes
-counts as one bracket, from ISTR_START to ISTR_END.
+Hands on `balance`, whose `Balanced` the token filter reads, to `parse` and the colours; and `MAX_NESTING`, the deepest nesting of
+brackets, also to `parse`, the LR machine and the checker. Unbalanced brackets (E0102) and deep nesting (E0114) are reported here,
+and the list is repaired, so that every later phase sees balanced brackets. A string with holes counts as one bracket, from
+ISTR_START to ISTR_END. What a bracket opens is for the token filter. Nothing is raised here.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _TEXT = {
 
 
 class Balanced(NamedTuple):
-    """A token list whose brackets balance. `partner[i]` is the row of the bracket that belongs to row i, -1 for other
-    tokens; `broken_at` is the character offset of the first bracket that is reported as left open or as closing nothing (what was
-    inserted for it may stand far behind), None where there is none; `too_deep` says that E0114 has been reported."""
+    """A token list whose brackets balance. `partner[i]` is the row (the index of a token) of the bracket that belongs to row i,
+    -1 for other tokens; `broken_at` is the character offset of the first bracket that is reported as left open or as closing
+    nothing (what was inserted for it may stand far behind), None where there is none; `too_deep` says that E0114 has been
+    reported."""
 
     tokens: TokenList
     partner: list[int]

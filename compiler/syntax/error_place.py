@@ -23,7 +23,8 @@ ELIDED = "…"
 
 
 class ErrorPlace:
-    """The place where the parser stopped. A BLKEND that the filter inserted is skipped: the user never wrote it."""
+    """The place where the parser, `machine`, stopped in the tokens of `source`; `row` is the wrong token. A BLKEND that the
+    filter inserted is skipped: the user never wrote it."""
 
     def __init__(self, machine: Machine, source: Source) -> None:
         self.tokens = machine.tokens
@@ -107,8 +108,8 @@ class ErrorPlace:
         return -min(self.row, LOOKED_AT)
 
     def end(self, ahead: int, stops: frozenset[str] = frozenset(("SEMI", "COMMA"))) -> int:
-        """Return the row of the last token of what begins at row `ahead`: before the nearest of `stops`, before a bracket
-        that it does not open, or at the end of the line."""
+        """Return the row, counted from the error, of the last token of what begins at row `ahead`: before the nearest of `stops`,
+        before a bracket that it does not open, or at the end of the line."""
         depth = 0
         at = ahead
         while at - ahead < LOOKED_AT and self.row + at < len(self.tokens) - 1:

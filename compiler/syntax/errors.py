@@ -2,9 +2,9 @@
 
 Hands on `Recovery` to `parse`. It reports with `report_syntax_error`, whose wording is here and whose helps for forms of other
 languages come from `compiler/hints/`. Then the stacks are cut back to the innermost list that is still open (of statements,
-items, fields …), and tokens are skipped to where that list may go on; what was cut off from a list of statements or items
-becomes an ErrorExpr or ErrorItem. No semantic action runs here. The helps are tried in the order of the list in `help_for`; the
-lists of the grammar at which a parse can go on are the rows of `_LISTS`.
+items, fields …), and tokens are skipped to where that list may go on; what was cut off from a list of statements or items becomes
+an ErrorExpr or ErrorItem. No semantic action runs here, and nothing is raised. The helps are tried in the order of the list in
+`help_for`; the lists of the grammar at which a parse can go on are the rows of `_LISTS`.
 """
 
 from __future__ import annotations
@@ -174,8 +174,8 @@ _IN_MAIN = "put it in `fn main() { … }`"
 
 
 def help_for(place: ErrorPlace, expected: set[str]) -> str | None:
-    """Return the first help that fits the place, or None. The rules are in the order of precedence: what is surest comes
-    first."""
+    """Return the first help that fits the place, or None; `expected` are the terminals that could stand there. The rules are in
+    the order of precedence: what is surest comes first."""
     for rule in (
         of_a_store, of_a_statement, _at_module_level, _foreign_word, _key_without_colon, of_an_operand, _doubled_operator,
         of_a_type, of_a_loop, of_a_declaration, of_a_test, _wrong_form, _foreign_form, _ternary, _missing_semicolon,
@@ -411,7 +411,8 @@ _GOES_ON = frozenset(
 
 
 class Recovery:
-    """The recoveries of one parse; it is made at the first error."""
+    """The recoveries of one parse; it is made at the first error. Errors at the character offset `silent_from` or behind it are
+    not reported; None means that all are."""
 
     def __init__(self, machine: Machine, source: Source, diagnostics: Diagnostics, silent_from: int | None) -> None:
         self.machine = machine

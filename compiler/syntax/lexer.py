@@ -161,8 +161,9 @@ class Token(NamedTuple):
 
 
 class TokenList:
-    """Tokens as parallel columns, since an object per token would double the cost of lexing. The last row is of type END;
-    offsets are in characters. `docs` is the documentation by the offset of the token that it precedes."""
+    """Tokens as parallel columns, since an object per token would double the cost of lexing. The last row is of type END; offsets
+    are in characters. `values` are the numbers of INT and FLOAT, the decoded text of a string or of a piece of one, the name of a
+    label, else the text of the token. `docs` is the documentation by the offset of the token that it precedes."""
 
     __slots__ = ("types", "values", "starts", "ends", "comments", "docs")
 
@@ -210,7 +211,7 @@ def describe(kind: str) -> str:
 
 
 def describe_found(kind: str, text: str) -> str:
-    """Return how a message names a token that stands in the source as `text`."""
+    """Return how a message names a token that stands in the source as `text`, of which at most 40 characters are shown."""
     if kind == END:
         return "the end of the file"
     if kind in ("STRING", "ISTR_START"):
@@ -301,8 +302,8 @@ class _Open(NamedTuple):
 
 
 def lex(source: Source, diagnostics: Diagnostics) -> TokenList:
-    """Return all tokens of a file, ended by an END row. Errors are reported as E0002 to E0012, more than MAX_TOKENS tokens
-    as E0114; nothing is raised."""
+    """Return all tokens of a file, ended by an END row. Errors are reported as E0002 to E0012, more than MAX_TOKENS tokens as
+    E0114; nothing is raised. Comments and documentation stand in the list, but are no tokens."""
     return _Lexer(source, diagnostics).run()
 
 

@@ -1,8 +1,9 @@
 """The LR machine: runs the parser tables over a token list and builds the tree.
 
 Hands on `Machine` and `check_depth` to `parse`; and for messages and recovery `Machine`, `Tables` and `entering_symbols` to
-`errors` and `error_place`. All state belongs to one call, so parses may run side by side. There is no recursion, so input of
-any depth is safe. The machine stops at an error; `compiler/syntax/errors.py` cuts the stacks back, and `parse.py` runs it on.
+`errors` and `error_place`. All state belongs to one call, so parses may run side by side. There is no recursion, so input of any
+depth is safe. The machine stops at an error; `compiler/syntax/errors.py` cuts the stacks back, and `parse.py` runs it on. A new
+kind of reduction is a branch of `Machine.run` and a word of `grammar`.
 """
 
 from __future__ import annotations
@@ -78,8 +79,9 @@ _NAMES = frozenset(("IDENT", "CFGKEY", "LABEL", "LABELDEF"))
 
 
 class Machine:
-    """The parser's four stacks, which are in step: `states[i]` is entered by the symbol with the value `values[i]`, which
-    covers the characters `starts[i]` to `ends[i]` of the source."""
+    """The parser's four stacks, which are in step: `states[i]` is entered by the symbol with the value `values[i]`, which covers
+    the characters `starts[i]` to `ends[i]` of the source. `tokens` are those of the token filter, `row` is the next of them; the
+    stacks of offsets are those of `context`, which must be new. What a semantic action builds and reports is its own matter."""
 
     def __init__(self, tokens: TokenList, context: Context) -> None:
         self.tokens = tokens

@@ -1,9 +1,10 @@
 """Source text to syntax tree: the phases lexing and parsing of L-4.1.2, from bytes to `ast.Program`.
 
-Hands on `decode_source`, `parse_tokens` and MAX_BYTES to `project`, which loads the files of a program, and the first two to the
-formatter; `parse` to all who have a text at hand: `incremental`, the resolver and codegen for texts of the library, the REPL, the
-language server and `cli/dump.py`. None of them ever raises or hangs, whatever the text; where the text is wrong the tree may hold
-`ErrorItem` and `ErrorExpr`. Only one file is looked at: names and other files belong to later phases.
+Hands on `decode_source`, `parse_tokens` and MAX_BYTES to `project`, which loads the files of a program, the first two also to the
+formatter, and `decode_source` to `cli/dump.py`; `parse` to all who have a text at hand: `incremental`, the resolver and codegen
+for texts of the library, the REPL, the language server and `cli/dump.py`. None of them ever raises or hangs, whatever the text;
+where the text is wrong the tree may hold `ErrorItem` and `ErrorExpr`. Only one file is looked at: names and other files belong to
+later phases.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def parse_tokens(source: Source, tokens: TokenList, diagnostics: Diagnostics) ->
 
 
 def report_doubled(context: Context, source: Source) -> None:
-    """Report `--`, which reads as two minus signs and was meant as something else (L-2.6.8)."""
+    """Report `--`, which reads as two minus signs and was meant as something else (L-2.6.8, E0101)."""
     for start in context.minuses:
         if start and source.text[start - 1] == "-":
             help = "there is no `--`; write `x -= 1`, or `- -x`"
@@ -79,7 +80,8 @@ def report_doubled(context: Context, source: Source) -> None:
 
 
 def report_misplaced(context: Context) -> None:
-    """Report what the semantic actions left over: forms that no surrounding construct allowed (L-2.6)."""
+    """Report what the semantic actions left over: forms that no surrounding construct allowed (L-2.6): E0010, E3008, E1009 and
+    E0106."""
     for number in context.int_limits.values():
         context.int_out_of_range(number.span, number.value)
     for rest in context.rests.values():

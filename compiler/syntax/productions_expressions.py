@@ -2,7 +2,10 @@
 
 Hands on `check_argument_order` to `productions_items` and `copied_help` to the checker. The rules register themselves in
 `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is the production, the function its
-semantic action. An action builds a node of `ast` and reports only what the grammar cannot refuse.
+semantic action. `p[1]`, `p[2]` … are the values of the symbols of the production, `p.span` is what all of them cover. In a
+production `{A B}` is one of these, `x?` may be missing and is None then, `x*`, `x,*` and `x,+` are lists, the last two with
+commas, `x,+` not empty. An action builds a node of `ast`, reports only what the grammar cannot refuse, and raises nothing. What
+names denote and whether types fit is for the phases behind the parser.
 """
 
 from __future__ import annotations
@@ -247,7 +250,7 @@ def call(p: Reduction) -> ast.Expr:
 
 
 def check_argument_order(p: Reduction, arguments: list[ast.Argument]) -> None:
-    """Report a positional argument behind a named one (L-2.6.3)."""
+    """Report each positional argument behind a named one (E0108, L-2.6.3)."""
     named = False
     for argument in arguments:
         if argument.name is not None:

@@ -1,8 +1,11 @@
 """Productions for programs, decorators, functions, closures and the items of the core language.
 
-Hands on `decorate` to `productions_statements` and `refuse_pub` to `productions_orchestration`. The rules register themselves
-in `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is the production, the function its
-semantic action. An action builds a node of `ast` and reports only what the grammar cannot refuse.
+Hands on `decorate` to `productions_statements` and `refuse_pub` to `productions_orchestration`. The rules register themselves in
+`FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is the production, the function its
+semantic action. `p[1]`, `p[2]` … are the values of the symbols of the production, `p.span` is what all of them cover. In a
+production `{A B}` is one of these, `x?` may be missing and is None then, `x*`, `x,*` and `x,+` are lists, the last two with
+commas, `x,+` not empty. An action builds a node of `ast`, reports only what the grammar cannot refuse, and raises nothing. What
+names denote and whether types fit is for the phases behind the parser.
 """
 
 from __future__ import annotations
@@ -30,7 +33,8 @@ def decorate(node: Any, p: Reduction) -> Any:
 
 
 def refuse_pub(p: Reduction, node: Any, construct: str) -> None:
-    """Report E0105 where `pub` stands on something that others cannot name."""
+    """Report E0105 where `pub` stands on something that others cannot name; `node` is a method or field, `construct` what the
+    message calls it."""
     if node.public:
         message = f"`pub` means nothing on {construct}"
         p.context.error("E0105", p.context.pubs[id(node)][0], message, "remove `pub`")
@@ -193,7 +197,7 @@ def struct(p: Reduction) -> ast.Struct:
 
 
 def refuse_optional(p: Reduction, field: ast.Field) -> None:
-    """Report `x?: T` outside of schemas (L-2.6.5)."""
+    """Report `x?: T` outside of schemas (E0101, L-2.6.5)."""
     if field.optional:
         message = f"unexpected `?`: field `{field.name.text}` is not in a schema"
         p.context.error("E0101", field.name.span, message, f"write `{field.name.text}: Option<…>`")

@@ -3,7 +3,7 @@
 Hands on `Family` to the five `productions_*` modules, which register their rules in it; `Reduction` and `Context`, which the LR
 machine and `parse` make, to the actions; `CommaList` to the LR machine and `errors`; and `Rule` and `Action` to `grammar`. A
 production is written as in language.md, Appendix B: `{A B}` stands for one production per member; `x?`, `x*`, `x,*` and `x,+`
-stand for shared rules that `compiler/syntax/grammar.py` expands.
+stand for shared rules that `compiler/syntax/grammar.py` expands. No production and no action stands here, and nothing is raised.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class CommaList(list[Any]):
 
 
 class Context:
-    """What the actions of one parse share. `starts` and `ends` are the parser's stacks of character offsets, in step with
-    its values; `docs` is the documentation by the offset of the token behind it.
+    """What the actions of one parse share. `starts` and `ends` are the parser's stacks of character offsets, in step with its
+    values; `docs` is the documentation by the offset of the token behind it; `file` is the name of the source.
 
     `int_limits`, `rests`, `selves` and `bodyless` hold, by `id`, nodes that are legal only inside a construct not yet reduced.
     That construct's action takes them out, and what is left at the end is an error (L-2.6). `depths` and `pubs` remember
@@ -119,7 +119,7 @@ class Family:
             self.rules.extend(Rule(one, None) for one in _expand_sets(production))
 
     def rule(self, *productions: str) -> Callable[[Action], Action]:
-        """Return a decorator that makes a function the action of these productions."""
+        """Return a decorator that makes a function the action of these productions, and returns the function as it is."""
 
         def register(action: Action) -> Action:
             for production in productions:

@@ -3,7 +3,8 @@
 Hands on `filter_tokens`, which returns the list that the parser reads, to `parse` and the colours, and `QUESTIONS_BEFORE` to the
 formatter. It changes the type of a token by its context (a soft word to a keyword, `<` to TLT, `{` to MLBRACE or SLBRACE), splits
 `??` and `>=`, and inserts BLKEND where a block-like statement ends. Context is a stack of `Frame`s, one for each open bracket.
-The filter reports nothing: from a wrong program it makes tokens that do not parse.
+The filter reports nothing: from a wrong program it makes tokens that do not parse. A new rule is a method of `_Filter` with a row
+of `_HANDLERS` or `_KEYWORD_RULES`.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ BODY_HEADERS = frozenset(("if", "while", "match", "for", "parallel", "listen"))
 
 
 class Frame:
-    """What the filter knows inside one open bracket."""
+    """What the filter knows inside one open bracket. `kind` is what the bracket holds: items, the statements of a block, fields,
+    variants, the keys of a config, tool or context, arms of a match, a struct literal, a map, a paren (any other bracket), or
+    generic: type arguments."""
 
     __slots__ = ("kind", "is_item", "headers", "pending", "form", "in_body", "in_type", "in_closure", "close_at")
 
@@ -127,8 +130,8 @@ class FilterState:
 
 
 def filter_tokens(balanced: Balanced) -> TokenList:
-    """Return the tokens that the grammar reads, with the comments and documentation of the raw list, which itself stays as it is.
-    Nothing is reported or raised."""
+    """Return the tokens that the grammar reads, whose types are TERMINALS of the lexer or END, with the comments and
+    documentation of the raw list, which itself stays as it is. Nothing is reported or raised."""
     return _Filter(balanced).run()
 
 

@@ -1,7 +1,9 @@
 """Looks ahead over the spelling of a type: does `<` open type arguments (L-2.5.4), and where does a type end.
 
-Hands on `TypeScanner` to the token filter. A scan is one pass without recursion, so input of any depth is safe; every answer that
-it comes to know on the way, of lists and of types, is remembered, so that all scans of a file together take linear time.
+Hands on `TypeScanner` to the token filter. What the names denote is not known here, nothing is reported, and the tokens stay as
+they are. A scan is one pass without recursion, so input of any depth is safe; every answer that it comes to know on the way, of
+lists and of types, is remembered, so that all scans of a file together take linear time. What may begin a type is told by
+`_Scan.operand`, what may follow one by `_Scan.after`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from .lexer import TokenList
 
 
 class TypeScanner:
-    """Answers for one raw token list, in which `<` is LT and `>` is GT or the first half of GE."""
+    """Answers for one raw token list, in which `<` is LT and `>` is GT or the first half of GE. A row is the index of a token."""
 
     def __init__(self, tokens: TokenList) -> None:
         self.types = tokens.types
@@ -19,7 +21,8 @@ class TypeScanner:
         self.ends: dict[int, int] = {}  # row where a type begins -> row after it, -1 if none does
 
     def closing(self, row: int) -> int:
-        """Return the row of the `>` or `>=` that closes the list opened by the `<` at `row`, or -1 if that `<` compares."""
+        """Return the row of the `>` or `>=` that closes the list opened by the `<` at `row`, or -1 if that `<` compares. KeyError
+        for the row of another token."""
         if row not in self.closes:
             _Scan(self).run(row, whole_list=True)
         return self.closes[row]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .roots import Root
 
 
+# Flags of `os.open`; O_NONBLOCK keeps a pipe from holding the loop up.
 NO_LINKS = flag("O_NOFOLLOW") | flag("O_CLOEXEC")
 READ = os.O_RDONLY | NO_LINKS | flag("O_NONBLOCK")
 APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | NO_LINKS | flag("O_NONBLOCK")
@@ -77,9 +78,9 @@ def read_bytes(spot: Spot) -> bytes:
 
 
 def read_media(spot: Spot, kind: str) -> Content:
-    """Return the content of a file, which is to be of `kind`: image, audio or document (O-1.200). A file of more than MOST_BYTES
-    bytes is not read. Failed (UnknownContent, OtherKind or TooLarge) for another content, Failed (NotAFile) when it is no regular
-    file."""
+    """Return the content of a file (its kind, MIME type and bytes), which is to be of `kind`: image, audio or document (O-1.200).
+    A file of more than MOST_BYTES bytes is not read. Failed (UnknownContent, OtherKind or TooLarge) for another content, Failed
+    (NotAFile) when it is no regular file."""
     with _regular(spot, READ) as file:
         size = os.fstat(file.fileno()).st_size
         data: bytes = b"" if size > MOST_BYTES else file.read(MOST_BYTES + 1)
@@ -262,7 +263,7 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], bool]] = {
 }  # fmt: skip
 
 
-MOST_LINKS = 40
+MOST_LINKS = 40  # on the way of one path, so that a circle of links ends
 MOST_OPEN = 32  # descriptors of one walk: a path may have more components than a process may have descriptors
 STEP = os.O_RDONLY | flag("O_DIRECTORY") | flag("O_NOFOLLOW") | flag("O_NONBLOCK") | flag("O_CLOEXEC")
 
@@ -420,6 +421,7 @@ def own_directory(prefix: str) -> str:
         raise Failed("Io", f"no temporary directory can be made: {failure_of(error).reason}") from None
 
 
+# The operations that need the capability `fs:write`; the others need `fs:read`.
 WRITING = ("write_file", "append_file", "remove_file", "write_bytes", "make_dir", "remove_dir", "temp_dir")
 EVERYTHING = ("/",)
 
@@ -462,8 +464,8 @@ class Files:
                 os.close(reached.fd)
 
     def allows(self, operation: str, path: str, reached: Spot | OSError | None) -> bool:
-        """Return whether a path is inside a granted root. `reached` is what `_reach` gave for it; what can be no path counts as
-        inside, and fails later."""
+        """Return whether a path is inside a granted root. The files of tests replace this method and `perform`. `reached` is what
+        `_reach` gave for it; what can be no path counts as inside, and fails later."""
         return reached is not None
 
     def perform(self, operation: str, path: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:

@@ -47,7 +47,7 @@ def host_permission(host: str, port: int) -> str:
 async def with_checked_address(
     run: EffectContext, network: Network, host: str, port: int, perform: Callable[[str], Awaitable[T]]
 ) -> T:
-    """Resolve a host, check its addresses, and return what `perform` returns for one of them.
+    """Resolve a host, check its addresses, and return what `perform` returns for the first of them, which it gets as a text.
 
     The name of a host that is not granted must not be looked up, since a look-up tells its name server something. Raises Denied
     when the permissions do not allow the host or one of its private addresses, HttpFailure (Network) when the name has no
@@ -90,7 +90,8 @@ class SystemNetwork:
     async def exchange(self, request: HttpRequest, address: str) -> HttpReply:
         """Send one request to `address` under the name of its target's host, and return the reply with its whole body.
 
-        A redirect is returned like any reply. Raises HttpFailure (Network), also when the body has more than MOST_BYTES bytes."""
+        A redirect is returned like any reply. Raises HttpFailure (Network) for every failure, also when the body has more than
+        MOST_BYTES bytes."""
         target = request.target
         host = f"[{address}]" if ":" in address else address
         url = f"{target.scheme}://{host}:{target.port}{target.path}"

@@ -1,11 +1,11 @@
 """What a run may touch outside: its grants, what they match, and the one door through which everything goes (O-4.12 to O-4.21).
 
-Hands on `Permissions`, which the host gives; `guarded`, which performers call with an `Access`: it emits the audit record and
-performs, or raises `Denied`; `permissions_of` and `deny`; and `denied_error` and `denied_panic`, which make of a Denied what the
-program gets. Whether an access is allowed is decided by a method of Permissions, for files by `files.py`.
-Nothing of a capability is granted unless the host says so; tools may be used unless it says otherwise. A new capability is a row
-in `vm/builtins/capabilities.py` and a method here that decides about one access; its effect goes through `guarded` (the recipe is
-in CONTRIBUTING.md).
+Hands on `Permissions`, which the host gives; `guarded`, which performers (the functions that carry out the effects of a run) call
+with an `Access`: it emits the audit record and performs, or raises `Denied`; `permissions_of` and `deny`; and `denied_error` and
+`denied_panic`, which make of a Denied what the program gets. Whether an access is allowed is decided by a method of Permissions,
+for files by `files.py`. Nothing of a capability is granted unless the host says so; tools may be used unless it says otherwise. A
+new capability is a row in `vm/builtins/capabilities.py` and a method here that decides about one access; its effect goes through
+`guarded` (the recipe is in CONTRIBUTING.md).
 """
 
 from __future__ import annotations
@@ -154,8 +154,8 @@ def permissions_of(run: EffectContext) -> Permissions:
 
 
 class Access:
-    """One operation that needs a permission: the name of its capability, the `target` that it would touch, and the audit record
-    that it leaves on `channel`."""
+    """One operation that needs a permission: the name of its capability (`fs:read`, where the key is `fs_read`), the `target`
+    that it would touch (a path, a host, a name), and the audit record, plain data, that it leaves on `channel`."""
 
     __slots__ = ("capability", "target", "channel", "record")
 

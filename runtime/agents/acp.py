@@ -2,8 +2,9 @@
 (O-7.38 to O-7.50).
 
 Hands on `AcpProcess` to the performer of agents, which gives it the files of the program. What the agent asks of a person goes
-through the `Listener`, on the channel PERMISSION where the program has no handler. Messages are written and read by
-`acp_messages.py`; the start, the end and the errors of a process are those of `process.py`.
+through the `Listener`, which takes what comes before the answer, to the handler that the program has for ASKS, or on the channel
+CHANNEL where it has none. Nothing of a call beyond its exchange, such as retries, is decided here. Messages are written and read
+by `acp_messages.py`; the start, the end and the errors of a process are those of `process.py`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ CHANNEL = "agent:permission"  # on which everybody else is asked
 LONGEST_TEXT = 1024 * 1024  # characters of the messages of one turn (G-6.1)
 CANCEL_GRACE = 0.5  # seconds that an agent has to end a turn that is cancelled
 END_TURN = "end_turn"
-# What a turn that ends otherwise becomes: kind and variant of the error, and what is said.
+# What a turn that ends otherwise becomes: the variant of AgentError, and what is said.
 STOPS = {
     "refusal": ("ContentFiltered", "the agent refuses to go on"),
     "max_tokens": ("Failed", "the agent has stopped at its limit of tokens (max_tokens)"),
@@ -47,7 +48,7 @@ STOPS = {
 
 
 class Refused(Exception):
-    """A request that is answered with an error, by us or by the agent."""
+    """A request that is answered with an error, by us or by the agent: its code, as in JSON-RPC, and its text."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -68,7 +69,8 @@ class Turn:
         return "".join(self._pieces)
 
     def hear(self, update: dict[str, Any]) -> None:
-        """Take an update of the session. Raises ProtocolBroken for more than LONGEST_TEXT characters."""
+        """Take an update of the session, which has a String `sessionUpdate`; of other kinds than text of a message and calls of
+        tools nothing is kept. Raises ProtocolBroken for more than LONGEST_TEXT characters."""
         content = update.get("content")
         if update["sessionUpdate"] == "tool_call":
             self._is_over = True
@@ -88,8 +90,9 @@ class Turn:
 
 
 class AcpProcess(AgentProcess):
-    """The process of an agent that speaks ACP; `exchange` raises as that of AgentProcess. `folder` is the absolute path of the
-    working directory of its sessions, `files` what it may read and write through the client."""
+    """The process of an agent that speaks ACP; `exchange` raises as that of AgentProcess: CallFailure for every fault of the
+    agent, and what `launch` and the listener raise. `folder` is the absolute path of the working directory of its sessions,
+    `files` what it may read and write through the client."""
 
     def __init__(
         self, settings: AgentSettings, launch: Callable[[], Awaitable[Child]], folder: str, files: AgentFiles
@@ -332,7 +335,8 @@ def chosen(answer: Any, options: list[tuple[str, str]]) -> str | None:
 
 
 def lines_of(text: str, first: int | None, most: int | None) -> str:
-    """Return at most so many lines of a text from line `first`, 1 or more; all of them where neither says so."""
+    """Return at most `most` lines of a text from line `first`, counted from 1; None means from the first line, and up to the
+    last."""
     if first is None and most is None:
         return text
     lines = text.split("\n")

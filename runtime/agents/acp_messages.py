@@ -1,10 +1,12 @@
 """The messages of the Agent Client Protocol, by the models of the official SDK (O-7.39 to O-7.50).
 
-Hands on to `acp.py` the names of methods; what is sent: `initialize`, `new_session`, `prompt`, `request_line`, `reply_line`; and
-what comes: `read_message` with its three kinds, and `greeted`, `session_of`, `stop_of`, `permission_of`, `read_of`, `write_of`,
-which raise `Misfit` for what is not as the protocol says. The SDK is imported here alone, and of it only the models and names:
-its connection starts a task for each message and logs with tracebacks what does not fit, where lines of an agent are read one
-after another and end in errors of the language. Nothing here waits for a process.
+Hands on to `acp.py` the names of methods and the codes of errors; what is sent: the contents `initialize`, `new_session`,
+`prompt` with `blocks_of`, `cancel`, `permission` and `file_text`, and the lines `request_line`, `reply_line` and `error_line`;
+and what comes: `read_message` with its three kinds, and `greeted`, `session_of`, `stop_of`, `permission_of`, `read_of`,
+`write_of`, which raise `Misfit` for what is not as the protocol says. The SDK is imported here alone, and of it only the models
+and names: its connection starts a task for each message and logs with tracebacks what does not fit, where lines of an agent are
+read one after another and end in errors of the language. Nothing here waits for a process. A further request of the agent is a
+name and a function that reads it here, and a case of `AcpProcess._result`.
 """
 
 from __future__ import annotations
@@ -97,7 +99,7 @@ class Untaken(Exception):
 
 @record
 class Reply:
-    """The answer to a request of ours: its result, or the `error`, an object."""
+    """The answer to a request of ours, whose number is `id`: its result, plain data, or the `error`, an object, else None."""
 
     id: int | str
     result: Any
@@ -154,7 +156,8 @@ def _as(model: type[Model], value: Any) -> Model:
 
 @record
 class Greeting:
-    """What an agent says of itself: the `version` of the protocol, the contents that it takes, and the names of its logins."""
+    """What an agent says of itself: the `version` of the protocol, whether it takes `images`, `audio` and `embedded` documents,
+    and the names of its logins."""
 
     version: int
     images: bool
@@ -164,7 +167,7 @@ class Greeting:
 
 
 def greeted(result: Any) -> Greeting:
-    """Return what the answer to INITIALIZE says."""
+    """Return what the answer to INITIALIZE says. Raises Misfit."""
     response = _as(InitializeResponse, result)
     takes = response.agent_capabilities and response.agent_capabilities.prompt_capabilities
     logins = tuple(method.name for method in response.auth_methods or ())
@@ -175,29 +178,30 @@ def greeted(result: Any) -> Greeting:
 
 
 def session_of(result: Any) -> str:
-    """Return the id of the session that the answer to NEW_SESSION names."""
+    """Return the id of the session that the answer to NEW_SESSION names. Raises Misfit."""
     return _as(NewSessionResponse, result).session_id
 
 
 def stop_of(result: Any) -> str:
-    """Return why a turn has ended, from the answer to PROMPT."""
+    """Return why a turn has ended, such as `end_turn`, from the answer to PROMPT. Raises Misfit."""
     return _as(PromptResponse, result).stop_reason
 
 
 def permission_of(params: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
-    """Return the session of a request PERMISSION, and id and kind of each option, in their order."""
+    """Return the session of a request PERMISSION, and id and kind of each option, in their order. Raises Misfit."""
     request = _as(RequestPermissionRequest, params)
     return request.session_id, [(option.option_id, option.kind) for option in request.options]
 
 
 def read_of(params: dict[str, Any]) -> tuple[str, str, int | None, int | None]:
-    """Return session, path, first line (from 1) and number of lines of a request READ_FILE; None where it does not say."""
+    """Return session, path, first line (from 1) and number of lines of a request READ_FILE; None where it does not say. Raises
+    Misfit."""
     request = _as(ReadTextFileRequest, params)
     return request.session_id, request.path, request.line, request.limit
 
 
 def write_of(params: dict[str, Any]) -> tuple[str, str, str]:
-    """Return session, path and text of a request WRITE_FILE."""
+    """Return session, path and text of a request WRITE_FILE. Raises Misfit."""
     request = _as(WriteTextFileRequest, params)
     return request.session_id, request.path, request.content
 
@@ -243,7 +247,7 @@ def new_session(folder: str, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def prompt(session: str, blocks: Sequence[Block]) -> dict[str, Any]:
-    """Return the parameters of PROMPT."""
+    """Return the parameters of PROMPT; `session` is the id of the session, `blocks` are those of `blocks_of`."""
     return _plain(PromptRequest(session_id=session, prompt=list(blocks)))
 
 
@@ -265,7 +269,7 @@ def file_text(text: str) -> dict[str, Any]:
 
 def blocks_of(text: str, context: Any, media: Sequence[MediaPart], takes: Greeting) -> list[Block]:
     """Return the contents of a prompt: the media, the text, and the context (a tuple with its plain data, or an empty one) as a
-    text of its own. Raises Untaken."""
+    text of its own. Raises Untaken for media that an agent with this greeting does not take."""
     blocks = [_media_block(part, number, takes) for number, part in enumerate(media, 1)]
     blocks.append(TextContentBlock(type="text", text=text))
     if context:

@@ -120,8 +120,8 @@ class HandlerLeft(Exception):
 
 
 class Listening:
-    """The handlers of one call (none for a plain `execute`), as a `Listener` of `process.py`. They run one after another, as
-    children of the task that waits for `effect`, the call (O-7.33 to O-7.36)."""
+    """The handlers of one call (none for a plain `execute`), as a `Listener` of `process.py`; `listens` says whether the call is
+    a `listen`. They run one after another, as children of the task that waits for `effect`, the call (O-7.33 to O-7.36)."""
 
     def __init__(self, run: EffectContext, effect: Effect) -> None:
         call: AgentCall = effect.payload
