@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ...vm.builtins import METHODS, lookup
+from ...vm.builtins import METHODS
+from ...vm.builtins.modules import built_in_row
 from ..decisions import BuiltinCall, MethodTarget, ToolTarget, TraitCall
 from ..symbols import FunctionSymbol, Local, SlotAccess
 from ..syntax import ast
@@ -163,6 +164,6 @@ def _effect_name(target: object) -> str | None:
     effect = question_name(target)
     if effect is not None or not isinstance(target, BuiltinCall):
         return effect
-    row = lookup(target.receiver_kind, target.name)
+    row = built_in_row(target.receiver_kind, target.name)
     writes = target.receiver_kind in ("HashMap", "Ledger") and target.name not in READS
     return target.name if writes or (row is not None and row.kind == "effect") else None

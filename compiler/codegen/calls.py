@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...vm.builtins import FUNCTIONS, Row, lookup
-from ...vm.builtins.modules import STD_PREFIX, methods_named, std_row, takes_receiver
+from ...vm.builtins import Row
+from ...vm.builtins.modules import built_in_row, methods_named, takes_receiver
 from ...vm.bytecode import image as im
 from ...vm.memory_steps import VALUE
 from .. import decisions, symbols
@@ -388,10 +388,7 @@ def record_call(g: Generator, target: decisions.RecordCall) -> None:
 
 
 def _row(target: decisions.BuiltinCall) -> Row:
-    if target.receiver_kind.startswith(STD_PREFIX):
-        row = std_row(target.receiver_kind.removeprefix(STD_PREFIX), target.name)
-    else:
-        row = lookup(target.receiver_kind, target.name) if target.receiver_kind else FUNCTIONS.get(target.name)
+    row = built_in_row(target.receiver_kind, target.name)
     assert row is not None, f"{target.receiver_kind}.{target.name}"
     return row
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from ...vm.builtins import lookup
-from ...vm.builtins.modules import STD_PREFIX, std_row
+from ...vm.builtins.modules import STD_PREFIX, built_in_row
 from ...vm.bytecode import image as im
 from .. import decisions, symbols
 from .. import types as t
@@ -355,7 +354,7 @@ def _checked_method(receiver: str, name: str) -> CheckedProgram:
     a function of `this`, of type K where a program can name that, and its parameters, all Any; the word `self` in B stands for
     `this`."""
     library = receiver.startswith(STD_PREFIX)
-    row = std_row(receiver.removeprefix(STD_PREFIX), name) if library else lookup(receiver, name)
+    row = built_in_row(receiver, name)
     assert row is not None and row.source
     this = [] if library else [f"this: {RECEIVERS.get(receiver, 'Any')}"]
     parameters = ", ".join([*this, *(f"{p.name}: Any" for p in row.parameters)])

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...vm.builtins import lookup
+from ...vm.builtins.modules import built_in_row
 from ...vm.bytecode.opcodes import BY_NAME
 from ...vm.record import field, record
 from .. import decisions, symbols
@@ -56,8 +57,10 @@ def may_write(expr: ast.Expr, root: symbols.Local | None) -> bool:
     """Return whether evaluating `expr` can write into `root`; without a root the value may stand in any variable. A wrong
     True costs one copy at the next write; a wrong False would change a value that waits on the operand stack."""
     for node in ast.walk(expr):
-        if isinstance(node, ast.Assign) and (root is None or root_of(node.target) is root):
-            return True
+        if isinstance(node, ast.Assign):
+            written = root_of(node.target)
+            if root is None or written is root or (written is ENTRY and root.captured):
+                return True  # an entry may have watchers
         if isinstance(node, (ast.Call, ast.MethodCall)) and _call_may_write(node, root):
             return True
         if isinstance(node, (ast.Await, ast.ParallelFor)) and (root is None or root.captured):
@@ -94,9 +97,11 @@ _WITHOUT_USER_CODE = (
 
 
 def _runs_user_code(target: decisions.CallTarget | None) -> bool:
-    if isinstance(target, decisions.BuiltinCall) and target.receiver_kind:
-        row = lookup(target.receiver_kind, target.name)
-        return row is not None and bool(row.source)
+    """Return whether code of the program may run during a call: that which is called, watchers of a hashmap, and other tasks
+    while the host works on an effect."""
+    if isinstance(target, decisions.BuiltinCall):
+        row = built_in_row(target.receiver_kind, target.name)
+        return row is not None and (bool(row.source) or row.kind in ("handle", "effect"))
     return not isinstance(target, _WITHOUT_USER_CODE)
 
 
