@@ -1,8 +1,9 @@
 """A session of a program in Python: calls, listeners, answers to awaited emits, states (O-9.6, O-9.41, O-9.42).
 
-Hands on `Session` to users; `Program.session` makes it. It turns values and failures of the runtime's session into those of
-the API, lets one call run at a time (`Turns`), and lets Ctrl-C end the calls that wait (`Interruptible`). How options
-become a host is in `options`.
+Hands on `Session` to users; `Program.session` makes it. It turns values and failures of the runtime's session into those of the
+API, lets one call run at a time (`Turns`), and lets Ctrl-C end the calls that wait (`Interruptible`). How options become a host,
+by which the runtime reaches the world outside, is in `options`; how values are converted, in `values`. The program itself is run
+by the runtime's session (`runtime/session/session.py`), not here.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ class Session:
     # ------------------------------------------------------------ listening and answering
 
     def on(self, channel: str, fn: F | None = None) -> Any:
-        """Hear the emits of a channel; `fn` gets the payload. Without `fn` it is a decorator. On `"*"`, `fn` hears every
-        channel and gets an `Emit`. Exceptions of a listener are logged and ignored. Raises TypeError for what is no
+        """Hear the emits of a channel; `fn` gets the payload. Returns `fn`; without `fn` it is a decorator. On `"*"`, `fn` hears
+        every channel and gets an `Emit`. Exceptions of a listener are logged and ignored. Raises TypeError for what is no
         function."""
         if fn is None:
             return lambda function: self.on(channel, function)
@@ -93,9 +94,9 @@ class Session:
             del self._handlers[channel]
 
     def on_emit(self, channel: str, fn: F | None = None) -> Any:
-        """Answer the awaited emits of a channel. What `fn` returns for the payload, or what that returns when awaited, is
-        the answer; its exception is `EmitError::HandlerFailed`, of which a model learns as of a tool's. One handler per
-        channel, the last counts. Without `fn` it is a decorator. Raises TypeError for what is no function."""
+        """Answer the awaited emits of a channel. What `fn` returns for the payload, or what that returns when awaited, is the
+        answer; its exception is `EmitError::HandlerFailed`, of which a model learns as of a tool's. One handler per channel, the
+        last counts. Returns `fn`; without `fn` it is a decorator. Raises TypeError for what is no function."""
         if fn is None:
             return lambda function: self.on_emit(channel, function)
         require_callable("on_emit", channel, fn)

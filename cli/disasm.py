@@ -1,4 +1,9 @@
-"""`concerto disasm`: the instructions with their source lines (O-9.18). The lines are made by `vm/bytecode/disasm.py`."""
+"""`concerto disasm`: the instructions with their source lines (O-9.18).
+
+Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
+`main`. The lines, and the data of `--json`, are made by `vm/bytecode/disasm.py`; here functions are chosen and printed. Nothing
+is run or written to files.
+"""
 
 from __future__ import annotations
 

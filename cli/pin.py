@@ -1,6 +1,9 @@
 """`concerto pin`: accept the tools of MCP servers as they are now, so that a later run refuses one that has changed (O-4.57).
 
-Where the file of pins lies, `inputs.py` says; what a pin is, and how two tools differ, stands in `runtime/mcp/pins.py`.
+Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
+`main`. For the arguments that stand behind `--` it takes over `words_of` and `hint_of` of `run`. A pin is the description of a
+tool of a server as a person accepted it. Where the file of pins lies, `inputs.py` says; how pins are made and written, and how
+two tools differ, stands in `runtime/mcp/pins.py`. The program itself is not run, and no tool is called.
 """
 
 from __future__ import annotations
