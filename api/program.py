@@ -80,9 +80,9 @@ class Program:
         return Session(self._linked, options, self._project)
 
     def test(self, filter: str | None = None, **options: Unpack[Options]) -> TestReport:
-        """Run the tests whose description contains `filter`, all without it, each in a fresh session with these options. Raises
-        what `session` raises, TypeError also for `emit_mode` and `emit_timeout_ms`, and RuntimeError where an event loop runs. A
-        test that fails is in the report."""
+        """Run the tests whose description contains `filter`, all without it, each in a fresh session with these options, and
+        return the report, in which a test that fails is too. Raises TypeError or ValueError as `session` does, TypeError also for
+        `emit_mode` and `emit_timeout_ms`, and RuntimeError where an event loop runs."""
         return tested(self._linked, filter or "", options, self._project)
 
     def __repr__(self) -> str:
@@ -177,7 +177,8 @@ def run(target: Program | PathLike, **options: Unpack[Options]) -> RunResult:
 
 
 async def arun(target: Program | PathLike, **options: Unpack[Options]) -> RunResult:
-    """As `run`, within a running event loop; a wait is one of the loop, and Ctrl-C is a matter of whoever runs it."""
+    """Do what `run` does, within a running event loop, and return the same. Raises what it raises, but for RuntimeError about the
+    loop and KeyboardInterrupt: Ctrl-C is a matter of whoever runs the loop."""
     async with _program(target).session(**options) as session:
         return await session.arun()
 

@@ -126,7 +126,7 @@ class Panic(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """One emit: of the program, or, for a listener on `"*"`, also of the runtime."""
+    """One emit: of the program, or, for a listener on `"*"`, also of the runtime. `payload` is a value of Python."""
 
     channel: str
     payload: Any
@@ -223,9 +223,10 @@ class TestReport:
 
 
 def tested(program: link.Program, part: str, options: Options, project: str | None) -> TestReport:
-    """Run each test whose description contains `part` in a session of its own, whose waits take no time unless a test asks
-    a real provider (V-6.6). Raise TypeError for options that tests cannot have, and what `check_options` raises; and only if a
-    test is run, ValueError for a wrong configuration, OSError as `host_of`, and RuntimeError where an event loop runs."""
+    """Run each test whose description contains `part` in a session of its own, whose waits take no time unless a test asks a real
+    provider (V-6.6), and return the report. `project` is the folder of the manifest, None for the current one. Raise TypeError
+    for options that tests cannot have, and what `check_options` raises; and only if a test is run, ValueError for a wrong
+    configuration, OSError as `host_of`, and RuntimeError where an event loop runs."""
     if "emit_mode" in options or "emit_timeout_ms" in options:
         raise TypeError("tests have no emit_mode and no emit_timeout_ms: nobody answers their emits")
     check_options(options)

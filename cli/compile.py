@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Compile a source, and write its image unless `--check` is set; return 0, or 65 when it has errors (or warnings with
     `--deny-warnings`). Raise `Exit`: 2 for an output that would overwrite a source, 1 for one that cannot be written, 70 for an
-    image that fails verification, and what `read_source` raises."""
+    image that fails verification, and for the source 66 if it cannot be read, 2 if it is an image, 74 if it is a damaged one."""
     output = arguments.output or default_output(arguments.file)
     if output.endswith(".conc") or os.path.realpath(output) == os.path.realpath(arguments.file):
         raise exits.Exit(exits.USAGE, f"{output} would overwrite a source; an image is called .concb")

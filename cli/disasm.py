@@ -22,8 +22,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Print the instructions of an image, or of the functions of one name; return 0. Raise `Exit` (2) for an unknown
-    function, and what `load_image_of` raises."""
+    """Print the instructions of an image, or of the functions of one name; return 0. Raise `Exit`: 2 for an unknown function, and
+    as `load_image_of`, 2, 65, 66 or 74 for a FILE of another implementation, with errors, that cannot be read or that is
+    refused."""
     from ..vm.bytecode import disasm
 
     image, _ = load_image_of(arguments.file, quiet=arguments.quiet)

@@ -25,8 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Print the facts of an image; return 0. Raise what `load_image_of` raises, and `Exit` (2) for connections that are
-    configured wrongly."""
+    """Print the facts of an image; return 0. Raise `Exit`: 2 for connections that are configured wrongly, and as `load_image_of`,
+    2, 65, 66 or 74 for a FILE of another implementation, with errors, that cannot be read or that is refused."""
     image, data = load_image_of(arguments.file, quiet=arguments.quiet)
     facts = facts_of(image, data)
     if arguments.json:

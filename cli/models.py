@@ -45,7 +45,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Ask the connections; return 0 if each gives its list, else 1. Raise `Exit`: 2 for a name that no connection has, for one
-    that is configured wrongly and where there is none to ask, and for FILEs what `load_image_of` raises."""
+    that is configured wrongly and where there is none to ask, and as `load_image_of`, 2, 65, 66 or 74 for a FILE of another
+    implementation, with errors, that cannot be read or that is refused."""
     env = environment(arguments.env_file)
     layer, models = _declared(arguments)
     names = _chosen(arguments.connection, layer, models, env)

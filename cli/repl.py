@@ -93,7 +93,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run the dialogue; return 0 at its end. Raise `Exit` as `host_of` does, before it begins."""
+    """Run the dialogue; return 0 at its end. Raise `Exit` before it begins, 66 or 2 for a file that a flag names."""
     return Shell(arguments).run()
 
 

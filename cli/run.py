@@ -185,8 +185,9 @@ def _refuse_word(file: str) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Run main of a program. Return the exit code of O-9.11: 0, or another one for an Err or a panic. Raise `Exit` for what
-    cannot be run: as `load_program` and `host_of`, 65 for a program without main, 2 for a wrong configuration. Raise
-    KeyboardInterrupt."""
+    cannot be run: 65 for a source with errors and a program without main, 66 for a file that cannot be read, 74 for an image that
+    is refused, 2 for a wrong configuration, a wrong file of replies, variables or pins, and bytecode of another implementation.
+    Raise KeyboardInterrupt after Ctrl-C."""
     _refuse_word(arguments.file)
     program = load_program(arguments.file, quiet=arguments.quiet)
     if program.image.header.entry is None:
@@ -556,8 +557,8 @@ def emit_printer(arguments: argparse.Namespace) -> Any:
 
 
 def environment(path: str | None) -> ProcessEnvironment:
-    """Return the environment of the process over the NAME=value lines of a file, None for no file (O-9.28). Raise `Exit`: as
-    `read`, and 2 for a line of another form."""
+    """Return the environment of the process over the NAME=value lines of a file, None for no file (O-9.28). Raise `Exit`: 66 for
+    a file that cannot be read, 2 for a line of another form."""
     if path is None:
         return ProcessEnvironment(os.environ)
     variables: dict[str, str] = {}

@@ -189,12 +189,12 @@ class Offers(list[Chosen]):
 
     @cached_property
     def traits(self) -> list[TraitSymbol]:
-        """Their traits, each once."""
+        """Return their traits, each once."""
         return list(dict.fromkeys(map(_trait_of, self)))
 
     @cached_property
     def known(self) -> dict[tuple[Type, ...], list[Chosen]]:
-        """What `fitting` has returned."""
+        """Return what `fitting` has returned so far, by the types of the arguments."""
         return {}
 
     def fitting(self, types: tuple[Type, ...]) -> list[Chosen]:

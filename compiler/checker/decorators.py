@@ -69,7 +69,8 @@ def _article(word: str) -> str:
 
 
 def check_parts(c: Checker, parts: Sequence[ast.Field | ast.Parameter] | None, place: str) -> list[Checked]:
-    """Return the checked decorators of each field or parameter, in their order, as `check_decorators` does; none for None."""
+    """Return the checked decorators of each field or parameter, in their order, as `check_decorators` does; an empty list for
+    None."""
     return [check_decorators(c, part.decorators, place) for part in parts or ()]
 
 

@@ -358,7 +358,7 @@ def require_visible_method(c: Checker, symbol: FunctionSymbol, name: ast.Ident) 
 
 @contextmanager
 def in_impl(c: Checker, symbol: FunctionSymbol) -> Iterator[None]:
-    """Let `Self` be the target of the method's impl, and nothing for a function without owner, until the `with` ends."""
+    """Let `Self` (`c.self_type`) be the target of the method's impl, None for a function without owner, until the `with` ends."""
     outer, c.self_type = c.self_type, None if symbol.owner is None else symbol.owner.target
     try:
         yield
