@@ -206,7 +206,7 @@ class Offers(list[Chosen]):
         return self.known[types]
 
     def _at(self, types: tuple[Type, ...], others: list[int]) -> list[Chosen]:
-        """Return those whose first parameter has the type of the first argument, and those at other places."""
+        """Return those whose first parameter has the type of the first argument, and those at the places `others`."""
         if not types or types[0].is_open or types[0] in (ANY, NEVER):
             return self
         return [self[place] for place in sorted({*self._by_first.get(bare(types[0]), ()), *others})]
