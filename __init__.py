@@ -8,7 +8,9 @@
         print(session.call("triage", "My invoice is wrong."))
 
 Each public name is imported from its module of `api/` when it is first used: `import concerto` alone costs next to nothing. A new
-public name is a word in `_HOMES`, and an import below for type checkers.
+public name is a word in `_HOMES`, and an import below for type checkers. What the names do is said in those modules; nothing else
+of the package is meant for users. `__version__` is the version of the package, which `concerto version` and the server for
+editors show.
 """
 
 from __future__ import annotations
@@ -71,8 +73,8 @@ __all__ = [*_HOME_OF, "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    """Return a public name, from the module of `api/` that `_HOMES` gives it, and keep it here. Raise AttributeError for any
-    other name."""
+    """Return what a public name stands for, from the module of `api/` that `_HOMES` gives it, and keep it here. Raise
+    AttributeError for any other name."""
     module = _HOME_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'concerto' has no attribute {name!r}")
@@ -84,4 +86,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
+    """Return the names of this module, sorted, with the public ones that nobody has used yet."""
     return sorted({*globals(), *_HOME_OF})

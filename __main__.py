@@ -1,4 +1,5 @@
-"""`python -m concerto` is the command `concerto`."""
+"""`python -m concerto` is the command `concerto`: the process ends with the exit code that `main` returns. Hands on nothing;
+commands and flags are for `cli/`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """One call of a session, with listeners, answers and an end of its own (O-9.47).
 
 Hands on `Call` to users; and to the session `Call`, `Running`, which ends the call that runs, `require_callable` and
-EVERY_CHANNEL. How a session runs a call is known to a `Call` only as the function it gets.
+EVERY_CHANNEL, the channel `"*"` on which a listener hears all. How a session runs a call is known to a `Call` only as the
+function it gets; emits are delivered by the session, not here.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Hosting(Protocol):
-    """The session, as its calls need it."""
+    """The session, as its calls need it: `_listens` is told that there is a new listener, `_cancel_call` ends the call if it is
+    the one that runs and returns whether it was, `_waiting` runs a coroutine to its end without an event loop of the caller;
+    where one runs, it raises RuntimeError with `form`, what to write instead."""
 
     def _listens(self) -> None: ...
     def _cancel_call(self, call: Call) -> bool: ...
@@ -28,13 +31,16 @@ class Hosting(Protocol):
 
 
 class Call:
-    """A call that `Session.start` began. `await call`, or in code without an event loop `call.result()`, gives what
-    `Session.call` gives, and raises what it raises. `async for emit in call` gives the emits of this call as they come, from the
-    first one until it ends, to each of those who iterate; a failure of the call is not raised there, only by `await` and
-    `result`. As `async with session.start(…) as call` the call is cancelled when the block is left before the call has ended;
-    that raises nothing."""
+    """A call that `Session.start` began. `await call`, or in code without an event loop `call.result()`, gives the value that the
+    function returned, of a Result that of its Ok; it raises ProgramError for an Err and after `cancel`, Panic for a panic, and
+    RuntimeError where the session is closed or called by a handler of its own. `async for emit in call` gives the emits of this
+    call, each an `Emit`, as they come, from the first one until it ends, to each of those who iterate; a failure of the call is
+    not raised there, only by `await` and `result`. As `async with session.start(…) as call` the call is cancelled when the block
+    is left before the call has ended; that raises nothing."""
 
     def __init__(self, session: Hosting, work: Callable[[Call], Coroutine[Any, Any, Any]]) -> None:
+        """`work` gets this call, and returns the coroutine that waits for its turn, runs the function and returns its value. It
+        is begun at once within a running event loop, else by `await`, iteration or `result`."""
         self._session = session
         self._work = work
         self._listeners: dict[str, list[Callable[[Any], object]]] = {}
@@ -50,7 +56,9 @@ class Call:
         self._begin()
 
     def on(self, channel: str, fn: F | None = None) -> Any:
-        """As `Session.on`, for the emits of this call alone."""
+        """Hear the emits of this call on a channel: `fn` gets the payload of each, and on `"*"` an `Emit` for every channel.
+        Return `fn`; without `fn` return a decorator. What `fn` raises is logged and ignored. Raise TypeError for what is no
+        function."""
         if fn is None:
             return lambda function: self.on(channel, function)
         require_callable("on", channel, fn)
@@ -59,7 +67,9 @@ class Call:
         return fn
 
     def on_emit(self, channel: str, fn: F | None = None) -> Any:
-        """As `Session.on_emit`, for this call, where it comes before that of the session."""
+        """Answer the awaited emits of this call on a channel, in place of the handler that the session has for it: with what `fn`
+        returns for the payload, or what that returns when awaited. One handler per channel, the last counts. Return `fn`; without
+        `fn` return a decorator. Raise TypeError for what is no function."""
         if fn is None:
             return lambda function: self.on_emit(channel, function)
         require_callable("on_emit", channel, fn)
@@ -105,8 +115,8 @@ class Call:
                 self._task.get_loop().call_soon_threadsafe(self._task.cancel)
 
     def result(self) -> Any:
-        """Return the value, in code without an event loop: the call runs meanwhile. Raises what `Session.call` raises, among it
-        RuntimeError where an event loop runs."""
+        """Return the value, in code without an event loop: the call runs meanwhile. Raise what `await` raises, RuntimeError where
+        an event loop runs, and KeyboardInterrupt after Ctrl-C."""
 
         async def ended() -> Any:
             return await self

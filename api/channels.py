@@ -1,7 +1,8 @@
 """The channels that a program declares, `channel approve: Decision -> Bool;`, with the JSON Schemas of what they carry (O-5.36),
 so that a host can make its handlers, or a form for a person, from an image.
 
-Hands on `Channel` to users and `channels_of` to `Program`.
+Hands on `Channel` to users and `channels_of` to `Program`. Nothing is checked against the schemas here: payloads and answers are
+converted by `values.py` and by the runtime. The schema of a kind of type is a line of `_form`.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ def _schema(image: Image, type_: int) -> dict[str, Any]:
 
 
 def _form(image: Image, type_: int, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of the type at an index of `image.types`, whose rows are a word for the kind and its parts, mostly
+    further indexes. Declared types are added to `definitions` by their keys, and referred to."""
     head, *rest = image.types[type_]
     if head in _SIMPLE:
         return dict(_SIMPLE[head])

@@ -1,7 +1,8 @@
 """Pictures, sounds and documents in Python: `concerto.Media`, the Media of a program (O-1.205).
 
 Hands on `Media` to users and to the conversion of values (`values.py`), and `media_in`, by which that reads other values of
-Python: paths, bytes and pictures of Pillow, which is never imported here.
+Python: paths, bytes and pictures of Pillow, which is imported nowhere here. What content is allowed, and what its first bytes
+say, is decided in `vm/values/media.py`; nothing is sent or fetched.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from ..vm.values.media import (
 
 
 class Media:
-    """A picture, sound or document. `kind` is "image", "audio" or "document", `mime` its type, empty for a link; `name` the name
-    that it is sent under, None for none; `hash` the SHA-256 of its bytes, for a link of its address, in hexadecimal digits.
-    `bytes(m)` are the bytes; it raises ValueError for a link.
+    """A picture, sound or document. `kind` is "image", "audio" or "document", `mime` its type, such as "image/png", empty for a
+    link; `name` the name that it is sent under, None for none; `hash` the SHA-256 of its bytes, for a link of its address, in
+    hexadecimal digits. `bytes(m)` are the bytes; it raises ValueError for a link. Two with equal kind, hash and name are equal.
 
-    `Media.open(path)` reads a file, `Media(data)` takes bytes, `Media.link(kind, url)` says where a provider finds it. The first
-    bytes decide what it is, never the name; data with another `kind` than the one passed is refused. All three raise ValueError
-    for what is no Media, with the reason. A Media does not change."""
+    `Media.open(path)` reads a file, `Media(data)` takes bytes, at most 20 MiB, `Media.link(kind, url)` says where a provider
+    finds it. The first bytes decide what it is, never the name; data with another `kind` than the one passed is refused. All
+    three raise ValueError for what is no Media, with the reason. A Media does not change."""
 
     __slots__ = ("_content", "_name")
     _content: Content
@@ -106,6 +107,7 @@ class Media:
 
     @property
     def content(self) -> Content:
+        """What the machine holds of it; for the conversion of values alone."""
         return self._content
 
     def __bytes__(self) -> bytes:
@@ -141,7 +143,7 @@ def _content(data: bytes, kind: str | None) -> Content:
 
 def _read(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(MOST_BYTES + 1)
+        return file.read(MOST_BYTES + 1)  # one more than is allowed, so that a larger file is refused
 
 
 def media_in(value: Any) -> Media | None:
@@ -163,6 +165,7 @@ def _is_picture(value: Any) -> bool:
     return "PIL.Image.Image" in classes
 
 
+# By the format that Pillow opened a picture in, the one that it is saved in.
 SAVED_AS = {"JPEG": "JPEG", "GIF": "GIF", "WEBP": "WEBP"}
 
 

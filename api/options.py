@@ -2,8 +2,9 @@
 
 Hands on the types of the values (`Budgets`, `SharedBudget`, `Permissions`, `Immediate`, `Buffered`, `Browser`) to users;
 `Options`, which types the keyword arguments, to `program`, `session` and `results`; `check_options`, which refuses wrong ones by
-the rows of `RULES`, `amounts`, `limits_of`, and `host_of`, which makes the runtime's host, to `session` and, for tests of
-programs, to `results`. A new option is a field of `Options`, a row of `RULES` and a line in `host_of`.
+the rows of `RULES`, `amounts`, `limits_of`, and `host_of`, which makes the runtime's host (what a run reaches of the world
+outside: clock, files, network, functions of the embedding code), to `session` and, for tests of programs, to `results`. A new
+option is a field of `Options`, a row of `RULES` and a line in `host_of`. Nothing is run here, and nothing connected.
 """
 
 from __future__ import annotations
@@ -35,13 +36,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Limits. Of each call: `steps` of fuel, `seconds` of time, `depth` of nested calls, `value_bytes` of the largest String in
-    UTF-8, `memory_bytes` of all values that the program holds (G-6.8); a program that reaches one ends in a panic. Of all calls
-    of the session together: `tokens`, `cost` in the currency of the prices, and `model_calls`, the requests to models; a request
-    beyond them is not sent, and is a `BudgetError` in the program. With `per="call"` these three begin anew with each call;
-    several Budgets may be given at once. One that is None is that of the program's manifest (O-9.7), which has none of
-    `value_bytes` and `memory_bytes`; without it a call may be 10,000 deep, a String 16 MiB long, all values 1 GiB, and the others
-    have no limit. Raises ValueError for an amount that is not positive or of another type, and for another `per`."""
+    """Limits. Of each call: `steps`, the units of work that the machine counts, `seconds` of time, `depth` of nested calls,
+    `value_bytes` of the largest String in UTF-8, `memory_bytes` of all values that the program holds (G-6.8); a program that
+    reaches one ends in a panic. Of all calls of the session together: `tokens`, `cost` in the currency of the prices, and
+    `model_calls`, the requests to models; a request beyond them is not sent, and is a `BudgetError` in the program. With
+    `per="call"` these three begin anew with each call; several Budgets may be given at once. One that is None is that of the
+    program's manifest (O-9.7), which has none of `value_bytes` and `memory_bytes`; without it a call may be 10,000 deep, a String
+    16 MiB long, all values 1 GiB, and the others have no limit. Raises ValueError for an amount that is not positive or of
+    another type, and for another `per`."""
 
     steps: int | None = None
     tokens: int | None = None
@@ -99,8 +101,9 @@ class Spent(NamedTuple):
 def amounts(
     option: Budgets | SharedBudget | Sequence[Budgets | SharedBudget] | None,
 ) -> tuple[Budgets, list[Account], list[Budgets]]:
-    """Return the limits with which each call is run (the smallest of each kind), the accounts that sessions share, and the
-    budgets that begin anew with each call."""
+    """Return, of the option `budgets`: the limits with which each call is run (the smallest of each kind; those of `tokens`,
+    `cost` and `model_calls` are of the session), the accounts of SharedBudgets, on which requests draw besides, and the Budgets
+    whose limits on models begin anew with each call. None stands for no budget."""
     if option is None:
         option = ()
     every = [option] if isinstance(option, Budgets | SharedBudget) else list(option)
@@ -118,7 +121,7 @@ def amounts(
 
 
 def limits_of(budgets: Budgets) -> dict[str, Any]:
-    """Return the limits by name, as the runtime takes them."""
+    """Return the limits by their names in `Budgets`, as the runtime's session takes them as arguments; None where none is set."""
     return {name: getattr(budgets, name) for name in (*ONLY_PER_CALL, *OF_MODELS)}
 
 
@@ -218,7 +221,7 @@ class Browser:
                 raise ValueError(f"{name} is of the type {type(getattr(self, name)).__name__}; it is a str, or None")
 
     async def visit(self, url: str) -> str:
-        """Return what `open` gives for the URL."""
+        """Return what `open` gives for the URL, awaited where it is an awaitable. Raise what `open` raises."""
         answer = self.open(url)
         return await answer if inspect.isawaitable(answer) else answer
 
@@ -233,14 +236,15 @@ class Options(TypedDict, total=False):
     those of MCP servers by name. `mcp_pins`: the file of `concerto pin`, with the tools of servers that were accepted (G-9.6), so
     that one that has changed is refused. `browser`: a Browser, by which a person logs in to MCP servers (O-4.56). `pricing`:
     model id to `{"input_per_million", "output_per_million"}` and, where they differ from that of input, the prices `"cached"` and
-    `"cache_write"`, and those of a thousand calls of hosted tools by their types. `env`: the environment, that of the process
-    when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or Buffered(…). `emit_timeout_ms`: how
-    many milliseconds an awaited emit waits by default. `stores`: stores of memories by name, over those of the manifest (M-8.3),
-    `embedders` those of memories by name, likewise (M-10.16). `summarizers`: by the names that memories give them, each with
-    `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1). `token_counter`: its `count(entry, model)`
-    gives the tokens of an entry (M-11.1). `tier`: "interp" for the interpreter alone, else "both" (V-7.7). `code_cache`: a
-    directory where translated code is kept from one process to the next, if only this user can write it (V-7.2). `stdin`: what
-    `std::io` reads: a text, bytes, or a file such as sys.stdin; without it there is no standard input (L-7.11.4).
+    `"cache_write"`, of a million tokens too, and those of a thousand calls of hosted tools by their types. `env`: the
+    environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
+    Buffered(…). `emit_timeout_ms`: how many milliseconds an awaited emit waits by default. `stores`: stores of memories by name,
+    over those of the manifest (M-8.3), `embedders` those of memories by name, likewise (M-10.16). `summarizers`: by the names
+    that memories give them, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1).
+    `token_counter`: its `count(entry, model)` gives the tokens of an entry (M-11.1). `tier`: "interp" for the interpreter alone,
+    else "both" (V-7.7). `code_cache`: a directory where translated code is kept from one process to the next, if only this user
+    can write it (V-7.2). `stdin`: what `std::io` reads: a text, bytes, or a file such as sys.stdin; without it there is no
+    standard input (L-7.11.4).
     """
 
     permissions: Permissions | None
@@ -267,7 +271,7 @@ class Options(TypedDict, total=False):
 
 
 _BREAKERS = Breakers()  # of the process: what one session has seen of an endpoint, the others need not find out
-_PROMPT_CACHES = PromptCaches()
+_PROMPT_CACHES = PromptCaches()  # of the process likewise: what its requests have told providers to keep of their prompts
 
 
 class _Network:
@@ -286,10 +290,11 @@ def host_of(
     project: str | None,
     hears: Callable[[], bool] = lambda: False,
 ) -> Host:
-    """Return the host that the options describe; `check_options` has accepted them. `emit` gets channel, value and whether
-    the runtime made the emit; `answer` answers awaited emits, None if nobody does; `project` is the folder of the manifest;
-    `hears` says whether anybody listens to memories. Nothing but the file of pins is opened here. Raises OSError if the working
-    directory has been removed, ValueError for pins that cannot be read."""
+    """Return the host that the options describe; `check_options` has accepted them. `emit` gets channel, value and whether the
+    runtime made the emit; `answer(channel, value, run)` answers awaited emits, where `run` calls a function of the program by its
+    number, None if nobody does; `project` is the folder of the manifest, None for the current one; `hears` says whether anybody
+    listens to memories. Nothing but the file of pins is opened here. Raises OSError if the working directory has been removed,
+    ValueError for pins that cannot be read."""
     environment = options.get("env")
     mode = options.get("emit_mode", Immediate())
     script = options.get("offline_script")

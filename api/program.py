@@ -1,7 +1,8 @@
 """A compiled program, and the short ways to one and to a run of it (O-9.6).
 
-Hands on `Program`, `compile` and `load` (O-9.39), `run` and `arun` to users. The compiler is imported by `compile` only: a
-host that runs images does not load it.
+Hands on `Program`, `compile` and `load` (O-9.39), `run` and `arun` to users. An image is a compiled program as bytes. The
+compiler is imported by `compile` only: a host that runs images does not load it. Calls and what they leave are for `session.py`;
+a new way to a program is a function here.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class Program:
     image has none."""
 
     def __init__(self, linked: link.Program, warnings: tuple[Diagnostic, ...] = (), project: str | None = None) -> None:
-        """`project`: the directory of the manifest, where processes of agents run; None: the current one (O-7.6)."""
+        """`linked`: the image, verified and ready for the machine. `project`: the directory of the manifest, where processes of
+        agents run; None: the current one (O-7.6)."""
         self._linked = linked
         self._project = project
         self.warnings = warnings
@@ -43,17 +45,17 @@ class Program:
 
     @property
     def content_hash(self) -> str:
-        """The identity of the image, a text: equal programs have equal ones."""
+        """The identity of the image, the SHA-256 of its bytes in 64 hexadecimal digits: equal programs have equal ones."""
         return content_hash(self.to_bytes())
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """What the program asks of permissions; it grants nothing."""
+        """The permissions that calls of the program may ask for, as texts (O-10.21); this grants nothing."""
         return tuple(self._linked.image.header.wanted)
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The public functions, which a session can call."""
+        """The names of the public functions, sorted, which a session can call."""
         return tuple(sorted(self._linked.image.exports.functions))
 
     @property
@@ -78,9 +80,9 @@ class Program:
         return Session(self._linked, options, self._project)
 
     def test(self, filter: str | None = None, **options: Unpack[Options]) -> TestReport:
-        """Run the tests whose description contains `filter`, all without it, each in a fresh session with these options. Raises
-        what `session` raises, TypeError also for `emit_mode` and `emit_timeout_ms`, and RuntimeError where an event loop runs. A
-        test that fails is in the report."""
+        """Run the tests whose description contains `filter`, all without it, each in a fresh session with these options, and
+        return the report, in which a test that fails is too. Raises TypeError or ValueError as `session` does, TypeError also for
+        `emit_mode` and `emit_timeout_ms`, and RuntimeError where an event loop runs."""
         return tested(self._linked, filter or "", options, self._project)
 
     def __repr__(self) -> str:
@@ -166,14 +168,17 @@ def load(image: bytes | PathLike) -> Program:
 
 
 def run(target: Program | PathLike, **options: Unpack[Options]) -> RunResult:
-    """Run `main` of a program, or of a source or image file, in a session of its own. Failures of the program are in the
-    result. Raises what `compile(path=…)` or `load`, `Program.session` and `Session.run` raise."""
+    """Run `main` of a program, or of a source or image file, in a session of its own, and return how it ended. Failures of the
+    program are in the result. Raises CompileError for a source with errors, ImageError for an image that is refused, OSError for
+    a file that cannot be read; TypeError or ValueError for wrong options and ValueError for a program without main; RuntimeError
+    where an event loop runs, and KeyboardInterrupt after Ctrl-C."""
     with _program(target).session(**options) as session:
         return session.run()
 
 
 async def arun(target: Program | PathLike, **options: Unpack[Options]) -> RunResult:
-    """As `run`, within a running event loop."""
+    """Do what `run` does, within a running event loop, and return the same. Raises what it raises, but for RuntimeError about the
+    loop and KeyboardInterrupt: Ctrl-C is a matter of whoever runs the loop."""
     async with _program(target).session(**options) as session:
         return await session.arun()
 

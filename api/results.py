@@ -3,7 +3,8 @@
 Hands on to users `RunResult`, `Emit`, `Metrics`, `TestReport` with `TestResult`s; `CompileError` with `Diagnostic`s,
 `ImageError`, `ProgramError`, and `Panic` with `Frame`s; `ToolError`, which code of the host raises (G-9.10); and `Breaker`, the
 state of a connection. `program` and `session` make most of them; `frames_of` makes frames for `session`, and `tested` runs the
-tests of a program for `Program.test`.
+tests of a program for `Program.test`. Values in them are those of Python (`values.py`), never those of the machine. A new counter
+is a field of `Metrics` and one of the runtime's.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from .values import ErrorValue, to_python
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One error or warning of the compiler; `severity` is "error" or "warning". Lines and columns count from 1, columns in code
-    points; the end is the place behind the last character."""
+    """One error or warning of the compiler; `code` is its identifier, such as "E0101", `severity` is "error" or "warning". Lines
+    and columns count from 1, columns in code points; the end is the place behind the last character. `help` says the way out,
+    None where none is known."""
 
     code: str
     severity: str
@@ -59,7 +61,8 @@ class Frame:
 
 
 def frames_of(trace: Iterable[tuple[str, str, int, int] | int]) -> tuple[Frame, ...]:
-    """Return the frames of a trace of the machine, in which a number says how many places are left out."""
+    """Return the frames of a trace of the machine: of (function, file, line, column) in its order; a number there says how many
+    places are left out."""
     return tuple(Frame(f"… {frame} more …", "", 0, 0) if isinstance(frame, int) else Frame(*frame) for frame in trace)
 
 
@@ -106,7 +109,8 @@ class ProgramError(Exception):
 
 
 class Panic(Exception):
-    """The program panicked. `trace` has the innermost frame first."""
+    """The program panicked: a failure that is no value of it, such as an index out of range or a limit that was reached, ended
+    it. `code` says which one, such as "P101"; `message` is without it; `trace` has the innermost frame first."""
 
     def __init__(self, code: str, message: str, trace: tuple[Frame, ...] = ()) -> None:
         super().__init__(code, message, trace)
@@ -122,7 +126,7 @@ class Panic(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """One emit: of the program, or, for a listener on `"*"`, also of the runtime."""
+    """One emit: of the program, or, for a listener on `"*"`, also of the runtime. `payload` is a value of Python."""
 
     channel: str
     payload: Any
@@ -131,7 +135,9 @@ class Emit:
 @dataclass(frozen=True, slots=True)
 class Metrics:
     """The counters of a session so far (O-1.132). Costs are in the currency of the prices; `execution_time_ms` is in
-    milliseconds, the others count."""
+    milliseconds, the others count. `unpriced_calls` are requests whose cost nobody knows, and is not in `estimated_cost`;
+    `tokens_cached` and `tokens_cache_write` are parts of `tokens_in`, `tokens_reasoning` is one of `tokens_out`;
+    `tokens_estimated` are those that no provider reported; `hosted_calls` are those of tools that providers run."""
 
     total_tokens: int
     tokens_by_model: dict[str, int]
@@ -158,8 +164,9 @@ class Metrics:
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """The breaker of a connection (O-1.236). `state` is "closed", "open" or "trial": the next request is one, or one is on its
-    way. `failures` are those in a row; `seconds_left` is the time until a trial, 0 where none is waited for."""
+    """The breaker of a connection, which refuses requests for a while after failures in a row (O-1.236). `state` is "closed",
+    "open" or "trial": the next request is one, or one is on its way. `failures` are those in a row; `seconds_left` is the time
+    until a trial, 0 where none is waited for."""
 
     state: Literal["closed", "open", "trial"]
     failures: int
@@ -216,9 +223,10 @@ class TestReport:
 
 
 def tested(program: link.Program, part: str, options: Options, project: str | None) -> TestReport:
-    """Run each test whose description contains `part` in a session of its own, whose waits take no time unless a test asks
-    a real provider (V-6.6). Raise TypeError for options that tests cannot have, and what `check_options` raises; and only if a
-    test is run, ValueError for a wrong configuration, OSError as `host_of`, and RuntimeError where an event loop runs."""
+    """Run each test whose description contains `part` in a session of its own, whose waits take no time unless a test asks a real
+    provider (V-6.6), and return the report. `project` is the folder of the manifest, None for the current one. Raise TypeError
+    for options that tests cannot have, and what `check_options` raises; and only if a test is run, ValueError for a wrong
+    configuration, OSError as `host_of`, and RuntimeError where an event loop runs."""
     if "emit_mode" in options or "emit_timeout_ms" in options:
         raise TypeError("tests have no emit_mode and no emit_timeout_ms: nobody answers their emits")
     check_options(options)

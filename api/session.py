@@ -1,8 +1,9 @@
 """A session of a program in Python: calls, listeners, answers to awaited emits, states (O-9.6, O-9.41, O-9.42).
 
-Hands on `Session` to users; `Program.session` makes it. It turns values and failures of the runtime's session into those of
-the API, lets one call run at a time (`Turns`), and lets Ctrl-C end the calls that wait (`Interruptible`). How options
-become a host is in `options`.
+Hands on `Session` to users; `Program.session` makes it. It turns values and failures of the runtime's session into those of the
+API, lets one call run at a time (`Turns`), and lets Ctrl-C end the calls that wait (`Interruptible`). How options become a host,
+by which the runtime reaches the world outside, is in `options`; how values are converted, in `values`. The program itself is run
+by the runtime's session (`runtime/session/session.py`), not here.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ class Session:
     One call runs at a time, others wait. Use it with `with` or `async with`, or call `close`. `run`, `call`, `dump`, `restore`
     and `close` are for code without an event loop: they raise RuntimeError where one runs, and KeyboardInterrupt after Ctrl-C.
     `arun`, `acall`, `adump` and `arestore` are for code in an event loop. All but `close` raise RuntimeError for a session that
-    is closed, is called by a handler of its own call, or runs a call in another event loop. Raises TypeError or ValueError for
-    wrong options, ValueError for a wrong configuration.
+    is closed, is called by a handler of its own call, or runs a call in another event loop. `project` is the folder of the
+    manifest, None for the current one. Raises TypeError or ValueError for wrong options, ValueError for a wrong configuration.
     """
 
     def __init__(self, program: link.Program, options: Options, project: str | None = None) -> None:
@@ -71,8 +72,8 @@ class Session:
     # ------------------------------------------------------------ listening and answering
 
     def on(self, channel: str, fn: F | None = None) -> Any:
-        """Hear the emits of a channel; `fn` gets the payload. Without `fn` it is a decorator. On `"*"`, `fn` hears every
-        channel and gets an `Emit`. Exceptions of a listener are logged and ignored. Raises TypeError for what is no
+        """Hear the emits of a channel; `fn` gets the payload. Returns `fn`; without `fn` it is a decorator. On `"*"`, `fn` hears
+        every channel and gets an `Emit`. Exceptions of a listener are logged and ignored. Raises TypeError for what is no
         function."""
         if fn is None:
             return lambda function: self.on(channel, function)
@@ -93,9 +94,9 @@ class Session:
             del self._handlers[channel]
 
     def on_emit(self, channel: str, fn: F | None = None) -> Any:
-        """Answer the awaited emits of a channel. What `fn` returns for the payload, or what that returns when awaited, is
-        the answer; its exception is `EmitError::HandlerFailed`, of which a model learns as of a tool's. One handler per
-        channel, the last counts. Without `fn` it is a decorator. Raises TypeError for what is no function."""
+        """Answer the awaited emits of a channel. What `fn` returns for the payload, or what that returns when awaited, is the
+        answer; its exception is `EmitError::HandlerFailed`, of which a model learns as of a tool's. One handler per channel, the
+        last counts. Returns `fn`; without `fn` it is a decorator. Raises TypeError for what is no function."""
         if fn is None:
             return lambda function: self.on_emit(channel, function)
         require_callable("on_emit", channel, fn)
@@ -195,7 +196,8 @@ class Session:
         return result
 
     async def arun(self, *args: str) -> RunResult:
-        """As `run`, within a running event loop."""
+        """Do what `run` does, within a running event loop, and return how it ended. Raises ValueError and TypeError as `run`
+        does."""
         number = self._program.image.header.entry
         if number is None:
             raise ValueError("the program has no main; call one of its public functions")
@@ -221,7 +223,8 @@ class Session:
         return self._waiting(self.acall(function, *args, **named), f"write `await session.acall({function!r}, …)`")
 
     async def acall(self, function: str, /, *args: Any, **named: Any) -> Any:
-        """As `call`, within a running event loop."""
+        """Do what `call` does, within a running event loop: return the value, that of `Ok(value)` for a Result. Raises what
+        `call` raises."""
         number = self._function(function)
         return await self._called(number, self._arguments(function, number, args, named), None)
 
@@ -395,7 +398,7 @@ class Session:
         return state
 
     async def adump(self) -> bytes:
-        """As `dump`, within a running event loop."""
+        """Do what `dump` does, within a running event loop: return the state. Raises ImageError as `dump` does."""
         from ..runtime.session.state import dumped  # loaded by who keeps states (M-14.7)
 
         async with self._turns:
@@ -408,7 +411,7 @@ class Session:
         self._waiting(self.arestore(state), "write `await session.arestore(state)`")
 
     async def arestore(self, state: bytes) -> None:
-        """As `restore`, within a running event loop."""
+        """Do what `restore` does, within a running event loop. Raises ImageError and TypeError as `restore` does."""
         if not isinstance(state, bytes | bytearray | memoryview):
             raise TypeError(f"a state is bytes, given {type(state).__name__}")
         from ..runtime.session.state import restored

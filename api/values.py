@@ -3,7 +3,8 @@ conversion in both directions.
 
 Hands on `Struct`, `Enum`, `Ok`, `Err`, `ErrorValue` and `Handle` to users (`Media` stands in `media.py`); `to_python`,
 `from_python`, its first half `read_value` and the type `Run` to `session`, `to_python` and `ErrorValue` also to `results`. A new
-kind of value is a row in `_TO_PYTHON` and one in `_FROM_PYTHON`. Classes of the machine never reach a user.
+kind of value is a row in `_TO_PYTHON` and one in `_FROM_PYTHON`. Classes of the machine never reach a user. Secrets are not
+looked for here.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from .media import Media, media_in
 class Struct(Mapping[str, Any]):
     """A struct, a schema value or a record: `s.name`, `s["name"]`, `dict(s)`.
 
-    `Struct("Point", x=1, y=2)` makes one to pass to a program; so does `Struct("Point", {"x": 1})`, for field names that
-    are no Python names. A field named like a method of mappings is reached by `s["items"]`.
+    `Struct("Point", x=1, y=2)` makes one to pass to a program; so does `Struct("Point", {"x": 1})`, for field names that are no
+    Python names. A field named like a method of mappings is reached by `s["items"]`. A field that it does not have raises
+    KeyError there, AttributeError behind a dot; so does setting one, since a Struct does not change.
     """
 
     __slots__ = ("_fields", "_type_name")
@@ -78,7 +80,8 @@ class Struct(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """A value of an enum. `data` is None, the one value, a tuple of two or more, or a dict of named parts."""
+    """A value of an enum: the names of its `type` and `variant`. `data` is None, the one value, a tuple of two or more, or a dict
+    of named parts."""
 
     type: str
     variant: str
@@ -101,7 +104,8 @@ class Err:
 
 @dataclass(frozen=True, slots=True)
 class ErrorValue:
-    """An error of a built-in family: `kind` is the family, `fields` what it carries beside its message."""
+    """An error of a built-in family: `kind` is the family, such as "TaskError", `variant` the case of it, None for none, `fields`
+    what it carries beside its message."""
 
     kind: str
     variant: str | None = None
@@ -134,10 +138,12 @@ LONG = 1024  # characters of a text that is worth remembering
 
 
 def to_python(value: Any) -> Any:
-    """Return the value of Python for a value of the machine, what is inside it too. Lists and dicts are made anew wherever
-    they occur. Raise the machine's Panic P103 for a value whose shared parts would become more than MOST_COPIED values, before
-    they are made (G-6.10), P013 for a Map of whose keys two are one in Python, what ends the run if it reaches a limit
-    meanwhile, and RecursionError for a value that is nested deeper than Python can follow."""
+    """Return the value of Python for a value of the machine, what is inside it too: numbers, texts, bytes, bools and nil as they
+    are, tuples as tuples, arrays, sets, queues and stacks as lists, maps and ranges as dicts, `Some(x)` as x and `None` as None,
+    the others as the classes above, `Media`, or a `Handle`. Lists and dicts are made anew wherever they occur. Raise the
+    machine's Panic P103 for a value whose shared parts would become more than MOST_COPIED values, before they are made (G-6.10),
+    P013 for a Map of whose keys two are one in Python, what ends the run if it reaches a limit meanwhile, and RecursionError for
+    a value that is nested deeper than Python can follow."""
     return value if type(value) in PLAIN else _Exporter().export(value)
 
 
@@ -251,15 +257,16 @@ _TO_PYTHON: dict[type, Callable[[_Exporter, Any], Any]] = {
 # ---------------------------------------------------------------- from Python
 
 
-Run = Callable[[int, list[Any]], Awaitable[Any]]
+Run = Callable[[int, list[Any]], Awaitable[Any]]  # calls a function of the program: its number, its arguments; its value
 
 
 async def from_python(
     value: Any, program: Program, run: Run, expected: tuple[Any, ...] = ("any",), what: str = "the value"
 ) -> Any:
-    """Return the value of the machine, of the type descriptor `expected`, for a value of Python. Raise TypeError, naming the
-    place `what`, for what has no mapping or does not fit, and let Panics pass, of the conversion or of `run`. `run` calls a
-    function of the program by its number: fields that are left out get their defaults from one."""
+    """Return the value of the machine, of the type descriptor `expected`, for a value of Python. A descriptor is a tuple of a
+    word and what belongs to it: `("int",)`, `("array", ("int",))`, `("struct", KEY)`; with `("any",)` the Python type decides.
+    Raise TypeError, naming the place `what`, for what has no mapping or does not fit, and let Panics pass, of the conversion or
+    of `run`. `run` calls a function of the program by its number: fields that are left out get their defaults from one."""
     result, left_out = read_value(value, program, expected, what)
     if not left_out:
         return result

@@ -1,7 +1,8 @@
 """How the calls of a session wait: the event loop of a session that is called without one (G-6.11), one call at a time, and
 Ctrl-C in the calls that wait (O-9.41).
 
-Hands on `SessionLoop`, `Turns` and `Interruptible` to `session`. Nothing here knows what a call does.
+Hands on `SessionLoop`, `Turns` and `Interruptible` to `session`. Nothing here knows what a call does, and no call is begun or
+ended here but by the function that `Interruptible` gets.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from typing import Any, Self
 
 
 class LateSelector(selectors.BaseSelector):
-    """A selector that takes no descriptor before one is to be watched (G-6.11): until then it waits on a lock. `opened` is
-    called with the first descriptor."""
+    """A selector that takes no descriptor of the system before one is to be watched (G-6.11): until then `select` waits on a
+    lock, at most `timeout` seconds, and returns no event. All methods but `open` and `wake` are those of
+    `selectors.BaseSelector`, with what they raise. `opened` is called without arguments when the system's selector has been made,
+    which is `real` from then on."""
 
     def __init__(self) -> None:
         self.real: selectors.BaseSelector | None = None

@@ -1,4 +1,9 @@
-"""`concerto check`: diagnostics only (O-9.15). Compilation and rendering are in `cli/inputs.py`."""
+"""`concerto check`: diagnostics only (O-9.15). Nothing is run, and no file is written.
+
+Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
+`main`. Compilation and rendering are in `cli/inputs.py`. Which warnings or errors there are is for the compiler; which of them
+end the command with 65, for `is_refused` there.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Check the files; return 0, or 65 if one has errors, or warnings with `--deny-warnings`. A file that cannot be read (66), or
-    is an image (2, damaged 74), does not keep the others from being checked; the code of the first such file is returned
-    instead."""
+    """Check the files and print the diagnostics, on stderr or with `--json` as one array on stdout; return 0, or 65 if one has
+    errors, or warnings with `--deny-warnings`. A file that cannot be read (66), or is an image (2, damaged 74), does not keep the
+    others from being checked; the code of the first such file is returned instead."""
     results = []
     unread = exits.OK
     cache = None

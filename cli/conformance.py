@@ -1,6 +1,8 @@
 """`concerto conformance`: run the programs of the suite on this installation, and print a verdict for each clause (O-9.24).
 
-How programs are read and run is the suite's own business; it knows the implementation as a driver process only.
+Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
+`main`. A clause is a numbered rule of the specification; its verdict is good if every program that names it passed. How programs
+are read and run is the suite's own business (`conformance/`); it knows the implementation as a driver process only.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from ..conformance.verdicts import Verdict
 
 
-MOST_JOBS = 2
+MOST_JOBS = 2  # processes of the driver at a time
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,8 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run the programs of the clauses; return 0 if all verdicts are good and the suite itself is in order, else 1. With `--list`
-    nothing runs. Raise `Exit` (1) if no program names the clause."""
+    """Run the programs of the clauses and print the verdicts, with `--quiet` those that failed; return 0 if all are good and the
+    suite itself is in order, else 1. With `--list` nothing runs. Raise `Exit` (1) if no program names the clause."""
     from ..conformance import suite
     from ..conformance.verdicts import named
 

@@ -1,4 +1,9 @@
-"""`concerto disasm`: the instructions with their source lines (O-9.18). The lines are made by `vm/bytecode/disasm.py`."""
+"""`concerto disasm`: the instructions with their source lines (O-9.18).
+
+Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
+`main`. The lines, and the data of `--json`, are made by `vm/bytecode/disasm.py`; here functions are chosen and printed. Nothing
+is run or written to files.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +22,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Print the instructions of an image, or of the functions of one name; return 0. Raise `Exit` (2) for an unknown
-    function, and what `load_image_of` raises."""
+    """Print the instructions of an image, or of the functions of one name; return 0. Raise `Exit`: 2 for an unknown function, and
+    as `load_image_of`, 2, 65, 66 or 74 for a FILE of another implementation, with errors, that cannot be read or that is
+    refused."""
     from ..vm.bytecode import disasm
 
     image, _ = load_image_of(arguments.file, quiet=arguments.quiet)

@@ -1,5 +1,9 @@
-"""`concerto compile --emit-tokens` and `--emit-ast`: what the front end makes of a source. The output is for people who
-work on the language; its form is not promised."""
+"""`concerto compile --emit-tokens` and `--emit-ast`: what the front end makes of a source. The output is for people who work on
+the language; its form is not promised.
+
+Hands on `dump` to `concerto compile`. One source is read alone: neither are its imports loaded nor is anything checked, and no
+image is made. The form of a line of tokens is in `token_lines`, that of a node in `tree_lines`.
+"""
 
 from __future__ import annotations
 

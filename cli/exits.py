@@ -1,7 +1,8 @@
 """Exit codes (O-9.10), and the one exception that carries one to `main`.
 
-65, 66, 70 and 74 are numbers of sysexits.h. One code is not here: 77, for a run that ended with a denied permission, is the
-`exit_code` of the `Outcome` in `runtime/session/session.py`, which the verb `run` returns.
+Hands on the codes and `Exit` to the verbs and to `main`, which prints the message and ends with the code. Nothing here ends the
+process. 65, 66, 70 and 74 are numbers of sysexits.h. One code is not here: 77, for a run that ended with a denied permission, is
+the `exit_code` of the `Outcome` in `runtime/session/session.py`, which the verb `run` returns.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ INTERRUPTED = 130  # Ctrl-C: 128 + SIGINT, as shells have it
 
 
 class Exit(Exception):
-    """Ends the command with `code`; `message`, if any, goes to stderr."""
+    """Ends the command with `code`, a number of this module; `message`, if it is not empty, goes to stderr."""
 
     def __init__(self, code: int, message: str = "") -> None:
         super().__init__(message)

@@ -1,6 +1,8 @@
 """`concerto fmt`: the canonical layout, in place (O-9.17, docs/spec/format.md). Files are replaced by rename (G-5.3).
 
-The layout itself is made by `compiler/format`; here files are read, compared, listed and written.
+Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
+`main`. The layout itself is made by `compiler/format`; here files are read, compared, listed and written. Nothing is checked but
+that the source parses.
 """
 
 from __future__ import annotations

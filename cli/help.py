@@ -1,4 +1,9 @@
-"""`concerto help`: all commands, or the flags of one. Both come from the verbs' own descriptions."""
+"""`concerto help`: all commands, or the flags of one. Both come from the verbs' own descriptions: the table of commands is
+`cli/verbs.py`, flags are in `configure` of each verb.
+
+Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
+`main`.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """`concerto init`: the files of a new project (O-9.30 to O-9.32).
 
-`files` has the text of each file by its path; nothing that exists is overwritten. The providers and their starting models
-come from the table of providers.
+Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
+`main`. `files` has the text of each file by its path; nothing that exists is overwritten. The providers and their starting models
+come from the table of providers (`vm/providers.py`). No provider is asked, and no key is read or written.
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def files(folder: str, provider: str) -> dict[str, str]:
-    """Return the text of each file by its path in the project. `provider` is a name in STARTERS."""
+    """Return the text of each file by its path in the project; the name of `folder` becomes that of the project. `provider` is a
+    name in STARTERS, else KeyError is raised."""
     connection, model = STARTERS[provider]
     declared = "" if connection == provider else CONNECTION.format(connection=connection, provider=provider)
     # What a string of TOML cannot hold as it stands: line ends and other controls, and what is no text in the file system.
@@ -102,6 +104,6 @@ def write(path: str, text: str) -> None:
 
 
 def next_steps(folder: str) -> str:
-    """Return what to type next."""
+    """Return the lines that say what to type next, in a project that was written to `folder`."""
     enter = "" if folder == "." else f"  cd {folder}\n"
     return f"\nnext:\n{enter}  concerto test\n  concerto run --offline"

@@ -156,8 +156,9 @@ def _likely(folder: str, entry: str) -> str:
 
 
 def project_permissions(path: str) -> tuple[Mapping[str, tuple[str, ...] | bool], Mapping[str, tuple[str, ...] | bool]]:
-    """Return what a manifest grants the source of its own project by capability key, and what it says of tools. An image
-    and standard input have none (O-4.12, O-4.20)."""
+    """Return two mappings of the manifest of a source: what it grants by capability key (scopes, or True for all), and by tool
+    what it says of it (whether it may be called, or which methods may). An image and standard input have none (O-4.12,
+    O-4.20)."""
     if path == "-" or is_image(read(path)):
         return {}, {}
     from ..compiler.project import locate
@@ -224,7 +225,8 @@ def _report(diagnostics: list[Diagnostic], sources: dict[str, Source], named: Ca
 
 
 def report_json(results: list[tuple[str, Compilation]]) -> None:
-    """Print the diagnostics of all compilations, by the path of their root, as one array on stdout (O-9.12)."""
+    """Print the diagnostics of all compilations, each with the path of its FILE, as one array on stdout: an object for each, with
+    code, severity, message, place and help (O-9.12)."""
     import json
 
     from ..compiler.diagnostics import render_json
@@ -234,12 +236,12 @@ def report_json(results: list[tuple[str, Compilation]]) -> None:
 
 
 def is_refused(result: Compilation, *, deny_warnings: bool) -> bool:
-    """Return whether a compilation ends the command with 65."""
+    """Return whether a compilation ends the command with 65: it has errors, or with `deny_warnings` any diagnostic."""
     return result.diagnostics.has_errors or (deny_warnings and bool(result.diagnostics.found))
 
 
 def sources_of(result: Compilation) -> dict[str, Source]:
-    """Return the sources of a compilation by name."""
+    """Return the sources of a compilation by the names that its diagnostics have for them."""
     return result.sources
 
 

@@ -1,7 +1,9 @@
 """`concerto inspect`: header, hash, sections with sizes, declarations, wanted permissions, key variables (O-9.19).
 
-`facts_of` collects everything as plain data, which `--json` prints as it is and `lines_of` turns into lines. A new fact is
-a key in `facts_of`. The image has been verified before.
+Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
+`main`. `facts_of` collects everything as plain data, which `--json` prints as it is and `lines_of` turns into lines. A new fact
+is a key in `facts_of`. The image has been verified before. Nothing of the program is run, no connection is asked, and no key is
+read.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Print the facts of an image; return 0. Raise what `load_image_of` raises, and `Exit` (2) for connections that are
-    configured wrongly."""
+    """Print the facts of an image; return 0. Raise `Exit`: 2 for connections that are configured wrongly, and as `load_image_of`,
+    2, 65, 66 or 74 for a FILE of another implementation, with errors, that cannot be read or that is refused."""
     image, data = load_image_of(arguments.file, quiet=arguments.quiet)
     facts = facts_of(image, data)
     if arguments.json:
@@ -214,7 +216,7 @@ def declared_functions(image: Image) -> list[str]:
 
 
 def section_sizes(image: Image) -> dict[str, int]:
-    """Return the encoded bytes of each section."""
+    """Return how many bytes each section of the image takes, by its name."""
     import msgpack
 
     from ..vm.bytecode.image import SECTIONS

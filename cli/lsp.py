@@ -1,5 +1,8 @@
-"""`concerto lsp`: a language server on standard input and output (O-9.25). The server is in `lsp/`; here a missing library
-is told."""
+"""`concerto lsp`: a language server on standard input and output (O-9.25).
+
+Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
+`main`. The server is in `lsp/`; here a missing library is told.
+"""
 
 from __future__ import annotations
 

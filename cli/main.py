@@ -3,8 +3,9 @@
 Hands on `main` to the entry point, and `run_words` and `overview` to `cli/help.py`. Each verb is a module with
 `configure(parser)`, which describes its flags, and `execute(arguments)`, which returns an exit code or raises `Exit`; a verb that
 runs programs also has `words_of` and `hint_of` (`cli/run.py`) for words that are neither options nor files. A new verb is a row
-in `cli/verbs.py` and such a module. Nothing that only some commands need is imported at the top: the start of `concerto run` is
-measured (V-8.6).
+in `cli/verbs.py` and such a module. What a command does is not known here; words that are plain are read without argparse
+(`cli/plain_words.py`). Nothing that only some commands need is imported at the top: the start of `concerto run` is measured
+(V-8.6).
 """
 
 from __future__ import annotations
@@ -116,8 +117,8 @@ def describe(parser: argparse.ArgumentParser | PlainWords, verb: Verb, module: M
 
 
 def parsed(verb: Verb, module: ModuleType, words: list[str], hint: str, beside: dict[str, object]) -> argparse.Namespace:
-    """Parse the words with argparse, which prints help and mistakes itself and then raises SystemExit (0 or 2). `hint` is added
-    to its message; `beside` are values that no flag sets."""
+    """Return the values of the words by argparse, which prints help and mistakes itself and then raises SystemExit (0 or 2).
+    `hint` is added to its message; `beside` are values that no flag sets."""
     import argparse
 
     parser = argparse.ArgumentParser(prog=f"concerto {verb.name}", description=verb.summary, allow_abbrev=False)

@@ -1,7 +1,9 @@
 """`concerto models`: which models a connection offers, and what is wrong when it offers none (O-1.233).
 
-A connection is asked through the same client as by a run: with its key, headers, address and time limit. `asked` gives an
-`Answer` for each; how it is printed is decided here too, and so is what to do about each kind of failure (`advice`).
+Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
+`main`. A connection is asked through the same client as by a run: with its key, headers, address and time limit. `asked` gives an
+`Answer` for each; how it is printed is decided here too, and so is what to do about each kind of failure (`advice`). No model is
+called, and no program is run.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Ask the connections; return 0 if each gives its list, else 1. Raise `Exit`: 2 for a name that no connection has, for one
-    that is configured wrongly and where there is none to ask, and for FILEs what `load_image_of` raises."""
+    that is configured wrongly and where there is none to ask, and as `load_image_of`, 2, 65, 66 or 74 for a FILE of another
+    implementation, with errors, that cannot be read or that is refused."""
     env = environment(arguments.env_file)
     layer, models = _declared(arguments)
     names = _chosen(arguments.connection, layer, models, env)
@@ -124,7 +127,8 @@ def _settings(name: str, layer: Layer, env: Mapping[str, str]) -> ConnectionSett
 
 class Answer:
     """What a connection answered: the `ids` of its models, or the `failure`, which is None if it gave the list. `place` is the
-    address that was asked, without secrets, `provider` what asked, None for the built-in one."""
+    address that was asked, without secrets, empty for the built-in one, `provider` what asked, None for the built-in one;
+    `settings` are those of the connection."""
 
     __slots__ = ("settings", "place", "provider", "ids", "failure")
 
@@ -149,7 +153,7 @@ class Answer:
 
 def asked(connections: Sequence[ConnectionSettings], env: Mapping[str, str]) -> list[Answer]:
     """Ask connections for their models, all at the same time, and return the answers in the order of the connections. A
-    connection that fails has its failure in its answer."""
+    connection that fails has its failure in its answer. `env` has the keys. Raise RuntimeError where an event loop runs."""
     import asyncio
 
     async def ask_all() -> list[Answer]:
@@ -182,7 +186,8 @@ async def _ask(settings: ConnectionSettings, env: Mapping[str, str]) -> Answer:
 
 
 def advice(answer: Answer, env: Mapping[str, str]) -> str:
-    """Return what to do about the failure of an answer; empty where its message says it."""
+    """Return what to do about the failure of an answer, which has one; empty where its message says it, or where there is nothing
+    to advise. `env` are the variables in which keys and proxies are looked for."""
     failure, settings = answer.failure, answer.settings
     assert failure is not None
     status, variant = failure.fields.get("status"), failure.variant

@@ -1,6 +1,9 @@
 """`concerto pin`: accept the tools of MCP servers as they are now, so that a later run refuses one that has changed (O-4.57).
 
-Where the file of pins lies, `inputs.py` says; what a pin is, and how two tools differ, stands in `runtime/mcp/pins.py`.
+Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
+`main`. For the arguments that stand behind `--` it takes over `words_of` and `hint_of` of `run`. A pin is the description of a
+tool of a server as a person accepted it. Where the file of pins lies, `inputs.py` says; how pins are made and written, and how
+two tools differ, stands in `runtime/mcp/pins.py`. The program itself is not run, and no tool is called.
 """
 
 from __future__ import annotations
@@ -35,8 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Pin the tools of a program's servers and print what has changed; return 0, with `--check` 1 where something has. Raise
-    `Exit`: as `load_program` and `pins_of`, 2 for a name that no server has, 1 for a server that cannot be connected and a file
-    that cannot be written."""
+    `Exit`: 65, 66 or 74 for a FILE with errors, one that cannot be read and an image that is refused, 66 or 2 for pins that
+    cannot be read or are none, 2 for a name that no server has and a wrong configuration, 1 for a server that cannot be connected
+    and a file that cannot be written."""
     from ..runtime.errors import ConfigFailure
     from ..runtime.session.session import Session
 

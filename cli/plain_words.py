@@ -17,7 +17,8 @@ KNOWN_ACTIONS = (None, "store_true", "append")
 
 
 class PlainWords:
-    """The flags and files of one verb. `usage` and `epilog` are only there to be set: argparse prints help."""
+    """The flags and files of one verb: it is told them by `add_argument`, and then reads words by them. `usage` and `epilog` are
+    only there to be set: argparse prints help."""
 
     __slots__ = ("options", "files", "rows", "usage", "epilog")
 
@@ -29,7 +30,8 @@ class PlainWords:
         self.epilog = ""
 
     def add_argument(self, *names: str, **row: Any) -> None:
-        """Keep an option or a file as `ArgumentParser.add_argument` would."""
+        """Keep an option or a file, described as for `ArgumentParser.add_argument`; nothing is checked. A row with an action
+        outside of KNOWN_ACTIONS makes `read` leave all to argparse."""
         named = next((name for name in names if name.startswith("--")), names[0])
         entry = row.get("dest") or named.lstrip("-").replace("-", "_"), row
         self.rows.append(entry)
@@ -43,7 +45,8 @@ class PlainWords:
         return self
 
     def read(self, words: Sequence[str]) -> dict[str, Any] | None:
-        """Return the values of the words by name, as argparse would; None if argparse has to read them. Raises nothing."""
+        """Return the values of the words, those behind the verb, by the names of attributes that argparse would give them,
+        defaults too; None if argparse has to read them. Raises nothing."""
         if len(self.files) > 1 or any(row.get("action") not in KNOWN_ACTIONS for _, row in self.rows):
             return None
         values = {name: False if row.get("action") == "store_true" else row.get("default") for name, row in self.rows}

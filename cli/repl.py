@@ -1,8 +1,10 @@
 """`concerto repl`: items, statements and expressions one after another, in one session (O-9.20).
 
-`Shell` reads entries and commands, `InteractiveSession` runs them: each entry is a program of its own; memories, stores, states
-of tools and the values of variables go on into the next. How an entry becomes a program is for `compiler/repl.py`. A new command
-is a row of `COMMANDS`. `hint_of` and `words_of` are imported for `main`, which looks for them in the module of a verb.
+Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
+`main`. `Shell` reads entries and commands, `InteractiveSession` runs them: each entry is a program of its own; memories, stores,
+states of tools and the values of variables go on into the next. How an entry becomes a program is for `compiler/repl.py`, what
+the flags of runs mean for `run.py`. A new command is a row of `COMMANDS`. `hint_of` and `words_of` are imported for `main`, which
+looks for them in the module of a verb. No error of an entry ends the dialogue.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ class EntryOutcome(NamedTuple):
 
 
 class InteractiveSession:
-    """The session behind the shell: the host, and the values of the variables of earlier entries."""
+    """The session behind the shell: the host, which `host_of` makes of the flags (Exit as it raises), the session of the last
+    entry, None before the first, and by name the values of the variables of earlier entries."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
@@ -91,12 +94,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run the dialogue; return 0 at its end. Raise `Exit` as `host_of` does, before it begins."""
+    """Run the dialogue; return 0 at its end. Raise `Exit` before it begins, 66 or 2 for a file that a flag names."""
     return Shell(arguments).run()
 
 
 class Shell:
-    """The dialogue with the user."""
+    """The dialogue with the user. `arguments` are the flags; making it raises `Exit` as `host_of` does, 66 or 2, for a file that
+    a flag names. `transcript` has what earlier entries declare."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
@@ -189,7 +193,7 @@ class Shell:
             command[1](self, rest)
 
     def show_help(self, rest: str) -> None:
-        """Print the commands."""
+        """Print what can be typed, and the commands."""
         print(HELP, end="")
         for word, (meaning, _) in COMMANDS.items():
             print(f"  {word:<10} {meaning}")
@@ -202,7 +206,7 @@ class Shell:
         self.transcript.skip(rest)
 
     def load_file(self, rest: str) -> None:
-        """Take the items and statements of a file as one entry."""
+        """Take the items and statements of a file, `rest` its path, as one entry. One that cannot be read is told on stderr."""
         try:
             text = read(rest).decode("utf-8", "replace")
         except exits.Exit as failed:

@@ -1,9 +1,11 @@
 """`concerto run`: run main; emits go to stdout, errors and panics to stderr (O-9.11, O-9.13, O-5.33).
 
-Also has what every verb shares that runs programs (`test`, `repl`): the flags (`configure_run`, `words_of`, `hint_of`), the host
-and the limits that they describe (`host_of`, `limits_of`), `run_session`, and the lines of a stack trace (`trace_lines`); for
-`test` also `skip_waits` and `write_out`; for `models` `environment`. Where a program comes from is for `cli/inputs.py`; what a
-session does is for the runtime.
+Hands on `configure` and `execute` to `main`. Also has what every verb shares that runs programs (`test`, `repl`): the flags
+(`configure_run`, `words_of`, `hint_of`), the limits that they describe (`limits_of`), their host (`host_of`: what a run reaches
+of the world outside, as functions and settings), `run_session`, and the lines of a stack trace (`trace_lines`); for `test` also
+`skip_waits` and `write_out`; for `models` `environment`; for `pin` the flags, `permissions` and `working_directory`. A new flag
+is a line in `configure_run`, or in `configure` if only `run` has it, and one where it is used. Where a program comes from is for
+`cli/inputs.py`; what a session does is for the runtime.
 """
 
 from __future__ import annotations
@@ -84,8 +86,8 @@ def _refused(why: str) -> Exception:
 
 
 def words_of(words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
-    """Return the words for the parser, and the values that are set beside it: behind `--` stand the arguments of the
-    program. A bare flag gets its value here, so that argparse does not take the next word for it."""
+    """Return the words for the parser, and the values that are set beside it: `program_arguments`, the words behind `--`. A bare
+    flag gets its value here, so that argparse does not take the next word for it."""
     end = words.index("--") if "--" in words else len(words)
     # argparse gives a flag with an optional value the next word.
     spelled_out = [f"{word}={EVERYTHING}" if word in FLAGS else word for word in words[:end]]
@@ -93,8 +95,8 @@ def words_of(words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
 
 
 def hint_of(words: Sequence[str]) -> str:
-    """Return the advice for `--allow-net a.org`: the word after a bare flag is no list of it, which shows when the word
-    turns out to be no file."""
+    """Return the advice for `--allow-net a.org`, empty where there is no case for it: the word after a bare flag is no list of
+    it, which shows when the word turns out to be no file."""
     for flag, word in zip(words, words[1:], strict=False):
         if flag == "--":
             break
@@ -183,8 +185,9 @@ def _refuse_word(file: str) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Run main of a program. Return the exit code of O-9.11: 0, or another one for an Err or a panic. Raise `Exit` for what
-    cannot be run: as `load_program` and `host_of`, 65 for a program without main, 2 for a wrong configuration. Raise
-    KeyboardInterrupt."""
+    cannot be run: 65 for a source with errors and a program without main, 66 for a file that cannot be read, 74 for an image that
+    is refused, 2 for a wrong configuration, a wrong file of replies, variables or pins, and bytecode of another implementation.
+    Raise KeyboardInterrupt after Ctrl-C."""
     _refuse_word(arguments.file)
     program = load_program(arguments.file, quiet=arguments.quiet)
     if program.image.header.entry is None:
@@ -245,7 +248,7 @@ def limits_of(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def finish(file: str, outcome: Outcome, session: Any) -> int:
-    """Print how the run of a FILE ended; return its exit code."""
+    """Print on stderr how the run of a FILE ended, nothing where it ended well; return its exit code. Raise `Exit` as `read`."""
     clean = session.redactor.clean
     if outcome.panic is not None:
         failure, beneath = str(outcome.panic), local_lines(outcome.panic.locals, session.redactor)
@@ -259,7 +262,7 @@ def finish(file: str, outcome: Outcome, session: Any) -> int:
     return outcome.exit_code
 
 
-SHOWN_FRAMES = 50
+SHOWN_FRAMES = 50  # of a stack trace at most
 
 
 def nothing(frame: int) -> list[str]:
@@ -270,8 +273,9 @@ def nothing(frame: int) -> list[str]:
 def trace_lines(
     trace: Any, beneath: Callable[[int], list[str]] = nothing, named: Callable[[str], str] = lambda name: name
 ) -> list[str]:
-    """Return one line for each frame, innermost first, the middle left out beyond SHOWN_FRAMES (L-5.13.1). `beneath`
-    returns the lines that follow a frame, `named` a file as it is shown."""
+    """Return one line for each frame, innermost first, the middle left out beyond SHOWN_FRAMES (L-5.13.1). `trace` has frames as
+    (function, file, line, column), line and column from 1, and numbers for so many places that are left out. `beneath` returns
+    the lines that follow a frame, by its index in `trace`, `named` a file as it is shown."""
     # Both ends of a deep recursion tell more than its middle.
     half = SHOWN_FRAMES // 2
     left_out = range(half, len(trace) - half) if len(trace) > SHOWN_FRAMES else range(0)
@@ -402,7 +406,8 @@ def host_of(
 
 
 def scripted_replies(path: str | None) -> list[Any] | None:
-    """Return the replies of `--offline-script`, None without it."""
+    """Return the replies of `--offline-script` in their order, None without it. Raise `Exit`: 66 for a file that cannot be read,
+    2 for replies that are wrong."""
     if path is None:
         return None
     from .inputs import script  # a run without one starts without it
@@ -411,7 +416,9 @@ def scripted_replies(path: str | None) -> list[Any] | None:
 
 
 def scripted_answers(path: str | None) -> Callable[[str, Any, Any], Awaitable[Any]] | None:
-    """Return what answers awaited emits from the comments of a program that is the script (O-5.39), None without one."""
+    """Return what answers awaited emits from the comments of a program that is the script (O-5.39), None without one: a function
+    of channel, value and what calls functions of the program. It raises NoListener where no answer is left for the channel, and
+    the failure that a comment says. Raise `Exit` as `scripted_replies`."""
     if path is None or not path.endswith(".conc"):
         return None
     from ..runtime.host import NoListener
@@ -465,7 +472,7 @@ def write_out(text: str) -> None:
 
 
 def permissions(arguments: argparse.Namespace, file: str) -> Permissions:
-    """Return what the project grants its own source, and the flags on top of it (O-4.12)."""
+    """Return what the project grants its own source, and the flags on top of it (O-4.12). Raise `Exit` as `read` for the file."""
     grants = permissions_of_flags(arguments)
     capabilities, tools = project_permissions(file)
     for key, scope in capabilities.items():
@@ -483,7 +490,8 @@ def working_directory() -> str:
 
 
 class RandomNumbers:
-    """The random numbers of a run. Python's generator is made for the first number, since its module takes long to load."""
+    """The random numbers of a run, the same ones for the same `seed`, new ones for None: `random` returns one from 0 to below 1,
+    `getrandbits` one of so many bits. Python's generator is made for the first number, since its module takes long to load."""
 
     __slots__ = ("seed", "generator")
 
@@ -549,8 +557,8 @@ def emit_printer(arguments: argparse.Namespace) -> Any:
 
 
 def environment(path: str | None) -> ProcessEnvironment:
-    """Return the environment of the process over the NAME=value lines of a file, None for no file (O-9.28). Raise `Exit`: as
-    `read`, and 2 for a line of another form."""
+    """Return the environment of the process over the NAME=value lines of a file, None for no file (O-9.28). Raise `Exit`: 66 for
+    a file that cannot be read, 2 for a line of another form."""
     if path is None:
         return ProcessEnvironment(os.environ)
     variables: dict[str, str] = {}

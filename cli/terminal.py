@@ -50,7 +50,7 @@ _chosen = "auto"  # by the command that runs
 
 
 def choose_colour(choice: str) -> None:
-    """Set what `--color` says, one of COLOURS, for the whole command."""
+    """Set what `--color` says, one of COLOURS, for the whole command; nothing is checked here."""
     global _chosen
     _chosen = choice
 
@@ -73,7 +73,7 @@ def is_terminal(stream: object) -> bool:
 
 
 def painted(text: str, colour: str, stream: object) -> str:
-    """Return the text in a colour, if the stream takes colours."""
+    """Return the text in a colour, such as GREEN, if `use_colour` says so of the stream; else the text as it is."""
     return f"{colour}{text}{RESET}" if use_colour(stream) else text
 
 
@@ -85,7 +85,8 @@ def failure_line(text: str) -> str:
 
 
 class Progress:
-    """One line on stderr that is written over; nothing where stderr is no terminal. Whoever prints calls `clear` before."""
+    """One line on stderr that is written over; nothing where stderr is no terminal, or with `quiet`: `enabled` says whether it is
+    shown at all, `visible` whether it stands there now. Whoever prints calls `clear` before."""
 
     __slots__ = ("enabled", "visible")
 

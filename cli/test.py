@@ -1,8 +1,9 @@
 """`concerto test`: run the tests of sources and images, each in a fresh session (O-9.16, O-8.23, O-8.24).
 
-`programs_of` finds the programs, `_run` runs the tests of one, `Report` prints them as lines or JSON, and `write_junit`
-writes them as XML. Running a test and deciding whether it passed is for the runtime (`session/testing`). `hint_of` and
-`words_of` are imported for `main`, which looks for them in the module of a verb.
+Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
+`main`. `programs_of` finds the programs, `_run` runs the tests of one, `Report` prints them as lines or JSON, and `write_junit`
+writes them as XML. Running a test and deciding whether it passed is for the runtime (`session/testing`). `hint_of` and `words_of`
+are imported for `main`, which looks for them in the module of a verb.
 """
 
 from __future__ import annotations
@@ -213,7 +214,8 @@ def project_folder() -> str:
 
 
 def sources_under(path: str) -> list[str]:
-    """Return the file itself, or every source below a directory; hidden directories are left out."""
+    """Return the path itself if it is no directory, or the paths of all sources (.conc) below it, those of a folder before those
+    of its subfolders, each sorted by name; hidden directories are left out."""
     if not os.path.isdir(path):
         return [path]
     sources = []
@@ -228,7 +230,8 @@ def sources_under(path: str) -> list[str]:
 
 
 class Report:
-    """The lines of O-8.23, or JSON; on a terminal also the test that runs (O-9.51)."""
+    """The lines of O-8.23, or JSON; on a terminal also the test that runs (O-9.51). `arguments` are the flags. It is told of a
+    run in this order: `begin`, then for each test what `announce` yields and `test`, and `end`."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
@@ -242,6 +245,7 @@ class Report:
 
     @property
     def outcomes(self) -> list[TestOutcome]:
+        """The outcomes of the tests so far, in the order in which they ran."""
         return [outcome for _, outcome, _ in self.rows]
 
     def announce(self, tests: Iterator[Test]) -> Iterator[Test]:
@@ -311,7 +315,8 @@ class Report:
 
 
 def as_json(outcome: TestOutcome) -> dict[str, Any]:
-    """Return an outcome for `--json`; `at` is `FILE:LINE:COL` or null."""
+    """Return an outcome for `--json`; `failure` says what went wrong, null for a test that passed; `at` is `FILE:LINE:COL` or
+    null."""
     place = None if outcome.place is None else "{}:{}:{}".format(*outcome.place)
     return {
         "description": outcome.description, "passed": outcome.passed, "expected_failure": outcome.expected,

@@ -1,4 +1,8 @@
-"""THE table of commands (O-9.13 ff.): name, module, what it does. Parser, overview and reference page come from it."""
+"""THE table of commands (O-9.13 ff.): name, module, what it does. Parser, overview and reference page come from it.
+
+Hands on `VERBS`, the rows in the order of the overview, and `BY_NAME` to `main` and to tools. What a command does, and its flags
+but `--quiet`, are in its module; nothing is imported or run here. A new command is a row, and a module beside this one.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,9 @@ NO_WARNINGS = "no warnings"
 
 
 class Verb:
-    """A row of the table: `module` is the file in this folder, by default that of the name; `quiet` says what `--quiet`
-    leaves out."""
+    """A row of the table: `name` is the word on the command line, `summary` what the command does, in a few words; `module` is
+    the file in this folder, without its ending, by default that of the name; `quiet` says, for help, what `--quiet` leaves
+    out."""
 
     __slots__ = ("name", "module", "summary", "quiet")
 

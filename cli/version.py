@@ -1,6 +1,8 @@
 """`concerto version`: the versions of the package and of the image format (O-9.26).
 
-Hands on `VERSION`, that of the package, to the conformance driver of this implementation.
+Hands on `configure` and `execute` to `main`, and `VERSION`, that of the package, to the conformance driver of this
+implementation. The numbers themselves are not decided here: the version stands in the package's `__init__.py`, that of the format
+in `vm/bytecode/image.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Print the versions; return 0."""
+    """Print the versions as a line, with `--json` as one object; return 0."""
     from ..vm.bytecode.image import FORMAT
 
     image_format = ".".join(map(str, FORMAT))

@@ -1,7 +1,9 @@
 """`--watch`: run the command again in a process of its own whenever a source changes (O-9.54).
 
-Hands on `add_watch` to the verbs that take the flag, and `watch` to `main`. A fresh process each time: nothing of one run
-is left in the next. Files are looked at every LOOK seconds, since not every system and network folder tells of changes.
+Hands on `add_watch` to the verbs that take the flag, and `watch` to `main`. A fresh process each time: nothing of one run is left
+in the next. Files are looked at every LOOK seconds, since not every system and network folder tells of changes. Which files are
+looked at is decided in `_files`: sources, images and manifests below the project, and those that the flags name. No file is
+written here.
 """
 
 from __future__ import annotations
@@ -29,13 +31,13 @@ PATIENCE = 5.0  # seconds that a run has to end when it is interrupted
 
 
 def add_watch(parser: argparse.ArgumentParser) -> None:
-    """Describe the flag."""
+    """Describe the flag `--watch` to the parser of a verb."""
     parser.add_argument("--watch", action="store_true", help="run again whenever a source or the manifest changes, until Ctrl-C")
 
 
 def watch(words: list[str], arguments: argparse.Namespace | SimpleNamespace) -> int:
     """Run the words without `--watch` until somebody interrupts; return the exit code of that (130). Raise `Exit` for paths that
-    cannot be watched: 2 for `-`, 66 for what does not exist, and what `entry_file` raises where no path is given."""
+    cannot be watched: 2 for `-`, 66 for what does not exist, and where no path is given 2, 65 or 66 as `entry_file`."""
     import subprocess
 
     paths = getattr(arguments, "paths", None) or [getattr(arguments, "file", None) or _project()]

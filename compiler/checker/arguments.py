@@ -5,6 +5,11 @@ which parameter), `infer_all` (the types of arguments without parameters), `call
 table lists the methods of a type, and `everyday_method`; to `types` `infer_arguments` (the types of arguments, and the type
 arguments of the callee) and `hints_of`; to `expressions` and `calls` `function_value` and `value_of_row` for built-ins that are
 not called. The language server asks `kind_of` too. What a call is decided to be stands in `calls` and `methods`.
+
+In all of it a formal is a parameter of anything callable, a row an entry of the table of built-ins. `c` is the state of the
+check: mistakes are reported to it by a code (E…; W… for a warning), and not raised. ERRONEOUS is the type of what was reported,
+which suits every place. A further help for calls as other languages write them is an entry of `_COUNTED`, or of the tables in
+`hints/names`.
 """
 
 from __future__ import annotations
@@ -36,8 +41,8 @@ class Matched:
 def match_arguments(
     c: Checker, callee: str, formals: Sequence[Formal], arguments: list[ast.Argument], span: Span
 ) -> Matched | None:
-    """Return which argument goes to which parameter; None after a report (E2006, E2007): the caller then types them by
-    `infer_all`. `span` is the callee's."""
+    """Return which argument goes to which parameter; None after a report (E2006 for a wrong number, E2007 for a wrong name): the
+    caller then types them by `infer_all`. `callee` is its name in messages, `span` its place; no argument is typed here."""
     if formals and formals[-1].variadic:
         return _match_variadic(c, callee, formals, arguments)
     positions = {formal.name: i for i, formal in enumerate(formals)}
@@ -161,7 +166,8 @@ def kind_of(type_: Type) -> str:
 
 
 def everyday_method(type_: Type, name: str) -> str | None:
-    """Return the help for a method called as in other languages; None if the type has nothing of the kind."""
+    """Return the help, for a report of an unknown method `name`, that says how it is written here; None if the type has nothing
+    of the kind."""
     kind = kind_of(type_)
     known = next((m for m in names.METHODS.get(name, ()) if lookup(kind, m) is not None), None)
     if known is not None:
@@ -235,8 +241,8 @@ def call_row(
 
 
 def hints_of(result: Type, expected: Expected) -> Bindings:
-    """Return what the expected type says about the type parameters of the result. A value that will be wrapped is compared
-    with what is inside the wrapper."""
+    """Return what the expected type says about the type parameters of the result, types by names; empty where it says nothing. A
+    value that will be wrapped is compared with what is inside the wrapper."""
     hints: Bindings = {}
     wanted = expected.type
     # At the end of a function a `Set<T>` is wrapped in Ok; a bare T may be the Result itself.

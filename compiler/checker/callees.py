@@ -1,7 +1,9 @@
-"""What functions come to with all that they call, each body walked once.
+"""Summaries of functions: the answer to one question about a body and about all that it calls, itself or by way of others, such
+as the first effect that it may have. Each body is walked once.
 
 Hands on `Summaries` to `memory_effects` (the effect that a call may have) and `memory` (the memories that it attaches). Many
-questions lead into the same functions: what is known of one is kept. Which function a call means is asked of `Checker.called`.
+questions lead into the same functions: what is known of one is kept. What a question is, is for the caller, who passes `walk` and
+`join`; which function a call means, `walk` asks of `Checker.called`. Nothing is reported here, and no tree changed.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ S = TypeVar("S")
 
 
 class Summaries(Generic[S]):
-    """Summaries of functions. `walk` yields what a part of a program does itself and which functions it calls, in the order in
-    which they count; `join` makes one summary of several, none of them for a function that does nothing. Functions that call one
-    another have the same."""
+    """Summaries, of a type S that the caller chooses, for one question and one check `c`. `walk` yields what a part of a program
+    does itself, as an S, and which functions it calls, in the order in which they count; `join` makes one summary of any number
+    of them, of none for a function that does nothing. Functions that call one another have the same."""
 
     __slots__ = ("checker", "walk", "join", "known")
 
@@ -41,7 +43,7 @@ class Summaries(Generic[S]):
         )
 
     def of_function(self, function: FunctionSymbol, question: Span) -> S:
-        """Return the summary of the body of a function, as `of` does."""
+        """Return the summary of the body of a function, that of nothing for one without body. Raise BodyNeeded as `of` does."""
         c = self.checker
         # With a cache it is noted which files the questions of a file lead into.
         known = self.known.setdefault("" if c.reuse is None else question.file, {})

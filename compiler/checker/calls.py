@@ -5,7 +5,9 @@ Hands on the rules of `Call` and `Pipe`, and to `methods` what both kinds of cal
 `value_call`; to `expressions` what names of functions mean that are not called (`std_function`, `named_method`, `at_run_time`,
 `of_any`); to `methods` and the language server `bounded_names` and `names_through_traits`. `call` decides by what the callee is
 bound to and sets `node.target` to a record of `decisions`. A new built-in function with a rule of its own is a row of SPECIAL;
-others need only their row in `vm/builtins`.
+others need only their row in `vm/builtins`. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a
+warning), and not raised. ERRONEOUS is the type of what was reported, which suits every place. No code is made here: `codegen`
+reads the targets.
 """
 
 from __future__ import annotations
@@ -95,7 +97,8 @@ from .types import Instance, written_arguments, written_type
 
 
 def std_function(c: Checker, node: ast.PathExpr, symbol: StdFunctionSymbol) -> Type:
-    """Return the type of a library function that is not called (L-3.8.3)."""
+    """Return the type of a library function that is not called (L-3.8.3); ERRONEOUS after a report (E2010) for one that can only
+    be called."""
     return value_of_row(c, node, row_of(symbol))
 
 
@@ -152,8 +155,8 @@ def _common_number_type(types: list[Type]) -> Type:
 
 
 def collection_arguments(c: Checker, callee: ast.PathExpr, name: str) -> Bindings | None:
-    """Return T of `Set<T>::new()` by its name; None where nothing is written or the type takes none, an empty dict after a report
-    (E2028)."""
+    """Return T of `Set<T>::new()` as `{"T": type}`; None where nothing is written or the type takes none, an empty dict after a
+    report (E2028). `name` is that of the callee, `Set::new`."""
     owner, _, member = name.partition("::")
     written = callee.type_arguments
     if written is None or not member or owner not in STD_TYPES["collections"]:
@@ -186,12 +189,12 @@ class Offers(list[Chosen]):
 
     @cached_property
     def traits(self) -> list[TraitSymbol]:
-        """Their traits, each once."""
+        """Return their traits, each once."""
         return list(dict.fromkeys(map(_trait_of, self)))
 
     @cached_property
     def known(self) -> dict[tuple[Type, ...], list[Chosen]]:
-        """What `fitting` has returned."""
+        """Return what `fitting` has returned so far, by the types of the arguments."""
         return {}
 
     def fitting(self, types: tuple[Type, ...]) -> list[Chosen]:
@@ -203,7 +206,7 @@ class Offers(list[Chosen]):
         return self.known[types]
 
     def _at(self, types: tuple[Type, ...], others: list[int]) -> list[Chosen]:
-        """Return those whose first parameter has the type of the first argument, and those at other places."""
+        """Return those whose first parameter has the type of the first argument, and those at the places `others`."""
         if not types or types[0].is_open or types[0] in (ANY, NEVER):
             return self
         return [self[place] for place in sorted({*self._by_first.get(bare(types[0]), ()), *others})]
@@ -232,7 +235,7 @@ class Offers(list[Chosen]):
 
 
 def bounded_methods(c: Checker, receiver: Type, name: str) -> list[Chosen]:
-    """Return the methods of this name of a trait type, or of the bounds of a type parameter."""
+    """Return the methods of this name of a trait type, or of the bounds of a type parameter; none for any other type."""
     # Every other type has its impls, which are known here.
     if not isinstance(receiver, Nominal) or receiver.kind not in ("trait", "parameter"):
         return []
@@ -465,7 +468,8 @@ LENGTHS = ("String", "Bytes", "Array", "Map", "Tuple", "Range", "Set", "Queue", 
 
 
 def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
-    """Return the type of a call and set `node.target`, by what the callee is bound to."""
+    """Return the type of a call, ERRONEOUS after a report that leaves none, and set `node.target`, by what the callee is bound
+    to. `expected` is what the place asks for."""
     if node.memory is not None:
         return memory_value(c, node.memory)
     callee = ast.ungrouped(node.callee)
@@ -687,7 +691,7 @@ def value_call(
 
 
 def report_not_callable(c: Checker, callee: ast.Expr, type_: Type) -> Type:
-    """Report a callee that is no function (E2016), with the method that a model is called by."""
+    """Report a callee that is no function (E2016), with the method that a model is called by; return ERRONEOUS."""
     if type_ in (MODEL_REF, MODEL_BUILDER):
         help: str | None = f"write `{c.text(callee)[1:-1]}.execute(…)`"
     else:

@@ -2,7 +2,8 @@
 
 Hands on to `propagation` `Clauses`, which takes the clauses of a `try` in their order and says which is the first that covers an
 error, or another clause. Each clause is looked at once, and an error only where a clause may suit it: a `try` may have thousands
-of both.
+of both. Nothing is reported here. A further way in which a clause catches an error is a line of `Clauses._places`. The head of a
+type is what the run tells values apart by: its name without type arguments.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Clauses:
         self.found: dict[tuple[Type, str | None], int] = {}  # answers that no clause behind can change
 
     def add(self, clause: ast.CatchClause) -> None:
-        """Add a clause, whose `caught` is set, behind all others."""
+        """Add a clause behind all others. Its `caught` is set: the type that it catches, None for one that catches everything, or
+        ERRONEOUS for one that was reported."""
         place = len(self.clauses)
         self.clauses.append(clause)
         caught = clause.caught

@@ -2,7 +2,9 @@
 
 Hands on `comparable` and `compare_operands` to `operators`, `compare_asserted` to `calls` for `assert_eq` and `assert_ne`, and
 `words_help` to `expressions` for texts that are no word of a string union. A comparison that is always false, or always true, is
-an error (E2046); a further reason for it is a case of `_compare`.
+an error (E2046); a further reason for it is a case of `_compare`. `c` is the state of the check: mistakes are reported to it by a
+code (E…; W… for a warning), and not raised. ERRONEOUS is the type of what was reported, which suits every place. Nothing is
+compared here: that is for the machine.
 """
 
 from __future__ import annotations
@@ -40,8 +42,8 @@ class Comparison(NamedTuple):
 
 
 def compare_asserted(c: Checker, name: str, left: ast.Expr | None, right: ast.Expr | None, span: Span) -> None:
-    """Check what `assert_eq(a, b)` or `assert_ne(a, b)` compares, as `compare_operands` does; `name` is that of the function. An
-    argument that is missing (None) or was reported leaves nothing to check."""
+    """Check what `assert_eq(a, b)` or `assert_ne(a, b)` compares, both typed, as `compare_operands` does, with a report (E2046)
+    at `span`; `name` is that of the function. An argument that is missing (None) or was reported leaves nothing to check."""
     if left is not None and right is not None and left.type is not ERRONEOUS and right.type is not ERRONEOUS:
         _compare(c, Comparison(left, right, name == "assert_eq", span, name + "({}, {})"))
 

@@ -3,7 +3,10 @@
 Hands on to the checks of connections, models, agents, MCP servers, tools and decorators `under_own_names` and `check_fields` (a
 whole body), `check_value` (one value), `check_object`, `check_either`, `quiet_fold` (to memories too) with UNKNOWN, and the
 reports `report_duplicates`, `report_same` and `report_unknown_key` with `is_misspelt`. Which fields there are is a table of Rules
-(`compiler/fields.py`); here stands how a value is tested against its Rule.
+(`compiler/fields.py`); here stands how a value is tested against its Rule. A config body is `{ name: value, … }` of a
+declaration. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not raised. In place
+of a value stands FAILED (of `declarations`) for one that was reported, UNKNOWN for one that only the run knows. What fields
+demand of each other is for the callers.
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ UNKNOWN = object()  # a value known only at run time
 
 
 def report_duplicates(c: Checker, owner: str, names: Iterable[ast.Ident]) -> None:
-    """Report names that stand twice (E4001)."""
+    """Report names that stand twice (E4001), each behind the first one of it; `owner` is what the message calls the
+    declaration."""
     seen: dict[str, ast.Ident] = {}
     for name in names:
         if name.text in seen:
@@ -138,7 +142,8 @@ def check_value(c: Checker, name: str, value: ast.Expr, rule: Rule, *, constant:
 def check_either(
     c: Checker, name: str, value: ast.Expr, rule: Rule, rules: Mapping[str, Rule], *, constant: bool
 ) -> object:
-    """Check a field that holds one value, or an object with fixed keys; return as `check_value`, or the object."""
+    """Check a field that holds one value, by `rule`, or an object with fixed keys, by `rules`; return as `check_value`, or the
+    values of the object by key."""
     inner = ast.ungrouped(value)
     if not isinstance(inner, ast.MapExpr):
         return check_value(c, name, value, rule, constant=constant)

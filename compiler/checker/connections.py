@@ -4,7 +4,8 @@
 Hands on `check_connection` to `declaration_checks`, `check_headers` to `mcp`, `named_connection` to `models` and `embedders`,
 `check_extra`, `check_kept_long` and `api_of` to `models`, and `connection_help` to the check of the manifest. Which fields there
 are, of which type and range, is a row of `vm/declaration_fields.py`; here stand the fields that need more than that, and what
-fields demand of each other.
+fields demand of each other. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not
+raised. No connection is opened and no variable read: keys stay outside of the image.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from .state import Checker
 
 
 def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
-    """Check a connection and set its fields, over which those of the manifest win (O-1.2); E4002 for what its provider needs,
-    E4006 for what it cannot carry."""
+    """Check a connection and set `symbol.fields`, values by name, over which those of the manifest win (O-1.2); E4002 for what
+    its provider needs, E4006 for what it cannot carry, E4001 for fields that contradict each other. In place of `api_key` stands
+    `api_key_env`, the name of its variable."""
     node = symbol.declaration
     owner = f"connection `{symbol.name}`"
     decorators = check_decorators(c, node.decorators, "connect")
@@ -149,7 +151,8 @@ def check_headers(c: Checker, value: ast.Expr) -> dict[str, object]:
 
 
 def check_kept_long(c: Checker, value: ast.Expr, connection: dict[str, object]) -> None:
-    """Report a lifetime of a prompt cache where requests carry none: a name says nothing of time (E4006, O-1.220)."""
+    """Report, at `value`, a lifetime of a prompt cache where requests carry none: a name says nothing of time (E4006, O-1.220).
+    `connection` are the fields of the connection."""
     row = PROVIDERS.get(str(connection.get("provider")))
     if row is not None and row.prompt_cache == NAME and connection.get("unsupported") != "drop":
         message = f"`cache_prompt: \"1h\"` is not carried by provider `{row.name}`"
@@ -157,7 +160,8 @@ def check_kept_long(c: Checker, value: ast.Expr, connection: dict[str, object]) 
 
 
 def check_extra(c: Checker, owner: str, value: ast.Expr | None, api: str) -> None:
-    """Report a part of `extra` that Concerto writes itself (E4006, O-1.211)."""
+    """Report each part of `extra`, the value of that field, that Concerto writes itself in requests to an API (E4006, O-1.211);
+    None, and what is no map literal, has no parts."""
     for entry in value.entries if isinstance(value, ast.MapExpr) else ():
         name = entry.key.value if isinstance(entry.key, ast.StringLiteral) else None
         if name in WRITTEN.get(api, ()):
@@ -222,7 +226,7 @@ MOST_LISTED = 6  # connections in a help
 
 
 def connection_help(c: Checker, name: str) -> str:
-    """Return the help that lists the connections, the nearest names first."""
+    """Return the help for an unknown connection `name`: at most MOST_LISTED of those there are, the nearest names first."""
     if not c.connection_names:
         c.connection_names = sorted({*PREDECLARED, *c.connections, *c.manifest})
     known = by_nearness(name, c.connection_names)

@@ -4,7 +4,7 @@ Hands on `fold` (an expression to plain data) with its exceptions `NotConstant` 
 from where everything else gets constant values; `NotConstant` to `memory_bounds` too. It works on trees that were typed; what
 operators, casts and holes mean is left to the machine's own functions, so that folding and running cannot differ: only `!`, `&&`,
 `||` and `??` are evaluated here. What may be constant is a case of `_fold`. How a constant becomes instructions is in
-`codegen/constants`.
+`codegen/constants`. Nothing is reported here: `declarations` makes diagnostics of the exceptions.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ _GENERIC = {"Array": "array", "Map": "map", "Option": "option", "Result": "resul
 
 
 def descriptor_of(type_: Type | None) -> Any:
-    """Return the type of a cast as the machine knows it; None for a type that a constant cannot be cast to."""
+    """Return the type of a cast as the machine knows it, a tuple of a word and its parts such as `("array", ("int",))`; None for
+    a type that a constant cannot be cast to."""
     match type_:
         case Simple():
             return (_SCALARS[type_.name],) if type_.name in _SCALARS else None

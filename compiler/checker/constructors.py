@@ -2,7 +2,9 @@
 
 Hands on to `exhaustiveness`, which finds what several patterns together cover, `Head` (the outermost constructor of a value),
 `Heads` (all that a type has), `Reading` (what one pattern asks of a value), WILD, `covers` and `is_loose`; `alternatives` to
-`patterns` too. A type that a match can cover without `_` is a case of `_list_heads` or `_list_declared`.
+`patterns` too. A type that a match can cover without `_` is a case of `_list_heads` or `_list_declared`. The name of a
+constructor is a tuple that begins with its kind, or the name of a built-in one, such as `Some`; `head_name` makes it of a
+pattern. Patterns were checked before: nothing is reported here.
 """
 
 from __future__ import annotations

@@ -4,7 +4,10 @@ Hands on `declare_contexts` and `check_stored_names` to `program`; `check_contex
 `check_old_names` to `declaration_checks`, the latter two also to `schemas`; `check_clauses` to `functions`; `slot_member`,
 `slot_in` and `refuse_change` to `operators`, `slot_in` also to `calls`; `memory_type` (what the name of a memory has) to
 `expressions`; `one_memory` and `check_context_step` to the checks of memories; and `slots_of` to the language server. The
-declaration is `context C { session { mut task: String } }`. A rule about all slots goes into `_declare_slot`.
+declaration is `context C { session { mut task: String } }`: a slot is a typed value that a memory keeps beside its messages, a
+tier (`persistent`, `session`, `ephemeral`) says how long. A rule about all slots goes into `_declare_slot`. `c` is the state of
+the check: mistakes are reported to it by a code (E…; W… for a warning), and not raised. ERRONEOUS is the type of what was
+reported, which suits every place. What a slot holds is for the run.
 """
 
 from __future__ import annotations
@@ -99,8 +102,8 @@ def _declare_slot(c: Checker, symbol: ContextSymbol, tier: str, node: ast.Slot) 
 
 
 def check_context(c: Checker, symbol: ContextSymbol) -> None:
-    """Check the decorators and the defaults of the slots of a context, and set their earlier names; a wrong `@was` is reported
-    (E4517)."""
+    """Check the decorators and the defaults of the slots of a context, and set their earlier names (`Slot.was`, None without
+    one); a wrong `@was` is reported (E4517), a default of another type too (E2001)."""
     for slot in symbol.slots.values():
         slot.was = old_name(check_decorators(c, slot.declaration.decorators, "slot"))
         if slot.declaration.default is not None:

@@ -2,7 +2,9 @@
 
 Hands on the rules of these forms to `program`, and `element_type` and `close_lets` to `functions`. A block is typed statement by
 statement; `never` is the type of what does not come to its end, which makes the rest unreachable. Patterns are in `patterns`,
-errors in `propagation`. A new form is a row of RULES, or a case of `_statement` if it has no value.
+errors in `propagation`. A new form is a row of RULES, or a case of `_statement` if it has no value. A rule takes the state of the
+check `c`, a node and what its place asks for (`Expected`), and returns the type of the node. Mistakes are reported to `c` by a
+code (E…; W… for a warning), and not raised; ERRONEOUS is the type of what was reported, which suits every place.
 """
 
 from __future__ import annotations
@@ -101,7 +103,8 @@ def warn_unreachable(c: Checker, span: Span) -> bool:
 
 
 def tail(c: Checker, node: ast.Expr, expected: Expected) -> Type:
-    """Return the type of the last expression of a block or branch, whose value is that of the form, or is thrown away."""
+    """Return the type of the last expression of a block or branch, whose value is that of the form; Nil or `never` where it is
+    thrown away, as `expected.used` says."""
     if expected.used:
         return c.tail(node, expected)
     return discard(c, node)
@@ -127,7 +130,8 @@ def _statement(c: Checker, node: ast.Stmt) -> bool:
 
 
 def let(c: Checker, node: ast.Let) -> bool:
-    """Check a `let`; return whether its value never comes to its end."""
+    """Check a `let` and bind its variables; return whether its value never comes to its end. E2004 for a type that nothing says,
+    E2001 for a value of another one."""
     diverges = _let(c, node)
     if node.value is not None:
         keep_text(c, node)

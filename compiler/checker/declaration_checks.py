@@ -2,7 +2,8 @@
 
 Hands on `run_pass` and TooDeep to `program`. A row has a column for each pass that `program` makes over all declarations; the
 order of the passes is there. Every class of symbols that a program declares needs its row. Types of fields, slots and aliases
-have their passes in `declarations`, `context_declarations` and `schemas`: they look at several kinds at once.
+have their passes in `declarations`, `context_declarations` and `schemas`: they look at several kinds at once. The checks
+themselves stand in the files of the kinds; what they find wrong they report to `c`, the state of the check.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class DeclarationChecks:
 
 
 def run_pass(c: Checker, symbols: Sequence[Symbol], column: Callable[[DeclarationChecks], Check | None]) -> None:
-    """Run one column of the table over declarations, in their order; `column` picks it from a row. Raise TooDeep."""
+    """Run one column of the table over declarations, in their order; `column` picks it from a row. Raise TooDeep for a
+    declaration whose check exceeds Python's stack; BodyNeeded of a check with a cache passes through."""
     for symbol in symbols:
         check = column(CHECKS[type(symbol)])
         if check is not None:
@@ -59,7 +61,7 @@ def run_pass(c: Checker, symbols: Sequence[Symbol], column: Callable[[Declaratio
 
 
 class TooDeep(RecursionError):
-    """The check of a declaration goes too deep (E0114)."""
+    """The check of a declaration, `symbol`, goes too deep; `program` reports it (E0114)."""
 
     def __init__(self, symbol: Any) -> None:
         super().__init__(symbol.name)

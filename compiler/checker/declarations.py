@@ -5,7 +5,9 @@ Hands on to `program` the passes `declare_types`, `check_cycles`, `check_constan
 values in its declaration `at_module_level` (type it), `folded` and `constant_value` (its constant value, or FAILED); `components`
 to what follows declarations, or functions, that are made of each other (`memory`, `models`, `callees`); and to `expressions`,
 `operators` and codegen RECORD_FIELDS, where a new built-in record gets its fields, with `WRITTEN`, `may_be_left_out` and
-`default_of` for their literals. Traits and impls are in `impls`.
+`default_of` for their literals. Traits and impls are in `impls`; what a constant means is evaluated in `constants`. `c` is the
+state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not raised. ERRONEOUS is the type of what
+was reported, which suits every place.
 """
 
 from __future__ import annotations
@@ -275,7 +277,8 @@ def type_default(c: Checker, owner: StructSymbol | VariantSymbol, name: str, typ
 
 
 def at_module_level(c: Checker, node: ast.Expr, expected: Expected) -> Type:
-    """Type and convert an expression outside every function, where nothing can be thrown or returned; return its type."""
+    """Type and convert an expression outside every function, where nothing can be thrown or returned (E3012); return the type
+    that it then has, ERRONEOUS after a report that leaves none."""
     # A target of its own kind: `?`, `throw` and `return` are reported there (E3012).
     c.targets.append(Target("none", result=ERRONEOUS))
     type_ = c.value(node, expected)

@@ -2,7 +2,9 @@
 
 Hands on `check_decorators`, which returns those that may stand there with their constant arguments (`Checked`), to the check of
 each declaration, which knows what they mean, and `check_parts`, for fields and parameters, to `declaration_checks`. Which
-decorators there are, where they may stand and what they take is the table `vm/declaration_fields.py`.
+decorators there are, where they may stand and what they take is the table `vm/declaration_fields.py`; a word of another language
+gets its help in ELSEWHERE. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not
+raised. What a decorator does is not known here.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ ELSEWHERE = {
         ("cache", "lru_cache", "memoize"), "keep results in a hashmap: `hashmap seen: HashMap<String, Int> = HashMap::new();`"
     ),
 }
-Checked = list[tuple[str, dict[str, object]]]
+Checked = list[tuple[str, dict[str, object]]]  # of each decorator its name, and its arguments by their names
 # Arguments that are returned as expressions: what they hold depends on what is decorated (`tools.check_test`).
 UNREAD = frozenset((("test", "cases"), ("approve", "channel")))
 
@@ -67,7 +69,8 @@ def _article(word: str) -> str:
 
 
 def check_parts(c: Checker, parts: Sequence[ast.Field | ast.Parameter] | None, place: str) -> list[Checked]:
-    """Return the checked decorators of each field or parameter."""
+    """Return the checked decorators of each field or parameter, in their order, as `check_decorators` does; an empty list for
+    None."""
     return [check_decorators(c, part.decorators, place) for part in parts or ()]
 
 

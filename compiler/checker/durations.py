@@ -2,7 +2,9 @@
 
 Hands on `read_durations` to `arguments.call_row`, which calls it before it matches arguments, `number_literal` to `config`, and
 TIMED to `json_shapes`. A further parameter that takes a duration is a row of TIMED; which fields of declarations take durations
-is said by their rows (`vm/declaration_fields.py`).
+is said by their rows (`vm/declaration_fields.py`), and what a text means as a duration by `milliseconds` there. A time that is
+computed is a number under the parameter's own name, such as `timeout_ms`, and is left as it is. `c` is the state of the check:
+mistakes are reported to it by a code (E…; W… for a warning), and not raised.
 """
 
 from __future__ import annotations
@@ -81,7 +83,7 @@ def _constant(value: ast.Expr) -> object:
 
 
 def number_literal(written: ast.Expr, value: object) -> ast.Expr:
-    """Return the literal of a number in place of the text or constant that says it."""
+    """Return the literal of an int or float `value`, typed, at the place of the text or constant `written` that says it."""
     if isinstance(value, int):
         literal: ast.Expr = ast.IntLiteral(span=written.span, value=value)
         literal.type = INT

@@ -1,7 +1,10 @@
 """Declarations of embedders (O-1.240), and the embedders that memories and indexes name.
 
-Hands on `check_embedder` to `declaration_checks`, and `embedder_table`, what an image holds of an embedder, to `indexes` and to
-the step `embed` of a memory.
+Hands on `check_embedder` to `declaration_checks` and `memory`, `embedder_table` to `indexes`, and `named_embedder` to `memory`,
+for the step `embed`. The table of an embedder is what an image holds of it: its `name` and `kind`; of the kind "connection" also
+the `connection`, the id of its `model` and perhaps `dimensions`. `c` is the state of the check: mistakes are reported to it by a
+code (E…; W… for a warning), and not raised. Fields of a declaration are rows of EMBEDDER in `compiler/fields.py`. Nothing is
+embedded here, and no provider asked.
 """
 
 from __future__ import annotations
@@ -26,8 +29,8 @@ if TYPE_CHECKING:
 
 
 def check_embedder(c: Checker, symbol: EmbedderSymbol) -> None:
-    """Check an embedder and set its table, once: E4002 for what it lacks, E4003 for an unknown connection, E4006 for a provider
-    without embeddings."""
+    """Check an embedder and set `symbol.table`, once; after a report it may have none. E4002 for what it lacks, E4003 for an
+    unknown connection, E4006 for a provider without embeddings. The table of the manifest wins (O-1.2)."""
     if symbol.is_checked:
         return
     symbol.is_checked = True
@@ -68,8 +71,9 @@ def check_embedder(c: Checker, symbol: EmbedderSymbol) -> None:
 
 
 def embedder_table(c: Checker, value: ast.Expr, place: str, help: str = "") -> dict[str, Any] | None:
-    """Return what an image holds of the embedder that a value names: a declared one, or a String, which is one of Concerto.toml;
-    None after a report: E4508 for an unknown one, E4004 for what is none, with this `help`, if there is one."""
+    """Return the table of the embedder that a value names: a declared one, or a String, which is one of Concerto.toml; None after
+    a report: E4508 for an unknown one, E4004 for what is none, with this `help`, if there is one. `place` is what messages call
+    the value."""
     value = ast.ungrouped(value)
     symbol = value.binding if isinstance(value, ast.PathExpr) else None
     if isinstance(symbol, EmbedderSymbol):
@@ -88,8 +92,8 @@ def embedder_table(c: Checker, value: ast.Expr, place: str, help: str = "") -> d
 
 
 def named_embedder(c: Checker, name: str, at: Span) -> dict[str, Any] | None:
-    """Return what an image says of the embedder of that name in the manifest, or of a built-in one (M-10.16); None for an unknown
-    one, after a report."""
+    """Return the table of the embedder of that name in the manifest, or of a built-in one (M-10.16); None for an unknown one,
+    after a report at `at` (E4508)."""
     embedders = c.memory_tables.embedders
     if name not in embedders:
         help = did_you_mean(name, embedders) or 'use "offline", or declare it: [embedders.NAME] in Concerto.toml'

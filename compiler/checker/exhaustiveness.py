@@ -1,8 +1,9 @@
 """Whether patterns cover a type, and which arms of a match nothing can reach (L-5.8.12).
 
-Hands on `check_arms` to `control`, for all arms of a `match` (E3001, W0004), `uncovered_value` to `patterns`, for the one
-pattern of a `let`, `for` or closure parameter, and MOST_STEPS to `program`. What a single pattern asks of a value is read by
-`constructors`; types were checked before, by `patterns`.
+Hands on `check_arms` to `control`, for all arms of a `match` (E3001, W0004), `uncovered_value` to `patterns`, for the one pattern
+of a `let`, `for` or closure parameter, and MOST_STEPS to `program`. What a single pattern asks of a value is read by
+`constructors`; types were checked before, by `patterns`. Reports go to `c`, the state of the check, which also keeps the steps
+that are left; the tree is not changed. How long a question may take is said by the constants below.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Hands on the rules of these forms to `program`: RULES and LITERAL_RULES. A rule takes the state, the node and what is expected,
 and returns the type, ERRONEOUS where a mistake leaves none; `path_expr` decides what a name means as a value. A new literal is a
-row of RULES. Operators, calls and branches have files of their own.
+row of RULES. Operators, calls and branches have files of their own. Mistakes are reported to the state `c` by a code (E…), and
+not raised; what a place expects guides a literal, but the place converts the value. Names were resolved before (`node.binding`).
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ def interpolation(c: Checker, node: ast.Interpolation, expected: Expected) -> Ty
 
 
 def group(c: Checker, node: ast.GroupExpr, expected: Expected) -> Type:
-    """Return the type of what stands in the brackets."""
+    """Return the type of what stands in the brackets, converted there if the expected type is known in full."""
     return c.tail(node.inner, expected)
 
 
@@ -428,7 +429,7 @@ def _report_duplicate_keys(c: Checker, node: ast.MapExpr) -> None:
 
 
 def tuple_expr(c: Checker, node: ast.TupleExpr, expected: Expected) -> Type:
-    """Return the type of `(a, b)`."""
+    """Return the type of `(a, b)`; a tuple type of as many parts that is expected guides them."""
     wanted = peel(expected)
     items: list[Type | None] = [None] * len(node.items)
     if isinstance(wanted, Tuple) and len(wanted.items) == len(node.items):
@@ -439,7 +440,7 @@ def tuple_expr(c: Checker, node: ast.TupleExpr, expected: Expected) -> Type:
 
 
 def range_expr(c: Checker, node: ast.RangeExpr, expected: Expected) -> Type:
-    """Return Range; its bounds are Ints, or Any, which is checked at run time (E2002)."""
+    """Return Range; its bounds are Ints, or Any, which is checked at run time; others are reported (E2002)."""
     operator = "..=" if node.inclusive else ".."
     for bound in (node.start, node.end):
         if bound is None:
@@ -475,7 +476,8 @@ RULES: dict[type[ast.Expr], ExpressionRule] = {
 
 
 def struct_expr(c: Checker, node: ast.StructExpr, expected: Expected) -> Type:
-    """Return the type of `T { field: value, ..base }`; E1002 where T has no literals."""
+    """Return the type of `T { field: value, ..base }`, ERRONEOUS after a report that T has no literals (E1002). E2012 for fields
+    that are missing, E2013 for one that is unknown or stands twice, E1006 for private ones, E2001 for a value of another type."""
     symbol = node.binding
     if isinstance(symbol, AliasSymbol):
         symbol = node.binding = c.declared(symbol.type) or symbol

@@ -3,7 +3,9 @@
 Hands on `declare_signature`, `check_function`, `declare_pipeline` and `check_pipeline` to `declaration_checks`, the first also to
 `mcp`; `task_body` to `models`, `pipeline_type` to `expressions`, `race` to `calls`, and the rules of these forms to `program`.
 Each body has a `Target` (see `state`): it collects what leaves the body, and from that follows the type of one whose result is
-not written. What leaves by `?` and `throw` is in `propagation`. A new kind of task is a row of NAMES, and of `control.TASKS`.
+not written. What leaves by `?` and `throw` is in `propagation`. A new kind of task is a row of NAMES, and of `control.TASKS`. `c`
+is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not raised. ERRONEOUS is the type of
+what was reported, which suits every place. Statements and expressions inside bodies have files of their own.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ def declare_signature(c: Checker, symbol: FunctionSymbol) -> None:
 
 
 def parameter_type(c: Checker, parameter: ast.Parameter) -> Type:
-    """Return the written type of a parameter; E2005 if there is none."""
+    """Return the written type of a parameter; ERRONEOUS after a report if there is none (E2005)."""
     if parameter.type is not None:
         return written_type(c, parameter.type)
     name = parameter.name.text
@@ -117,8 +119,9 @@ def check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:
 
 
 def body(c: Checker, node: ast.Expr, wanted: Type, place: ast.Node) -> Type:
-    """Check a body whose result is known: its tail is converted to it, or discarded where the result is Nil (L-3.8.4). `place`
-    is where a missing value is reported (E2022)."""
+    """Check a body whose result `wanted` is known: its tail is converted to it, or discarded where the result is Nil (L-3.8.4).
+    Return the type that the body then has, ERRONEOUS after a report (E2023). `place` is where a missing value is reported
+    (E2022)."""
     # A body of a function without result gives nothing: its last value is thrown away, as after `;`.
     if wanted == NIL:
         c.infer(node, DISCARD)
@@ -593,7 +596,7 @@ def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
 
 
 def async_block(c: Checker, node: ast.AsyncBlock, expected: Expected) -> Type:
-    """Return the type of what the block gives."""
+    """Return the type of what the block gives, a Result where errors leave it."""
     return task_body(c, node.task, expected=expected)
 
 

@@ -2,7 +2,9 @@
 
 Hands on `check_hosted`, `check_constants` and `check_carried` to the checks of models and of `with`. Which tools there are and
 what they take stands in `vm/declaration_fields.py`, which provider carries what in `vm/providers.py`. A value is tested as far as
-it is constant.
+it is constant. The value is an array of objects, `[{ type: "web_search", … }]`; that a provider carries a tool means that it runs
+it. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not raised. Which models may
+take a call over, the callers know.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ Tool = dict[str, object]
 
 
 def check_hosted(c: Checker, value: ast.Expr) -> None:
-    """Check the type of the tools and what is constant of them (E4001, E4004)."""
+    """Check the type of the field `hosted`, an array, and what is constant of its tools (E4001, E4004)."""
     errors = c.error_count
     type_ = at_module_level(c, value, Expected(array(ANY), "E4004", "`hosted`"))
     if type_ is not ERRONEOUS and c.error_count == errors:
@@ -82,7 +84,8 @@ def check_carried(
 
 
 def known_tools(c: Checker, value: ast.Expr) -> list[Tool] | None:
-    """Return what is known of the tools, UNKNOWN for a part that only the run knows; None when a tool is not known at all."""
+    """Return what is known of the tools, of each a dict of its fields by name with UNKNOWN for a part that only the run knows;
+    None when a tool or its type is not known at all."""
     value = ast.ungrouped(value)
     if not isinstance(value, ast.ArrayExpr):
         known = quiet_fold(c, value)
@@ -106,7 +109,8 @@ def _constants(tool: Tool) -> Tool:
 
 
 def place_of(value: ast.Expr, at: int, part: str | None, is_value: bool = True) -> Span:
-    """Return where a part of a tool is written, or its name; the whole where it is not written as a literal."""
+    """Return where the field `part` of the tool number `at`, from 0, is written: its value, or without `is_value` its name; the
+    place of the tool where there is no such field, of the whole where it is not written as a literal."""
     value = ast.ungrouped(value)
     item = ast.ungrouped(value.items[at]) if isinstance(value, ast.ArrayExpr) and at < len(value.items) else value
     for entry in item.entries if isinstance(item, ast.MapExpr) else ():

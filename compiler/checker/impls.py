@@ -3,7 +3,9 @@
 Hands on to `program` the passes `declare_traits`, `declare_impls` and `check_trait_impls`; to the rules of calls, operators and
 names, and the language server, `find_method`, `methods_of` and `require_visible_method`; to `functions` `in_impl`, which says
 what `Self` is. Which impl suits a type is asked of `relations`. Which types may have an impl of their own is said by TARGETS,
-which may be errors by ERROR_TARGETS, and which may implement a trait by `relations.kind_head`; models have impls too.
+which may be errors by ERROR_TARGETS, and which may implement a trait by `relations.kind_head`; models have impls too. `c` is the
+state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not raised. ERRONEOUS is the type of what
+was reported, which suits every place. Bodies of methods are checked by `functions`, calls of them by `calls` and `methods`.
 """
 
 from __future__ import annotations
@@ -356,7 +358,7 @@ def require_visible_method(c: Checker, symbol: FunctionSymbol, name: ast.Ident) 
 
 @contextmanager
 def in_impl(c: Checker, symbol: FunctionSymbol) -> Iterator[None]:
-    """Let `Self` be the target of the method's impl, and nothing for a function without owner, until the `with` ends."""
+    """Let `Self` (`c.self_type`) be the target of the method's impl, None for a function without owner, until the `with` ends."""
     outer, c.self_type = c.self_type, None if symbol.owner is None else symbol.owner.target
     try:
         yield

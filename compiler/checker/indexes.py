@@ -1,7 +1,8 @@
 """Declarations of indexes of documents (O-1.241).
 
 Hands on `check_index` to `declaration_checks`. The methods of an index are rows of `vm/builtins/indexes.py` and checked like any
-other.
+other; a further function that `Index::of` takes is a row of FUNCTIONS there. `c` is the state of the check: mistakes are reported
+to it by a code (E…; W… for a warning), and not raised. Nothing is searched or stored here.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 
 
 def check_index(c: Checker, symbol: IndexSymbol) -> None:
-    """Check the declaration of an index: its constructor with the embedder and the functions of a document, and its store (E2009,
-    E4002, E4004, E4020, E4508)."""
+    """Check the declaration of an index: its constructor with the embedder and the functions of a document, and its store (E2006,
+    E2009, E4002, E4004, E4020, E4508). Set `symbol.embedder` and `symbol.store`, the tables that the image holds of them, and
+    `symbol.functions`, the functions by the names of their arguments; what was reported is left out of these, None or missing."""
     node = symbol.declaration
     check_decorators(c, node.decorators, "index")
     inside = generic(symbol.type, "Index")

@@ -3,8 +3,9 @@
 
 Hands on `without_shape` and `check_size` to the checks of declarations, the latter to `schema_calls` too, `parse_as_call` and
 `emit` to `calls`, `awaited_emit` to `await` (`functions`), and `answer_in` to what takes an answer out of its Result. A built-in
-type has a JSON shape by standing in SCALARS or COLLECTIONS. Which types a schema may have is stricter, see
-`schemas.without_json`.
+type has a JSON shape by standing in SCALARS or COLLECTIONS. Which types a schema may have is stricter, and said by
+`schemas.without_json`. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not
+raised. ERRONEOUS is the type of what was reported, which suits every place. No JSON is read or written here: that is for the run.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ COLLECTIONS = ("Array", "Map", "Option", "Result", "Set", "Queue", "Stack")
 def parse_as_call(
     c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: StdFunctionSymbol, row: Row, expected: Expected
 ) -> Type:
-    """Check `json::parse_as<T>(s)`, where T is written or expected by the place (L-3.2.6); E2044 for a T without JSON shape."""
+    """Return the type of `json::parse_as<T>(s)`, where T is written or expected by the place (L-3.2.6), and set `node.target`;
+    ERRONEOUS after a report: E2044 for a T without JSON shape, E2029 for one that nothing says, E2028 for more than one."""
     written = callee.type_arguments or []
     if len(written) > 1:
         infer_all(c, node.arguments)
@@ -65,8 +67,8 @@ def _type_of_place(expected: Expected) -> Type | None:
 
 
 def without_shape(c: Checker, type_: Type) -> Type | None:
-    """Return a part of a type that no JSON value stands for, or None. The walk has a list of its own, as types may
-    contain themselves."""
+    """Return a part of a type, or the type itself, that no JSON value stands for; None if it has a JSON shape. The walk has a
+    list of its own, as types may contain themselves."""
     todo: list[Type] = [type_]
     seen: set[Type] = set()
     inside = not type_.has_parameters  # in a generic function a parameter of its own is no data

@@ -2,7 +2,9 @@
 `allow` for facts (M-10.35).
 
 Hands on `read_view`, `read_handler`, `FactRule` and `is_scoped` to `memory_steps.Steps`, which reads the steps one by one, and
-`check_fact_rules` to `memory`. A further step of this kind is a function here and a case of `Steps.read`.
+`check_fact_rules` to `memory`. A further step of this kind is a function here and a case of `Steps.read`. A step is one method
+call in the chain that declares a memory. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a
+warning), and not raised. What the functions of other steps may not do is checked in `memory_effects`; these may ask.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ HANDLER = STEPS["on"].example
 
 
 def read_view(c: Checker, node: ast.MethodCall) -> StepFunction | None:
-    """Return the function that gives the shown messages; None after a report (E2006, E4502, E4529)."""
+    """Return the function that the step `view(with: f)` names, which gives the shown messages; None after a report (E2006, E4502,
+    E4529)."""
     arguments = node.arguments
     if len(arguments) != 1 or arguments[0].name is None or arguments[0].name.text != "with":
         infer_all(c, arguments)
@@ -49,8 +52,8 @@ def _gives_messages(result: Type) -> bool:
 
 
 def read_handler(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
-    """Return the event and its function under `event` and `with`, the names that the image has for them; None after a report
-    (E2006, E4502, E4529)."""
+    """Return, of the step `on(Event, f)`, the word of the event and its function as a StepFunction under `event` and `with`, the
+    names that the image has for them; None after a report (E2006, E4502, E4529)."""
     arguments = node.arguments
     if len(arguments) != 2 or any(argument.name is not None for argument in arguments):
         infer_all(c, arguments[1:])
@@ -84,7 +87,8 @@ HELP = '.allow(read: [Planner], write: [Editor], facts: [bugs, "secrets/*"])'
 
 @dataclass(slots=True)
 class FactRule:
-    """A step `allow` with `facts`, as written. `named`: the models and agents, by `read` and `write`."""
+    """A step `allow` with `facts`, as written at `node`. `patterns`: what `facts` lists; `named`: the models and agents, by
+    `read` and `write`."""
 
     node: ast.MethodCall
     patterns: list[ast.Expr] = field(default_factory=list)
@@ -97,8 +101,9 @@ def is_scoped(node: ast.MethodCall) -> bool:
 
 
 def check_fact_rules(c: Checker, symbol: MemorySymbol) -> None:
-    """Replace each rule in `symbol.steps` by the data of the image (patterns of tier and name, readers, writers), once the whole
-    chain was read; rules that are reported (E4523, E4502, E4004) are left out."""
+    """Replace each FactRule in `symbol.steps` by the data of the image, `[patterns, readers, writers]`, once the whole chain was
+    read; rules that are reported (E4523, E4502, E4004) are left out. A pattern is `[tier, name]`: the tier is empty for any, and
+    the name may end in `*`; readers and writers are symbols of models and agents."""
     allow = (symbol.steps or {}).get("allow", {})
     if not any(isinstance(rule, FactRule) for rule in allow.get("allow_facts", ())):
         return

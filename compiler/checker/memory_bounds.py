@@ -2,7 +2,10 @@
 the words of steps (M-2.3).
 
 Hands on `bound` and `known_word` to the other files of memories, `check_key_functions` to `memory`. Which types a bound that a
-run computes may have is COMPUTED.
+run computes may have is COMPUTED, the type of a function of the key OF_KEY. A bound says how many messages, turns or tokens a
+step keeps or shows, as 20 in `.retain(20)`. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a
+warning), and not raised. Whether one bound suits another is checked in `memory_steps` and `memory`; that computing one asks
+nobody, in `memory_effects`.
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@ repeated when another writer has changed the slot; and for expressions that comp
 Hands on `check_step_functions`, `check_stored_changes` and `check_computed_bounds` to `program`, which calls them when all bodies
 are typed, and ASKING to `context_declarations`. Calls are followed as far as names lead: through a trait where it has one
 implementation. Which calls are effects is said by `_effect_name`, for bounds by `question_name`; `_effects` adds writes of
-entries through brackets and the clauses of functions. What only a run knows is refused at run time, but for bounds. With a cache
-each of the three raises BodyNeeded (`Checker.body_of`) where a call leads into a body that this check leaves out.
+entries through brackets and the clauses of functions. What only a run knows is refused at run time, but for bounds. `c` is the
+state of the check, with the lists that are gone through and the reports. With a cache each of the three raises BodyNeeded
+(`Checker.body_of`) where a call leads into a body that this check leaves out.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ READS = ("get", "has", "keys", "values", "len", "is_empty", "get_many", "query",
 
 
 def check_step_functions(c: Checker) -> None:
-    """Report E4509 for functions of steps with an effect."""
+    """Report E4509 for each function of `c.step_functions` with an effect, at the function."""
     effects = _effects(c, _effect_name, of_entries=True)
     for function in c.step_functions:
         span = function.value.span
@@ -46,7 +47,7 @@ def check_step_functions(c: Checker) -> None:
 
 
 def check_stored_changes(c: Checker) -> None:
-    """Report E4515 for changes of slots, and of entries of hashmaps, with an effect."""
+    """Report E4515 for each change of `c.stored_changes`, of slots and of entries of hashmaps, with an effect."""
     effects = _effects(c, _effect_name, of_entries=True)
     for node, method, in_hashmap in c.stored_changes:
         effect = None if c.is_answered(node.span) else _effect_of(c, effects, node, in_hashmap and not c.has_stored_hashmaps)
@@ -94,7 +95,8 @@ def _written_outside(closure: ast.Expr) -> str | None:
 
 
 def check_computed_bounds(c: Checker) -> None:
-    """Report E4519 for a bound that asks something: bounds are computed before any memory is used (M-2.14)."""
+    """Report E4519 for each bound of `c.computed_bounds` that asks something: bounds are computed before any memory is used
+    (M-2.14)."""
     effects = _effects(c, question_name, of_entries=False)
     for value in c.computed_bounds:
         effect = None if c.is_answered(value.span) else effects.of(value, value.span)
@@ -148,8 +150,8 @@ def _writes_entry(node: ast.Node) -> bool:
 
 
 def question_name(target: object) -> str | None:
-    """Return the name of a call that asks somebody outside of the machine, such as a model, a tool or a memory, or that tells a
-    listener something; None for any other."""
+    """Return the name of what is called, for the `target` of a call that asks somebody outside of the machine, such as a model, a
+    tool or a memory, or that tells a listener something; None for any other target, and for None."""
     if isinstance(target, ToolTarget):
         return target.function.name
     if isinstance(target, SlotAccess):

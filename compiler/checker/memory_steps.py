@@ -1,10 +1,12 @@
 """The steps of a memory declaration as they are written (M-2.3 to M-2.17, M-4.2 to M-4.15): `Steps` reads a chain for the
 image.
 
-What an argument takes is said by its row (`vm/memory_steps.py`); here it gets a type and, where it is wrong, a message. A
-step whose arguments are plain values needs no code here. Hands on to `memory` `Steps`, what is checked once the chain is whole
+What an argument takes is said by its row (`vm/memory_steps.py`); here it gets a type and, where it is wrong, a message. A step
+whose arguments are plain values needs no code here. Hands on to `memory` `Steps`, what is checked once the chain is whole
 (`check_summary`, `useless_beside_only`), and two parts of helps, `in_its_form` and DECLARE; to `methods` `check_topic`. `found`
-of a `Steps` maps each step to what its arguments say.
+of a `Steps` maps each step to what its arguments say. `c` is the state of the check: mistakes are reported to it by a code (E…;
+W… for a warning), and not raised. What steps mean together, and with the rest of the program, is checked in `memory`; what their
+functions may not do, in `memory_effects`. FAILED (of `declarations`) stands for a value that was reported.
 """
 
 from __future__ import annotations
@@ -65,7 +67,8 @@ SHAPE = STEPS["learn"].example
 
 
 def read_rule(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
-    """Return what the image holds of a rule, with functions as written; None after a report."""
+    """Return what the image holds of the rule of a step `learn`: its `name`, the topic `on` ("turn" where none is written), and
+    its functions, as written, under RULE_FUNCTIONS; None after a report (E2001, E2006, E4502, E4004, E4525)."""
     unnamed = [argument for argument in node.arguments if argument.name is None]
     if len(unnamed) != 1:
         infer_all(c, node.arguments)
@@ -159,8 +162,9 @@ SAID = "said"  # in a summary that names no summariser: its written arguments, u
 
 
 def read_summary(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
-    """Return what the image holds, with the model or function still as a symbol; None after a report. One that names no
-    summariser is made whole by `complete_summary`."""
+    """Return what the image holds of a step `summary`, with the model or function still as a symbol: who makes it under `model`,
+    `function` or `host`, when under `every_turns` or `every_ms`, and the other arguments by their names; None after a report
+    (E2006, E4502, E4504, E4508, E4513, E4004). One that names no summariser is made whole by `complete_summary`."""
     by = [argument for argument in node.arguments if argument.name is None]
     if len(by) > 1:
         c.report("E2006", node.name.span, f"`summary` takes 1 argument without a name, {len(by)} given", help=SUMMARY_SHAPE)

@@ -2,7 +2,9 @@
 
 Hands on the rule of `MethodCall` to `program`. `method_call` says in which order a name is looked for; what is decided goes to
 `node.target` as a record of `decisions`. A built-in method needs only its row in `vm/builtins`, unless its type depends on more
-than its signature: then it gets a case in `_built_in`.
+than its signature: then it gets a case in `_built_in`. `c` is the state of the check: mistakes are reported to it by a code (E…;
+W… for a warning), and not raised. ERRONEOUS is the type of what was reported, which suits every place. Which method a trait means
+is decided in `calls`; a help for a method of another language is an entry of `hints/names`.
 """
 
 from __future__ import annotations
@@ -77,7 +79,8 @@ VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "token
 
 
 def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
-    """Return the type of a method call, ERRONEOUS where a mistake leaves none, and set `node.target`.
+    """Return the type of a method call, ERRONEOUS where a mistake leaves none, and set `node.target`. `expected` is what the
+    place asks for; E2011 for a method that the type does not have.
 
     A declared method of the type comes before a built-in one, both before methods of traits, and what every value has
     (`to_string`) comes last (L-3.10.3).

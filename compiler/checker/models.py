@@ -3,7 +3,8 @@
 Hands on `check_model` and `check_agent` to `declaration_checks`, `settings_are_named` and `check_settings` (of the method `with`)
 to `methods`, and the rule of `listen` to `program`. Which fields there are, of which type and range, is a row of
 `vm/declaration_fields.py`; here stand the fields that need more than that, and what fields demand of each other. Checked values
-go to `fields` of the symbols.
+go to `fields` of the symbols. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and
+not raised. ERRONEOUS is the type of what was reported, which suits every place. No model is asked here, and no process started.
 """
 
 from __future__ import annotations
@@ -54,8 +55,10 @@ from .types import written_type
 
 
 def check_model(c: Checker, symbol: ModelSymbol) -> None:
-    """Check a model and set its fields, connection, memories or store, tools and fallback. Its values may be computed at run
-    time, so that they are tested only as far as they are constant."""
+    """Check a model and set its fields (expressions by name), connection, memories, tools, fallback and decorators. Its values
+    may be computed at run time, so that they are tested only as far as they are constant. E4001 for an unknown field, E4004 for a
+    wrong value, E4006 for what its connection does not carry, E4007 without the id of a model, E4043 for models that fall back in
+    a circle."""
     node = symbol.declaration
     owner = f"model `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "model")
@@ -337,8 +340,8 @@ RESERVED_TYPES = ("result", "error", "init_ack", "response")
 
 
 def check_agent(c: Checker, symbol: AgentSymbol) -> None:
-    """Check an agent and set its fields; report one without `connector` (E4002), and formats that its protocol does not carry
-    (E4006)."""
+    """Check an agent and set its fields, values by name, with `process` for what the manifest says of its process; report one
+    without `connector` (E4002), and formats that its protocol does not carry (E4006)."""
     node = symbol.declaration
     owner = f"agent `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "agent")
