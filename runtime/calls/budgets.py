@@ -110,6 +110,7 @@ class Open:
 
     @property
     def amounts(self) -> tuple[int, float, int]:
+        """The sums of tokens, dollars and requests."""
         return self._tokens, self._cost / UNIT, self._calls
 
     def add(self, reservation: Reservation) -> None:
@@ -137,10 +138,10 @@ class Open:
 
 
 class Account:
-    """Limits of tokens, cost in dollars and requests, None for no limit; what is `used` of them; the reservations that are
-    `open`, the requests that are `waiting` for some of them to be given back, in their order, and those that are `coming`: that
-    were woken because there is room, and have not looked yet. `tasks` and `purses` count those that wait. `whose` names the
-    account in messages. The caller of a method holds the lock, but of `left`."""
+    """Limits of tokens, cost in dollars and requests, None for no limit; what is `used` of them, in the order of KINDS; the
+    reservations that are `open`, the requests that are `waiting` for some of them to be given back, in their order, and those
+    that are `coming`: that were woken because there is room, and have not looked yet. `tasks` and `purses` count those that wait.
+    `whose` names the account in messages. The caller of a method holds the lock, but of `left`."""
 
     __slots__ = ("limits", "used", "open", "waiting", "tasks", "purses", "coming", "whose", "_least")
 

@@ -34,8 +34,8 @@ class Use:
 
     `tokens_cached` and `tokens_cache_write` are parts of `tokens_in`, `tokens_reasoning` is a part of `tokens_out`.
     `tokens_estimated` are those that no provider reported and we counted. `hosted` says by type how often the provider ran tools
-    of its own, and `hosted_calls` is their sum. `cost` is in dollars; `unpriced` counts the requests
-    without a price, whose cost is not in it."""
+    of its own, and `hosted_calls` is their sum. `cost` is in dollars; `unpriced` counts the requests without a price, whose cost
+    is not in it."""
 
     __slots__ = (
         "attempts", "tokens_in", "tokens_out", "tokens_cached", "tokens_cache_write", "tokens_reasoning", "tokens_estimated",
@@ -133,7 +133,8 @@ def used_by_broken(request: Request, failure: CallFailure | None) -> Use:
 
 
 def most_calls(request: Request) -> dict[str, int]:
-    """Return how often, by type, a request may have its hosted tools run."""
+    """Return how often, by type, a request may have its hosted tools (those that the provider runs itself) run: `max_uses` of
+    each, else HOSTED_CALLS."""
     return {tool["type"]: tool.get("max_uses", HOSTED_CALLS) for tool in request.hosted}
 
 
