@@ -195,7 +195,7 @@ DISTRIBUTION = "concerto-lang"
 
 
 def install_advice(extra: str) -> str:
-    """Return how to install the libraries of an extra, which only some programs need.
+    """Return how to install the libraries of an extra, which only some programs need, as part of a sentence.
 
     It is a command with the libraries' own names, which works for a checkout as well as a wheel. When Concerto itself is not
     installed, it is the place that lists them."""

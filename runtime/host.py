@@ -92,8 +92,9 @@ class Host:
     run in place of the method: of the arguments, the type of the result, `run`, and what gives the context of the call (O-3.28).
 
     Memories: `stores` and `embedders` add to those by name or replace them (M-8.3, M-10.16); `summarizers` are those that
-    `.summary("NAME")` names (M-9.1); `token_counter` replaces the default counter (M-11.1). With `volatile` no memory outlives
-    the session (M-8.15). `hears()` says whether anybody listens to `memory:*`, whose events are built only then (M-6.31).
+    `.summary("NAME")` names, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1);
+    `token_counter`, with `count(entry, model)`, replaces the default counter (M-11.1). With `volatile` no memory outlives the
+    session (M-8.15). `hears()` says whether anybody listens to `memory:*`, whose events are built only then (M-6.31).
 
     The machine: `loop` is the event loop that runs the session (None: asyncio's, which `new_loop` makes if it is not the usual
     one); `tier` is "both", or "interp" for the interpreter alone (V-7.7); `code_cache` keeps translated code (V-7.2)."""

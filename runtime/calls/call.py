@@ -48,9 +48,9 @@ class Response:
     has no waiting for rate limits in it.
 
     `model` is the id that the provider names, else that of the request; `provider` is the name of the connection or agent that
-    has answered, "offline" or "mock". `finish` says why the reply ended ("stop", "length", "tool"; of a stream that was cut off
-    "error" or "cancelled"); `cached`: `@cache` has answered, without a request; `data` is what an agent said beside its text,
-    None without any; `reasoning` is what the provider shows of the model's reasoning, None for nothing; `citations` are the
+    has answered, "mock" for a mock of a model. `finish` says why the reply ended ("stop", "length", "tool"; of a stream that was
+    cut off "error" or "cancelled"); `cached`: `@cache` has answered, without a request; `data` is what an agent said beside its
+    text, None without any; `reasoning` is what the provider shows of the model's reasoning, None for nothing; `citations` are the
     sources that it names."""
 
     __slots__ = (

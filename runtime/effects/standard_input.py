@@ -25,7 +25,7 @@ BLOCK = 1 << 16  # bytes that are read at a time, at most
 
 
 class Unreadable(Exception):
-    """The stream cannot be read, or is closed; the text says why."""
+    """The stream of the system cannot be read, or is closed; the text says why."""
 
 
 class TooLong:

@@ -321,7 +321,8 @@ def _accepted(signature: Signature, value: Any) -> Any:
 
 
 def failure_text(answer: Answer) -> str:
-    """Return what a tool says of its failure: its texts, else its structured content as JSON; cleaned."""
+    """Return what a tool says of its failure: its texts, one on each line, else its structured content as JSON; cleaned of lone
+    surrogates and invisible tag characters."""
     if answer.texts or answer.structured is None:
         return clean_text(answer.text)
     structured: Mapping[str, Any] = answer.structured

@@ -361,7 +361,8 @@ class Memories:
 
     def frame_around(self, task: Any, memory: Memory) -> Any:
         """Return the frame of the innermost run in progress that writes this log and that the task runs inside, whatever its
-        `on_conflict` is (M-6.11). None for none."""
+        `on_conflict` is (M-6.11). A frame (`turns.Frame`) stands for the memory within a run: it takes messages that join the
+        turn, which is not stored yet, and gives those of it so far. None for none."""
         around = [
             (effect, conversation.run)
             for effect, conversation in self.runs.items()
