@@ -1,9 +1,11 @@
-"""The lines between Concerto and an agent: how a prompt is written and how a line is read (O-7.22 to O-7.31); and the settings
-of an agent (O-7.1 to O-7.8).
+"""The lines between Concerto and an agent: how a prompt is written and how a line is read (O-7.22 to O-7.31); and the settings of
+an agent (O-7.1 to O-7.8).
 
-Hands on `AgentSettings`, `Answer`, the functions for lines with their exceptions and the types of messages (RESULT, ERROR,
-INIT_ACK) to `process.py`, and all that is of the reading of lines to `calls.py`, whose mocks read as a process does; and
-`AgentSettings` to the performer of agents (`effects/agent_processes.py`). Nothing here starts a process or waits for one.
+Hands on to `process.py` `AgentSettings` and `Answer`; what writes lines, `init_line`, `prompt_lines` and `response_line`, with
+`request_id`; what reads them, `read_object` and `answer_of`, with the exceptions `AgentFailed` and `ProtocolBroken`; and the
+types of messages (RESULT, ERROR, INIT_ACK). Hands on all that is of the reading of lines to `calls.py`, whose mocks read as a
+process does, with `message_fields`, `object_answer`, `failure_text` and `Unanswered`; and `AgentSettings` to the performer of
+agents (`effects/agent_processes.py`). Nothing here starts a process or waits for one.
 """
 
 from __future__ import annotations

@@ -155,7 +155,8 @@ class AgentProcess:
             raise ProtocolBroken("the first line is no init_ack", line)
 
     async def _end(self) -> str:
-        """End the process, if there is one, and return its stderr. What is to be told the agent before is told here."""
+        """End the process, if there is one, and return its stderr, "" without one. A process of another protocol overrides this
+        to tell the agent before."""
         child, self._child = self._child, None
         if child is None:
             return ""

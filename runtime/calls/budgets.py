@@ -82,6 +82,7 @@ class Reservation:
 
     @property
     def cost(self) -> float:
+        """The dollars of `amounts`."""
         return self.amounts[1]
 
 
@@ -114,6 +115,7 @@ class Open:
         return self._tokens, self._cost / UNIT, self._calls
 
     def add(self, reservation: Reservation) -> None:
+        """Add a reservation, which must not be there."""
         self.rows[reservation] = None
         self._count(reservation, 1)
 
@@ -160,6 +162,7 @@ class Account:
 
     @property
     def is_limited(self) -> bool:
+        """Whether any kind has a limit."""
         return any(limit is not None for limit in self.limits)
 
     def left(self) -> list[Any]:

@@ -126,6 +126,8 @@ class TypedStreamedCall(StreamedCall):
     # ------------------------------------------------------------ the job
 
     async def work(self) -> Callable[[], Any]:
+        """Ask the model until a reply fits the schema, and return the commit. Raises CallFailure, a SchemaError when none
+        fits."""
         return await self.with_schema(self.wanted, self.retry_message, self.validators)
 
     def _validated(self, verdict: Verdict, commit: Callable[[], Response]) -> Callable[[], Validated]:

@@ -159,6 +159,7 @@ class MetVersions:
             self._versions.popitem(last=False)
 
     def forget(self, key: Key) -> None:
+        """Drop what is known of a key: its next version may be any."""
         self._versions.pop(key, None)
 
     def version(self, key: Key) -> int:
@@ -621,6 +622,7 @@ class Memories:
 
     @property
     def namespace(self) -> str:
+        """The first part of every key."""
         return self._namespace
 
     def key_names(self, name: str) -> tuple[str, ...]:

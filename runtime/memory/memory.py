@@ -162,6 +162,7 @@ class MemoryReader:
         return self.head().length
 
     def is_empty(self) -> bool:
+        """Return whether the log has no entries."""
         return len(self) == 0
 
     def version(self) -> int:
