@@ -66,7 +66,8 @@ def begin(pid: int) -> None:
 
 @contextlib.contextmanager
 def starting() -> Iterator[None]:
-    """Note that a child is about to start, until its `begin`: the stop of another must not take it for an orphan."""
+    """Note that a child is about to start, as a context manager around its `begin`: the stop of another must not take it for an
+    orphan."""
     token = object()
     # the clock that the system reckons a process's start by, read before it starts
     ticks = time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK") if sys.platform == "linux" else 0
@@ -220,10 +221,11 @@ class Child:
 
     @classmethod
     async def start(cls, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
-        """Start a process in the directory `folder`. `arguments` begin with the command; `env` is its whole environment.
+        """Start a process in the directory `folder` and return it. `arguments` begin with the command; `env` is its whole
+        environment.
 
-        Raises OSError or ValueError when it cannot be started, and `roots.Unsupported` on a system where it could not be ended.
-        A caller that is cancelled meanwhile leaves no process behind: it is stopped as soon as it has started."""
+        Raises OSError or ValueError when it cannot be started, and `roots.Unsupported` on a system where it could not be ended. A
+        caller that is cancelled meanwhile leaves no process behind: it is stopped as soon as it has started."""
         require_processes("a process")
         start = asyncio.ensure_future(cls._start(arguments, env, folder))
         try:

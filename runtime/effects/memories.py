@@ -1,8 +1,8 @@
 """Performs the methods of memories that have to wait: for vectors of facts (M-10.16), for the turn lock of their memory (M-5.17),
 or for its store (G-12.7); and the files of persistent hashmaps.
 
-What is waited for is done here; the method itself is performed by the commit, when the task goes on (`memory/memories.py`). A
-method that has to wait for nothing never gets here. Hands on `perform` and `perform_stores` to `table.py`.
+What is waited for is done here; the method itself is performed by the commit, when the task goes on (`memory/memories.py`). What
+need not wait is done by the machine at once, and does not get here. Hands on `perform` and `perform_stores` to `table.py`.
 """
 
 from __future__ import annotations

@@ -155,8 +155,9 @@ class TestFiles(Files):
         return None if "\0" in path else beneath(self.project, os.path.normpath(os.path.join(self.project, path)))
 
     def perform(self, operation: str, path: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
-        """Perform an operation in the layer that has the path; `reached` stays open. Raises Failed and OSError; for writing
-        outside the project and the directories of `temp_dir` the variant of Failed is Unsupported."""
+        """Perform an operation in the layer that has the path, and return what the operation gives (`access/files.py`: plain
+        data); `reached` stays open. Raises Failed and OSError; for writing outside the project and the directories of `temp_dir`
+        the variant of Failed is Unsupported."""
         absolute = os.path.normpath(os.path.join(self.project, path))
         inner = self._inner(path)
         is_temporary = any(beneath(folder, absolute) is not None for folder in self.made)

@@ -139,8 +139,9 @@ class Patience:
 class SdkConnection:
     """A `Connection` (`served.py`, which says what each method gives) through a client of the SDK. Each request has the time
     limit of the settings, in seconds. The methods raise ServerFailure: Timeout, ExecutionFailed for what the server refuses or
-    answers against the protocol, ConnectionFailed for a connection that has ended, or a request that failed below the protocol;
-    `gone` says that the next request needs a new connection. What a `Caller` raises on a question passes through."""
+    answers against the protocol, ConnectionFailed for a connection that has ended, a request that failed below the protocol, or a
+    list of more than MOST_PAGES pages; `gone` says that the next request needs a new connection. What a `Caller` raises on a
+    question passes through."""
 
     def __init__(
         self, settings: McpSettings, streams: AbstractAsyncContextManager[tuple[Any, Any]], mode: str, carrier: Carrier | None
@@ -441,9 +442,9 @@ PROBE_SECONDS = 5.0  # after which it counts as refused
 
 @asynccontextmanager
 async def streams_of(child: Child, timeout: float, ended: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
-    """Give the streams of a child process, as an asynchronous context manager; the child is stopped with them, and `ended` is
-    called when it ends before. A probe without an answer counts as refused after PROBE_SECONDS, or a third of `timeout`, in
-    seconds, if that is less."""
+    """Give the streams of a child process, as an asynchronous context manager: the pair of what comes from it and what goes to
+    it, as messages of the SDK, one on each line. The child is stopped with them, and `ended` is called when it ends before. A
+    probe without an answer counts as refused after PROBE_SECONDS, or a third of `timeout`, in seconds, if that is less."""
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     probed: set[Any] = set()

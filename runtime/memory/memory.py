@@ -687,7 +687,7 @@ class Memory(MemoryReader):
         return copy
 
     def fork_at(self, head: Head, name: str) -> Memory:
-        """Copy the log as it was at the snapshot `head` to the new branch `name` (M-5.17). Raises
+        """Copy the log as it was at the snapshot `head` to the new branch `name` and return its memory (M-5.17). Raises
         MemoryFailure("Exists")."""
         return self.with_key(fork(self.store, self.key, name, self.now(), below=head.next))
 
