@@ -45,7 +45,7 @@ TURN_OF_OTHERS = 0.0001  # seconds of it
 
 
 def log_to_stderr(level: str, text: str) -> None:
-    """Write one line of the log to standard error."""
+    """Write one line of the log to standard error: `level`, such as "warn" or "INFO", in brackets, and `text` as it is."""
     print(f"[{level}] {text}", file=sys.stderr)
     if len(text) > LONG_WRITE:
         # A write gives the interpreter up for a moment too short for another thread to take it, and renews that thread's wait:
