@@ -62,7 +62,9 @@ class ConnectionSettings:
     of the environment are not in it. `row` is that of its provider; `names_key` says whether the connection itself names its key;
     `given` has by field the variable of the environment that gave its value (O-1.287). `timeout` is in seconds, or has several
     limits in seconds by name (O-1.212), None when the connection sets none. The other attributes are the fields of CONNECTION in
-    `vm/declaration_fields.py`."""
+    `vm/declaration_fields.py`, None where nobody gives one and it has no default: `models` maps aliases to ids of models;
+    `media_bytes` is the most of media in one request, `media_tokens` what one Media counts whose tokens nobody knows;
+    `unsupported` says whether a field that the provider does not carry is an "error", or is left out ("drop")."""
 
     __slots__ = ("name", "row", "names_key", "given", *CONNECTION)
 
@@ -170,8 +172,8 @@ class ConnectionSettings:
 
 
 def merged_fields(name: str, layers: Sequence[Layer]) -> dict[str, Any]:
-    """Return the fields of one connection. A layer has fields by connection; the first layer is the strongest: host, then
-    program. The predeclared fields are weaker than any layer (O-1.2)."""
+    """Return the fields of one connection by name, unchecked; an empty dict for one that nobody declares. A layer has fields by
+    connection; the first layer is the strongest: host, then program. The predeclared fields are weaker than any layer (O-1.2)."""
     fields: dict[str, Any] = dict(PREDECLARED.get(name, {}))
     for layer in reversed(layers):
         fields.update(layer.get(name, {}))

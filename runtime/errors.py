@@ -3,9 +3,9 @@
 Hands on `CallFailure`, which is raised anywhere in the runtime; the performer of an effect turns it into an error value of the
 language (`records.py: failed`). `NotSent` is one of a request that never left, `Returned` one that carries such a value. `Origin`
 makes the failures of one request: which status means which error is in the tables above it. `ConfigFailure` is a wrong setting,
-found before the run or when what it is for is first used. Hands on the classes of failures (`CONNECTION` and its neighbours) to
-calls, agents and `breaker.py`, `install_advice` to what needs such a library, and MESSAGE_LENGTH to who keeps messages of others.
-Failures of memories are `memory/entries.py: MemoryFailure`, a CallFailure too. Nothing here retries or logs.
+found before the run or when what it is for is first used. Hands on the classes of failures (RATE_LIMIT, SERVER, CONNECTION and
+TIMEOUT) to calls, agents and `breaker.py`, `install_advice` to what needs such a library, and MESSAGE_LENGTH to who keeps
+messages of others. Failures of memories are `memory/entries.py: MemoryFailure`, a CallFailure too. Nothing here retries or logs.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ DISTRIBUTION = "concerto-lang"
 
 
 def install_advice(extra: str) -> str:
-    """Return how to install the libraries of an extra, which only some programs need.
+    """Return how to install the libraries of an extra, which only some programs need, as part of a sentence.
 
     It is a command with the libraries' own names, which works for a checkout as well as a wheel. When Concerto itself is not
     installed, it is the place that lists them."""

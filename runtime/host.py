@@ -2,8 +2,9 @@
 
 Hands on `Host`, plain values and functions that the command line, the Python API and tests give; `NoListener` and `ToolError`,
 which code of the host raises; `call_host_function` to tools; and, to performers, tools and memories, what becomes of exceptions
-of that code: their whole text for the program and the log, a neutral one for models (G-9.10). A new thing that a session needs
-from outside is a field of `Host`; the runtime must not import it.
+of that code: their whole text for the program and the log (`exception_text`, `full_text`), a neutral one for models
+(`neutral_text`, `message_and_fields`, and of error values `model_text` and `for_model`) (G-9.10). A new thing that a session
+needs from outside is a field of `Host`; the runtime must not import it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ TURN_OF_OTHERS = 0.0001  # seconds of it
 
 
 def log_to_stderr(level: str, text: str) -> None:
-    """Write one line of the log to standard error."""
+    """Write one line of the log to standard error: `level`, such as "warn" or "INFO", in brackets, and `text` as it is."""
     print(f"[{level}] {text}", file=sys.stderr)
     if len(text) > LONG_WRITE:
         # A write gives the interpreter up for a moment too short for another thread to take it, and renews that thread's wait:
@@ -92,8 +93,9 @@ class Host:
     run in place of the method: of the arguments, the type of the result, `run`, and what gives the context of the call (O-3.28).
 
     Memories: `stores` and `embedders` add to those by name or replace them (M-8.3, M-10.16); `summarizers` are those that
-    `.summary("NAME")` names (M-9.1); `token_counter` replaces the default counter (M-11.1). With `volatile` no memory outlives
-    the session (M-8.15). `hears()` says whether anybody listens to `memory:*`, whose events are built only then (M-6.31).
+    `.summary("NAME")` names, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1);
+    `token_counter`, with `count(entry, model)`, replaces the default counter (M-11.1). With `volatile` no memory outlives the
+    session (M-8.15). `hears()` says whether anybody listens to `memory:*`, whose events are built only then (M-6.31).
 
     The machine: `loop` is the event loop that runs the session (None: asyncio's, which `new_loop` makes if it is not the usual
     one); `tier` is "both", or "interp" for the interpreter alone (V-7.7); `code_cache` keeps translated code (V-7.2)."""

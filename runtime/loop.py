@@ -37,6 +37,7 @@ class Future:
         self._callbacks: list[Callable[[Any], object]] = []
 
     def done(self) -> bool:
+        """Return whether it has a result or an error, or was cancelled."""
         return self._state != "waiting"
 
     def cancelled(self) -> bool:
@@ -54,6 +55,7 @@ class Future:
         return self._result if self._state == "failed" else None
 
     def add_done_callback(self, callback: Callable[[Any], object]) -> None:
+        """Have the loop call `callback` with this future once it is done, never from here."""
         if self.done():
             self.loop.call_soon(partial(callback, self))
         else:
@@ -66,6 +68,7 @@ class Future:
         self._end("failed", error)
 
     def cancel(self) -> bool:
+        """End it as cancelled; False when it is done already."""
         if self.done():
             return False
         self._end("cancelled", None)
@@ -155,9 +158,11 @@ class OfflineLoop:
         self._inbox: Any = None  # callbacks from other threads
 
     def time(self) -> float:
+        """Return the seconds of the virtual clock."""
         return self._now
 
     def call_soon(self, callback: Callable[[], object]) -> None:
+        """Run a callback, without arguments, behind those that are ready. Only the thread of the loop may call this."""
         self._ready.append(callback)
 
     def call_soon_threadsafe(self, callback: Callable[[], object]) -> None:
@@ -185,6 +190,7 @@ class OfflineLoop:
         return Future(self)
 
     def create_task(self, coroutine: Coroutine[Any, Any, Any]) -> CoroutineTask:
+        """Return the job that runs a coroutine, beside others, when the loop comes to it."""
         return CoroutineTask(self, coroutine)
 
     async def sleep(self, seconds: float) -> None:

@@ -34,7 +34,8 @@ class Unsent(Exception):
 
 
 class MediaPart:
-    """One content of a message, the name under which it is sent, and the tokens that it counts. It never changes."""
+    """One content of a message, the name under which it is sent, None for none, and the tokens that it counts. It never changes,
+    but that a memory puts a content into a part that was stored with its hash alone (`memory/entries.py: filled`)."""
 
     __slots__ = ("content", "name", "tokens")
 
@@ -130,5 +131,5 @@ def has_media(messages: Sequence[Any]) -> bool:
 
 
 def size_of(messages: Sequence[Any]) -> int:
-    """Return the bytes of all contents of some messages."""
+    """Return how many bytes all contents of some messages have together."""
     return sum(part.content.size for message in messages for part in message.media)

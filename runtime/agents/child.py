@@ -66,7 +66,8 @@ def begin(pid: int) -> None:
 
 @contextlib.contextmanager
 def starting() -> Iterator[None]:
-    """Note that a child is about to start, until its `begin`: the stop of another must not take it for an orphan."""
+    """Note that a child is about to start, as a context manager around its `begin`: the stop of another must not take it for an
+    orphan."""
     token = object()
     # the clock that the system reckons a process's start by, read before it starts
     ticks = time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK") if sys.platform == "linux" else 0
@@ -145,8 +146,8 @@ def _psutil_table() -> dict[int, Row]:
 
 
 def descendants(pid: int) -> set[int]:
-    """Return the ids of the live processes that belong to the child `pid`, its own included while it lives; its own alone when
-    there is no table of processes."""
+    """Return the ids of the live processes that belong to the child with the process id `pid`, its own included while it lives;
+    its own alone when there is no table of processes."""
     table = _table()
     if not table:
         return {pid}
@@ -220,10 +221,11 @@ class Child:
 
     @classmethod
     async def start(cls, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
-        """Start a process in the directory `folder`. `arguments` begin with the command; `env` is its whole environment.
+        """Start a process in the directory `folder` and return it. `arguments` begin with the command; `env` is its whole
+        environment.
 
-        Raises OSError or ValueError when it cannot be started, and `roots.Unsupported` on a system where it could not be ended.
-        A caller that is cancelled meanwhile leaves no process behind: it is stopped as soon as it has started."""
+        Raises OSError or ValueError when it cannot be started, and `roots.Unsupported` on a system where it could not be ended. A
+        caller that is cancelled meanwhile leaves no process behind: it is stopped as soon as it has started."""
         require_processes("a process")
         start = asyncio.ensure_future(cls._start(arguments, env, folder))
         try:
@@ -250,7 +252,8 @@ class Child:
 
     @classmethod
     async def started(cls, owner: str, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
-        """Do what `start` does, with the parameters of `Host.children`, which may stand in its place. `owner` is not used."""
+        """Do what `start` does, with the parameters of `Host.children`, the function by which a host starts processes of its own
+        in place of this one. `owner`, the name of the agent or tool, is not used."""
         return await cls.start(arguments, env, folder)
 
     @property
@@ -270,8 +273,8 @@ class Child:
 
     @property
     def stderr(self) -> str:
-        """The end of what it has written to its standard error so far, at most STDERR_KEPT bytes. CUT stands in place of the
-        first character when there was more."""
+        """The end of what it has written to its standard error so far, at most STDERR_KEPT bytes; what is no UTF-8 is U+FFFD.
+        CUT, an ellipsis, stands in place of the first character when there was more."""
         text = self._stderr.decode("utf-8", "replace")
         return CUT + text[1:] if self._is_cut else text
 
@@ -289,7 +292,8 @@ class Child:
         """Wait for the next line of its standard output and return it without its line end (LF or CRLF). A line that the end of
         output cuts off does not count.
 
-        Raises ChildEnded, LineTooLong, LineNotText. There is no time limit."""
+        Raises ChildEnded at the end of output, or when it has exited and nothing comes for EXIT_GRACE seconds; LineTooLong for
+        more than LONGEST_LINE bytes; LineNotText for what is no UTF-8. There is no time limit."""
         reading = asyncio.ensure_future(self._read_line())
         exiting = asyncio.ensure_future(self._streams.exited.wait())
         try:

@@ -91,9 +91,10 @@ def permitted_name(name: str, folder: str) -> str:
 
 async def start(run: EffectContext, words: Sequence[str], folder: str, begin: Callable[[list[str]], Awaitable[T]]) -> T:
     """Start a command, if that is permitted: return what `begin` returns for its argument list. `words` has at least one word,
-    the command, which may be a path relative to `folder`.
+    the command, which may be a path relative to `folder`. An audit record of the session `run` tells of the start or the denial.
 
-    Raises Denied, and NotStarted when `begin` raises OSError or ValueError; its other exceptions pass through."""
+    Raises Denied (`access/permissions.py`) where the program may not run the command, and NotStarted when `begin` raises OSError
+    or ValueError; its other exceptions pass through."""
     name = words[0]
     command = permitted_name(name, folder)
 
@@ -108,9 +109,10 @@ async def start(run: EffectContext, words: Sequence[str], folder: str, begin: Ca
 
 
 async def start_process(run: EffectContext, owner: str, words: Sequence[str], env: dict[str, str], folder: str) -> Child:
-    """Start a process of the system in `folder`, or what the host has in its place; `owner` is the name of the agent or tool that
-    it is for, `env` the whole environment. The caller must `stop` it. Raises as `start`, and `roots.Unsupported` where no process
-    could be ended safely; other exceptions of the host's own `children` pass through."""
+    """Start a process of the system in `folder`, or what the host has in its place (`Host.children`), and return it; `owner` is
+    the name of the agent or tool that it is for, `env` the whole environment, as `environment` gives it. The caller must `stop`
+    it. Raises as `start`, and `roots.Unsupported` where no process could be ended safely; other exceptions of the host's own
+    `children` pass through."""
 
     async def begin(arguments: list[str]) -> Child:
         from .child import Child

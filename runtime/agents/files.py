@@ -1,7 +1,9 @@
 """The files that an agent reads and writes through its client, under the permissions of the program (O-7.46).
 
-Hands on `AgentFiles` to `acp.py` and to the performer of agents, which makes it; and `FileRefused`. The operations are those of
-`std::fs` (`access/files.py`), with the same roots and audit records.
+An agent that speaks ACP, a protocol of requests in both directions, asks its client, which is Concerto, for files of the project.
+Hands on `AgentFiles` to `acp.py`, which answers such requests, and to the performer of agents, which makes it; and `FileRefused`
+to `acp.py`. The operations are those of `std::fs` (`access/files.py`), with the same roots and audit records; which lines of a
+text the agent gets is decided in `acp.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 
 
 class FileRefused(Exception):
-    """A file that is not read or written, with the reason that the agent is told; `is_missing`: there is none."""
+    """A file that is not read or written: a permission is missing, the operation failed, or the system cannot keep paths inside a
+    root. `message` is the reason that the agent is told; `is_missing`: there is no such file."""
 
     def __init__(self, message: str, is_missing: bool = False) -> None:
         super().__init__(message)
@@ -29,7 +32,8 @@ class FileRefused(Exception):
 
 
 class AgentFiles:
-    """The files of the session `run` for its agents. `opened` gives its Files, which are opened with the first operation."""
+    """The files of the session `run` for its agents. `opened` gives its Files, which are opened with the first operation. A
+    `path` is absolute, or relative to the working directory of the program."""
 
     def __init__(self, run: EffectContext, opened: Callable[[EffectContext], Files]) -> None:
         self.run = run
@@ -37,16 +41,16 @@ class AgentFiles:
 
     @property
     def reads(self) -> bool:
-        """Whether anything may be read."""
+        """Whether the program has a permission to read any file."""
         return bool(permissions_of(self.run).scopes["fs_read"])
 
     @property
     def writes(self) -> bool:
-        """Whether anything may be written."""
+        """Whether the program has a permission to write any file."""
         return bool(permissions_of(self.run).scopes["fs_write"])
 
     async def read(self, path: str) -> str:
-        """Return the text of a file. Raises FileRefused."""
+        """Return the text of a file, which must be UTF-8. Raises FileRefused."""
         text: str = await self._access("read_file", path, [])
         return text
 

@@ -1,9 +1,11 @@
-"""The lines between Concerto and an agent: how a prompt is written and how a line is read (O-7.22 to O-7.31); and the settings
-of an agent (O-7.1 to O-7.8).
+"""The lines between Concerto and an agent: how a prompt is written and how a line is read (O-7.22 to O-7.31); and the settings of
+an agent (O-7.1 to O-7.8).
 
-Hands on `AgentSettings`, `Answer`, the functions for lines with their exceptions and the types of messages (RESULT, ERROR,
-INIT_ACK) to `process.py`, and all that is of the reading of lines to `calls.py`, whose mocks read as a process does; and
-`AgentSettings` to the performer of agents (`effects/agent_processes.py`). Nothing here starts a process or waits for one.
+Hands on to `process.py` `AgentSettings` and `Answer`; what writes lines, `init_line`, `prompt_lines` and `response_line`, with
+`request_id`; what reads them, `read_object` and `answer_of`, with the exceptions `AgentFailed` and `ProtocolBroken`; and the
+types of messages (RESULT, ERROR, INIT_ACK). Hands on all that is of the reading of lines to `calls.py`, whose mocks read as a
+process does, with `message_fields`, `object_answer`, `failure_text` and `Unanswered`; and `AgentSettings` to the performer of
+agents (`effects/agent_processes.py`). Nothing here starts a process or waits for one.
 """
 
 from __future__ import annotations
@@ -72,8 +74,9 @@ def init_line(params: dict[str, Any]) -> str:
 
 
 def prompt_lines(prompt: str, context: Any, number: int, *, as_json: bool) -> str:
-    """Return the line, or lines, of prompt number 1, 2, …, with their line ends: one JSON object with `as_json`, else text.
-    `context` is a tuple with the plain data of the context, or an empty one."""
+    """Return the line, or lines, of prompt number 1, 2, …, with their line ends: one JSON object with `as_json`, else text, in
+    which a prompt of several lines stands as a JSON string literal. `context` is a tuple with the plain data of the call's
+    context, or an empty one."""
     if as_json:
         message = {"id": request_id(number), "prompt": prompt}
         if context:
@@ -84,8 +87,8 @@ def prompt_lines(prompt: str, context: Any, number: int, *, as_json: bool) -> st
 
 
 def response_line(message: dict[str, Any], value: Any) -> str:
-    """Return the line, with its line end, that answers `message` with a handler's value; it names the message by its id, else by
-    its type, which it must have (O-7.28)."""
+    """Return the line, with its line end, that answers `message` with a handler's value, plain data; it names the message by its
+    id, else by its type, which it must have (O-7.28). KeyError without one."""
     replied_to = message.get("id", message["type"])
     return compact_json({"type": "response", "in_reply_to": replied_to, "value": value}) + "\n"
 
@@ -124,7 +127,11 @@ def object_answer(message: dict[str, Any]) -> Answer:
 
 def answer_of(line: str, message: dict[str, Any] | None, *, listens: bool, as_json: bool) -> Answer | None:
     """Return the answer that a line is, None for a message before it. `message` is the line as a JSON object, None when it is no
-    object or, neither in a `listen` nor with `as_json`, was not read as one. Raises AgentFailed, ProtocolBroken."""
+    object or, neither in a `listen` nor with `as_json`, was not read as one. `listens`: the call is a `listen`, whose handlers
+    take messages and which takes plain lines too; `as_json`: the agent is declared to write JSON objects alone.
+
+    Raises AgentFailed for a message of type ERROR; with `as_json` alone ProtocolBroken for a line that is no JSON object, or
+    whose `type` is no String."""
     if not (listens or as_json):
         return plain_answer(line)
     kind = None if message is None else message.get("type")

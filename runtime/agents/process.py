@@ -1,10 +1,10 @@
 """The process of one agent in a session: its start, the handshake, and exchanges one after another (O-7.13 to O-7.36).
 
-Hands on `AgentProcess` to the performer of agents and to `acp.py`, whose processes speak another protocol, with `next_line`; and
-`Listener` to `calls.py`, which implements it. Lines are written and read
-by `messages.py`, the process is a `child.py: Child`. Every failure of the agent is a CallFailure, after which no process may be
-left; only after a message `error` the process stays. An error of the listener, or a cancellation, ends the process too and
-passes through.
+An exchange is one prompt, the messages of the agent that follow it, and the answer that ends it. Hands on `AgentProcess` to the
+performer of agents and to `acp.py`, whose processes speak another protocol, with `next_line`; and `Listener` to `calls.py`, which
+implements it. Lines are written and read by `messages.py`, the process is a `child.py: Child`. Every failure of the agent is a
+CallFailure, after which no process may be left; only after a message `error` the process stays. An error of the listener, or a
+cancellation, ends the process too and passes through. Nothing here asks for a permission or retries.
 """
 
 from __future__ import annotations
@@ -76,9 +76,10 @@ class AgentProcess:
         """Send one prompt and return the answer; `listener` gets the messages before it. `context` is as in `prompt_lines`;
         `media` only an agent of another protocol than lines takes.
 
-        It waits first for the exchanges before it; from then on the timeout of the settings runs, which covers a start of the
-        process and the work of `listener` too. Raises CallFailure, and whatever `launch` and `listener` raise, which ends the
-        process."""
+        It waits first for the exchanges before it; from then on the timeout of the settings runs, in seconds, which covers a
+        start of the process and the work of `listener` too. Raises CallFailure: TimeoutError; of AgentError Exited for a process
+        that ends before the answer, Protocol for a line that breaks the protocol, Failed for a message `error`. Whatever `launch`
+        and `listener` raise passes through, and ends the process."""
         async with self._turn:
             try:
                 async with asyncio.timeout(self.settings.timeout) as self._timer:
@@ -122,7 +123,8 @@ class AgentProcess:
     # ------------------------------------------------------------ the process
 
     def _late(self) -> str:
-        """Return what an exchange that took too long has waited for, "" for a reply."""
+        """Return what an exchange that took too long has waited for, "" for a reply. A process of another protocol overrides
+        it."""
         return ""
 
     async def _running(self, listener: Listener) -> Child:
@@ -153,7 +155,8 @@ class AgentProcess:
             raise ProtocolBroken("the first line is no init_ack", line)
 
     async def _end(self) -> str:
-        """End the process, if there is one, and return its stderr. What is to be told the agent before is told here."""
+        """End the process, if there is one, and return its stderr, "" without one. A process of another protocol overrides this
+        to tell the agent before."""
         child, self._child = self._child, None
         if child is None:
             return ""
@@ -196,7 +199,7 @@ def _last_words(stderr: str) -> str:
 
 
 async def next_line(child: Child) -> str:
-    """Return the next line that is not blank."""
+    """Return the next line of the child that is not blank. Raises ChildEnded, LineTooLong and LineNotText as `Child.line`."""
     while True:
         line = await child.line()
         if line.strip():

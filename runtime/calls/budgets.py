@@ -82,6 +82,7 @@ class Reservation:
 
     @property
     def cost(self) -> float:
+        """The dollars of `amounts`."""
         return self.amounts[1]
 
 
@@ -110,9 +111,11 @@ class Open:
 
     @property
     def amounts(self) -> tuple[int, float, int]:
+        """The sums of tokens, dollars and requests."""
         return self._tokens, self._cost / UNIT, self._calls
 
     def add(self, reservation: Reservation) -> None:
+        """Add a reservation, which must not be there."""
         self.rows[reservation] = None
         self._count(reservation, 1)
 
@@ -137,10 +140,10 @@ class Open:
 
 
 class Account:
-    """Limits of tokens, cost in dollars and requests, None for no limit; what is `used` of them; the reservations that are
-    `open`, the requests that are `waiting` for some of them to be given back, in their order, and those that are `coming`: that
-    were woken because there is room, and have not looked yet. `tasks` and `purses` count those that wait. `whose` names the
-    account in messages. The caller of a method holds the lock, but of `left`."""
+    """Limits of tokens, cost in dollars and requests, None for no limit; what is `used` of them, in the order of KINDS; the
+    reservations that are `open`, the requests that are `waiting` for some of them to be given back, in their order, and those
+    that are `coming`: that were woken because there is room, and have not looked yet. `tasks` and `purses` count those that wait.
+    `whose` names the account in messages. The caller of a method holds the lock, but of `left`."""
 
     __slots__ = ("limits", "used", "open", "waiting", "tasks", "purses", "coming", "whose", "_least")
 
@@ -159,6 +162,7 @@ class Account:
 
     @property
     def is_limited(self) -> bool:
+        """Whether any kind has a limit."""
         return any(limit is not None for limit in self.limits)
 
     def left(self) -> list[Any]:

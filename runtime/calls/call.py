@@ -1,8 +1,8 @@
 """The algorithm of a model call: plain, and with a schema under the retry rule (O-1.230, O-2.47 to O-2.53, O-4.23).
 
 Three rules hold for every call. The messages that requests begin with, `[system] + history`, are made once. A retry after a reply
-that does not fit rewrites only the last user message. A memory gets one turn after success, and nothing otherwise (M-5.11),
-unless its policy is to record interrupted turns (M-5.12).
+that does not fit rewrites only the last user message. A memory gets one turn (prompt, tool rounds and reply) after success, and
+nothing otherwise (M-5.11), unless its policy is to record interrupted turns (M-5.12). The commit is what stores the turn.
 
 Hands on `prepare_execute` and `prepare_execute_with_schema` to the performers of models and agents: they do everything up to the
 commit, and return the function that commits and gives the `Response` or `Validated`; `execute` and `execute_with_schema`, for
@@ -45,7 +45,13 @@ class Response:
     """The fields of the language's struct `Response`, in its order (O-1.106 to O-1.115, O-1.221, O-1.217, O-1.225); `run_id` and
     `appended` are what its methods give: the id of the run and its messages (M-5.22). Tokens are those of all answered requests
     of the call; `attempts` counts its requests, broken ones too; `cost` is in dollars, None when nobody knows it. `latency_ms`
-    has no waiting for rate limits in it."""
+    has no waiting for rate limits in it.
+
+    `model` is the id that the provider names, else that of the request; `provider` is the name of the connection or agent that
+    has answered, "mock" for a mock of a model. `finish` says why the reply ended ("stop", "length", "tool"; of a stream that was
+    cut off "error" or "cancelled"); `cached`: `@cache` has answered, without a request; `data` is what an agent said beside its
+    text, None without any; `reasoning` is what the provider shows of the model's reasoning, None for nothing; `citations` are the
+    sources that it names."""
 
     __slots__ = (
         "text", "tokens_in", "tokens_out", "model", "provider", "latency_ms", "finish", "cost", "attempts", "cached", "data",
@@ -351,7 +357,7 @@ class CallRun:
             await self.conversation.abandon(reason, text, cause=cause)
 
     async def plain(self) -> Callable[[], Response]:
-        """Ask once, tool rounds included, and return the commit."""
+        """Ask once, tool rounds included, and return the commit (`_commit`). Raises CallFailure."""
         self._begin("")
         key, reply = self._cached()
         if reply is not None:

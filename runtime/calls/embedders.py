@@ -1,9 +1,9 @@
 """The embedders of a session, and who is asked for vectors (O-1.240, M-10.16).
 
 Hands on `embedding_of` to the session, for its memories, and with `vectors_of` to indexes and to the performer of `embed`. An
-embedder is a model of a connection, the host's own, or `offline`; a memory, an index and the program ask it alike. What it gives
-is kept by `memory/embedding.py`. A request for vectors is retried as its connection says, and counts in budgets and metrics like
-one of a model.
+embedder makes vectors of texts: it is a model of a connection, the host's own, or `offline`; a memory, an index and the program
+ask it alike. What it gives is kept by `memory/embedding.py`. A request for vectors is retried as its connection says, and counts
+in budgets and metrics like one of a model.
 """
 
 from __future__ import annotations
@@ -32,8 +32,12 @@ EMBEDDINGS = "embeddings"  # in the state of a run
 
 
 def embedding_of(run: EffectContext, table: dict[str, Any]) -> Embedding:
-    """Return the embedding of an embedder by its table in the image, always the same one in a session: texts that a memory,
-    an index or the program has embedded are known to all. Modules may have embedders of one name, with other tables."""
+    """Return the embedding of an embedder by its table in the image, always the same one in a session: texts that a memory, an
+    index or the program has embedded are known to all. Modules may have embedders of one name, with other tables. That an
+    embedder is missing is seen only when it is asked.
+
+    A table has `name` and `kind` ("connection", "host" or "offline"); of the kind "connection" also `connection` and `model`, and
+    perhaps `dimensions`, the length of a vector."""
     known: dict[object, Embedding] = run.state.setdefault(EMBEDDINGS, {})
     key = tuple(sorted(table.items()))
     if key not in known:
@@ -42,8 +46,9 @@ def embedding_of(run: EffectContext, table: dict[str, Any]) -> Embedding:
 
 
 async def vectors_of(run: EffectContext, embedding: Embedding, texts: list[str], task: str | None) -> list[bytes]:
-    """Return the stored form of one vector for each text; those that are known already are not asked for. Raises CallFailure
-    where the embedder fails, whose reason is in it (of a host's for the program alone, G-9.10), and the Panic of a budget."""
+    """Return the stored form of one vector for each text (32-bit floats of length 1); those that are known already are not asked
+    for. `task` is the path of the task that waits, None where nobody knows. Raises CallFailure where the embedder fails, whose
+    reason is in it (of a host's for the program alone, G-9.10), and the Panic of a budget."""
     try:
         return await embedding.vectors(texts, task)
     except (CallFailure, Panic):

@@ -1,7 +1,8 @@
 """The replies that a model's `@cache` keeps, so that an equal call of the same model is answered without a request (O-1.59).
 
 Hands on `ReplyCache`, which a model instance owns (`effects/models.py`), and `cache_key`, by which a call (`call.py`) looks its
-first request up. Which replies are cached is decided in `call.py`.
+first request up. Which replies are cached is decided in `call.py`. The cache is in the memory of the process alone, and only the
+time bounds it, not the number of replies.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ DEFAULT_TTL_SECONDS = DECORATORS["cache"].arguments["ttl_seconds"].default
 
 class ReplyCache:
     """The cache of one model instance in one session (O-1.64). `arguments` are those of `@cache` by name; `clock` gives seconds.
-    A reply is found for `ttl_seconds` after it was stored."""
+    A reply is found for `ttl_seconds` after it was stored, DEFAULT_TTL_SECONDS where `arguments` has none. A key is what
+    `cache_key` returns."""
 
     __slots__ = ("_ttl", "_clock", "_entries")
 
@@ -51,7 +53,8 @@ class ReplyCache:
 
 
 def cache_key(request: Request) -> str:
-    """Return the digest of a request's record without its id, which differs from call to call."""
+    """Return the digest of a request's record (SHA-256, hexadecimal) without its id, which differs from call to call: requests
+    that are equal in all else have the same key."""
     record = request.as_json()
     del record["id"]
     return digest(record)

@@ -1,9 +1,10 @@
 """The rule for retries of transport failures: which failure is retried, how often, and after which wait (O-1.45 to O-1.54,
 G-15.1).
 
-Hands on `RetryPolicy`, and `retry_wait` to the requests of models and embedders, which heed the limits of the run too. It only
-decides: the calls of models, agents and pipelines wait and try again. It has nothing to do with
-the retries of replies that do not fit a schema, which are `schema_attempts` of `settings.py`.
+Hands on `RetryPolicy` to the settings of models and agents, to stages of pipelines and to `embedders.py`, and `retry_wait` to the
+requests of models and embedders, which heed the limits of the run too. It only decides: the calls of models, agents and pipelines
+wait and try again. It has nothing to do with the retries of replies that do not fit a schema, which are `schema_attempts` of
+`settings.py`.
 """
 
 from __future__ import annotations

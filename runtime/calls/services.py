@@ -167,7 +167,7 @@ if TYPE_CHECKING:
 
 
 class NoTools:
-    """The runner of a call without tools: it answers that a tool is unknown."""
+    """The `ToolRunner` of a call without tools: it answers every call that the tool is unknown."""
 
     async def run(self, settings: CallSettings, calls: Sequence[Call]) -> list[Msg]:
         return [unknown_tool(settings, call) for call in calls]
@@ -193,13 +193,13 @@ class Services:
     """What a call needs from its session.
 
     `provider` gives the sender of a connection by its name; `sleep` takes seconds, `clock` gives them, `random` a number from 0
-    up to 1; `remaining` gives the seconds up to the deadline of the run, None without one; `future` makes a future of the loop.
-    `pricing` has dollars per million tokens by model id; `counter` is the field of `metrics` that counts requests. `emit` sends
-    an emit of the runtime; `limiters` are those made so far, by connection, which all copies share. `purse` holds the budgets of
-    the run, `spending` what tasks have used, `task` is the path of the task that calls and `asker` that task as budgets know it;
-    they are None where nobody counts. `request_log` is told of every request, None where nobody wants to see them. `breakers`,
-    and `prompt_caches` with what requests have told providers of their caches, are
-    those of the host."""
+    up to 1; `remaining` gives the seconds up to the deadline of the run, None without one; `future` makes a future of the loop
+    (None: of asyncio's; a streamed call needs it). `pricing` has dollars per million tokens by model id; `counter` is the field
+    of `metrics` that counts requests. `emit` sends an emit of the runtime (a channel and its payload, plain data) to the host;
+    `tools` runs the tools of the call; `limiters` are those made so far, by connection, which all copies share. `purse` holds the
+    budgets of the run, `spending` what tasks have used, `task` is the path of the task that calls and `asker` that task as
+    budgets know it; they are None where nobody counts. `request_log` is told of every request, None where nobody wants to see
+    them. `breakers`, and `prompt_caches` with what requests have told providers of their caches, are those of the host."""
 
     __slots__ = (
         "provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future",

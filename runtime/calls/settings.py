@@ -170,7 +170,8 @@ def call_settings(
     cache: ReplyCache | None = None,
 ) -> CallSettings:
     """Return the settings of the calls of the model `name` from fields and decorators that `connections.py: check_model` has
-    accepted. Raises NotSent for a model without an id, which its connection does not give either."""
+    accepted; `decorators` has the arguments by decorator, `tools` are those that the model is offered, `cache` that of `@cache`.
+    Raises NotSent for a model without an id, which its connection does not give either. `fallback` is left empty."""
     model = connection.model_id(fields.get("base"))
     if model is None:
         message = f"no model id: set base, or default_model of connection {connection.name}"
@@ -253,8 +254,9 @@ MOST_ENTRIES = 20  # of a ledger in one system message
 
 
 def knowledge_block(ledger: Ledger, prompt: str) -> str | None:
-    """Return `Knowledge:` and one line for each of the first MOST_ENTRIES entries of which a key, or a word of the identifier, is
-    a word of the prompt (O-1.77). None when there is no such entry."""
+    """Return `Knowledge:` and one line for each of the first MOST_ENTRIES entries of a ledger (a table of the program, with keys
+    and a text for each identifier) of which a key, or a word of the identifier, is a word of the prompt (O-1.77). None when there
+    is no such entry."""
     prompt_words = words(prompt)
     lines = [
         f"- {_line(identifier)}: {_line(value)}"
@@ -275,6 +277,6 @@ def _line(text: str) -> str:
 
 
 def context_block(value: Any) -> str:
-    """Return the part of the system message that holds the context of a call, as JSON (O-1.78). Raises panic P103 for a value
-    beyond the limits of JSON."""
+    """Return the part of the system message that holds the context of a call, a value of the machine, as JSON (O-1.78). Raises
+    panic P103 for a value beyond the limits of JSON."""
     return f"Context:\n{to_json(value)}"

@@ -2,8 +2,9 @@
 
 The call runs in a job of its own from its request to its commit, so that retries, tool rounds, counters and logs are those of
 every call: `StreamedCall` is a `CallRun` that passes chunks on while a request is answered. Hands on `StreamedCall` and
-`begin_stream` to the performer of models, which also performs the effect `stream`: one chunk that a program waits for. Hands on
-the key `STREAMS` to that performer and to the state of the session.
+`begin_stream` to the performer of models, which also performs the effect `stream`: one chunk that a program waits for. (An effect
+is what the machine asks the session to do for a task.) Hands on the key `STREAMS` to that performer and to the state of the
+session. A reply that comes as parts of a value of a schema is `typed_streams.py`, built on this.
 """
 
 from __future__ import annotations
@@ -183,7 +184,7 @@ class StreamedCall(CallRun):
 
     def cut(self, failure: CallFailure) -> None:
         """End the stream because its model was shut down: the task that waits for a chunk, or asks for the next one, gets the
-        failure."""
+        failure. The job itself goes on until it is released."""
         if self.stream.walked:
             self._put_outcome(failure)
         else:

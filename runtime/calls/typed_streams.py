@@ -46,7 +46,9 @@ class TypedStreamedCall(StreamedCall):
     def expect(
         self, plan: Plan, retry_message: str | None, validators: Validators | None, builder: TreeBuilder
     ) -> None:
-        """Say what the reply is to be; it must be done before `run`. `builder` is that of the program."""
+        """Say what the reply is to be; it must be done before `run`. `plan` says how the schema is sent, `retry_message` what a
+        model is told besides when it is asked again, `validators` are the program's own checks of the schema, None without any.
+        `builder` makes values of the program."""
         self.wanted = plan
         self.retry_message = retry_message
         self.validators = validators
@@ -60,8 +62,10 @@ class TypedStreamedCall(StreamedCall):
     # ------------------------------------------------------------ the side of the program
 
     async def next(self, effect: Effect) -> Any:
-        """Wait for what the effect asks for: the next Partial, the next element of a field, or the Result of the whole. At the
-        end a part or an element is Ok(nil), and what waits for it gets a PendingCommit. Raises a panic of the job."""
+        """Wait for what the effect asks for, and return it as a Result: the next Partial, or by an `ItemStream` the next element
+        of its field or, where the field is "", the Result of the whole. Where the call has failed it returns the Err. At the end
+        it returns a PendingCommit, which stores the turn and gives Ok(nil), for the whole the Ok of its value, or an Err when the
+        turn cannot be stored. Raises a panic of the job."""
         wanted = effect.payload
         field = wanted.field if type(wanted) is ItemStream else None
         while True:
@@ -122,6 +126,8 @@ class TypedStreamedCall(StreamedCall):
     # ------------------------------------------------------------ the job
 
     async def work(self) -> Callable[[], Any]:
+        """Ask the model until a reply fits the schema, and return the commit. Raises CallFailure, a SchemaError when none
+        fits."""
         return await self.with_schema(self.wanted, self.retry_message, self.validators)
 
     def _validated(self, verdict: Verdict, commit: Callable[[], Response]) -> Callable[[], Validated]:

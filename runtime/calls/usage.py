@@ -2,9 +2,9 @@
 
 Hands on `Use`, which `used_by_reply` and `used_by_broken` make of a request that was answered or broke; `price`, `list_price` and
 `cost_of`, its cost; `Metrics`, the counters of a session; `Spending`, what each task has used, for `std::usage`; `ReplyProgress`,
-in which a provider notes what has come of a reply; `prompt_tokens`, `most_calls` and `REPLY_TOKENS` to budgets. `call.py` tells
-all of them of each request of a call, `embedders.py` of those for vectors; `budgets.py` refuses requests. Nothing here
-refuses or delays one.
+in which a provider notes what has come of a reply; `prompt_tokens`, `most_calls`, REPLY_TOKENS and HOSTED_CALLS to budgets.
+`call.py` tells all of them of each request of a call, `embedders.py` of those for vectors; `budgets.py` refuses requests. Nothing
+here refuses or delays one.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Use:
 
     `tokens_cached` and `tokens_cache_write` are parts of `tokens_in`, `tokens_reasoning` is a part of `tokens_out`.
     `tokens_estimated` are those that no provider reported and we counted. `hosted` says by type how often the provider ran tools
-    of its own, and `hosted_calls` is their sum. `cost` is in dollars; `unpriced` counts the requests
-    without a price, whose cost is not in it."""
+    of its own, and `hosted_calls` is their sum. `cost` is in dollars; `unpriced` counts the requests without a price, whose cost
+    is not in it."""
 
     __slots__ = (
         "attempts", "tokens_in", "tokens_out", "tokens_cached", "tokens_cache_write", "tokens_reasoning", "tokens_estimated",
@@ -133,7 +133,8 @@ def used_by_broken(request: Request, failure: CallFailure | None) -> Use:
 
 
 def most_calls(request: Request) -> dict[str, int]:
-    """Return how often, by type, a request may have its hosted tools run."""
+    """Return how often, by type, a request may have its hosted tools (those that the provider runs itself) run: `max_uses` of
+    each, else HOSTED_CALLS."""
     return {tool["type"]: tool.get("max_uses", HOSTED_CALLS) for tool in request.hosted}
 
 

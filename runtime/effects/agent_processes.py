@@ -1,7 +1,8 @@
 """What an agent is called and started with, and its start under the permissions (O-4.17, O-7.1 to O-7.8, O-7.16, O-7.38).
 
-Hands on `agent_settings` to the performers of agents (`agents.py`) and of mocks (`tests.py`); `agent_folder` and `launch` to the
-former.
+Hands on `agent_settings` to the performers of agents (`agents.py`) and of mocks (`tests.py`); `agent_folder`, `require_acp` and
+`launch` to the former. What each setting means is `agents/messages.py: AgentSettings`; what is said to a running process is
+`agents/process.py` and `agents/acp.py`, nothing here writes to one.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def agent_settings(run: EffectContext, name: str) -> AgentSettings:
-    """Return the settings of a declared agent from its declaration, the manifest and the host together. Raises CallFailure when
-    they do not fit."""
+    """Return the settings of the agent `name`, which the program must declare, from its declaration, the manifest and the host
+    together. Raises CallFailure (AgentError, InvalidRequest) when they do not fit."""
     declared = next(agent for agent in run.program.image.agents if agent.name == name)
     connector = declared.fields.get("connector")
     configured = run.host.agents.get(connector, {}) if type(connector) is str else {}
@@ -33,7 +34,7 @@ def agent_settings(run: EffectContext, name: str) -> AgentSettings:
 
 
 def require_acp(settings: AgentSettings) -> None:
-    """Raise CallFailure when the SDK of ACP, which comes with an extra of its own, is not installed."""
+    """Raise CallFailure (AgentError, Unsupported) when the SDK of ACP, which comes with an extra of its own, is not installed."""
     from importlib import import_module
 
     try:
@@ -49,8 +50,11 @@ def agent_folder(run: EffectContext, settings: AgentSettings) -> str:
 
 
 async def launch(run: EffectContext, settings: AgentSettings) -> Child:
-    """Start the process of an agent, if that is permitted (O-4.17, O-7.16). Raises CallFailure when it is not, or when it does
-    not start; only exceptions of a host's own `children`, other than OSError and ValueError, pass through."""
+    """Start the process of an agent, if that is permitted (O-4.17, O-7.16), and return it; the caller must `stop` it.
+
+    Raises CallFailure of AgentError: PermissionDenied when it is not permitted; SpawnFailed when no command is configured, a
+    variable that it is to see is not set, or it does not start; Unsupported on a system where it could not be ended safely. Only
+    exceptions of a host's own `children`, other than OSError and ValueError, pass through."""
     origin = Origin(settings.name, settings.name, settings.timeout)
     if settings.command is None:
         message = f"no command is configured: [agents.{settings.connector}] of Concerto.toml, or the host, names it"

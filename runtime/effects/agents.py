@@ -1,9 +1,10 @@
 """Performs calls of agents: `execute`, `execute_with_schema` and `listen` (O-7.9 to O-7.37). Every fault of an agent or its
 settings is an Err of the call (O-0.9); a panic of a handler or validator of the program ends the run.
 
-Hands on `perform` to `table.py`, and `AgentCalls` to the session's state, which keeps the number of its calls. Settings and start
-of an agent are `agent_processes.py`. A call of an agent goes through the algorithm of model calls (`calls/call.py`) with
-`agents/calls.py: AgentSender` in place of a provider.
+Hands on `perform` to `table.py`, and `AgentCalls` to the session's state, which keeps the number of its calls. An effect is what
+the machine asks the session to do for a task; here its payload is an `AgentCall`. Settings and start of an agent are
+`agent_processes.py`. A call of an agent goes through the algorithm of model calls (`calls/call.py`) with `AgentSender` of
+`agents/calls.py` in place of a provider.
 """
 
 from __future__ import annotations

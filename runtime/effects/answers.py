@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def read_answer(run: EffectContext, answer: Any, descriptor: Any) -> Any:
-    """Return a value of the type with this descriptor for `answer`, a value of the machine: one of the type already, or one in
-    its JSON form (L-5.1.9), in which a missing field takes its default.
+    """Return a value of the type with this descriptor (a tuple such as `("string",)`) for `answer`, a value of the machine: one
+    of the type already, or one in its JSON form (L-5.1.9), in which a missing field takes its default.
 
     Raises Misfit with the place, as `… at $.items[2].name`, for any other, but panic P007 where the type is one of SCALARS.
     Raises a Panic, too, where a default cannot be computed, and P103 for an answer beyond the limits on JSON."""

@@ -43,7 +43,8 @@ class Fault(Exception):
 
 
 def bounded(work: Callable[..., DateFields]) -> Callable[..., DateFields]:
-    """Wrap an operation so that it raises Fault (OutOfRange) where Python's calendar ends: it has the years 1 to 9999."""
+    """Return an operation that does what `work` does, and raises Fault (OutOfRange) where Python's calendar ends: it has the
+    years 1 to 9999."""
 
     def run(*arguments: Any) -> DateFields:
         try:

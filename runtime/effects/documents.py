@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..running import EffectContext
 
 
-SECONDS = 60.0
+SECONDS = 60.0  # for the whole document
 MOST_PAGES = 10_000
 BETWEEN_PAGES = "\n\n"
 LONGEST_REASON = 200  # characters of what pypdf says of a fault
@@ -37,7 +37,8 @@ _SILENT = logging.NullHandler()
 
 
 class Failed(Exception):
-    """Why there is no text: the `variant` of MediaError and the reason."""
+    """Why there is no text: the `variant` of MediaError (Unsupported without pypdf, Timeout, TooLarge, or Unreadable for a
+    damaged or encrypted document) and the reason."""
 
     def __init__(self, variant: str, reason: str) -> None:
         super().__init__(reason)
@@ -50,7 +51,8 @@ class Stopped(BaseException):
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Return the Ok of the text of a PDF, or an Err of MediaError. Whoever cancels this ends the thread that reads."""
+    """Return the Ok of the text of the PDF that is the payload of the effect, a Media with content, or an Err of MediaError.
+    Whoever cancels this ends the thread that reads."""
     media = effect.payload
     loop = run.work.loop
     over = run.future()
@@ -118,7 +120,8 @@ class Reading:
 
 
 def text_of(data: bytes, most_bytes: int) -> str:
-    """Return the text of a PDF, its pages with an empty line between them, those without text left out. Raises Failed."""
+    """Return the text of a PDF, its pages with an empty line between them, those without text left out. Raises Failed, also for a
+    text of more than `most_bytes` bytes in UTF-8 and for more than MOST_PAGES pages."""
     try:
         from pypdf import PdfReader
         from pypdf.errors import DependencyError, FileNotDecryptedError, LimitReachedError

@@ -1,9 +1,10 @@
-"""Performs `std::fs` (L-7.3), the files of `std::media` (O-1.206) and the commands of ShellTool (O-4.35): turns what an
-operation gives, or its failure, into a value.
+"""Performs `std::fs` (L-7.3), the files of `std::media` (O-1.206) and the commands of ShellTool (O-4.35): turns what an operation
+gives, or its failure, into a value.
 
 Hands on the performers to `table.py`, `perform` also to the performer of persistent hashmaps (`memories.py`), and `session_files`
-to that of agents. The operations, and which paths they may reach, are `access/files.py`, in a test `tests.py: TestFiles`; a
-failed one is an Err of FsError or MediaError. Processes are started by `agents/children.py`, without a shell.
+to that of agents. An effect is what the machine asks the session to do for a task, and its payload says what. The operations, and
+which paths they may reach, are `access/files.py`, in a test `tests.py: TestFiles`; a failed one is an Err of FsError or
+MediaError. Processes are started by `agents/children.py`, without a shell.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ MEDIA = "read_media"
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Perform an operation of `std::fs`, or read the file of a Media (O-1.206). Return its Result, or the Bool of `exists`, which
-    has no Result: there a denial is panic P407, and a system that cannot keep paths inside a root panic P013."""
+    """Perform an operation of `std::fs`, or read the file of a Media (O-1.206). The payload is (operation, path, and the other
+    arguments of the function). Return its Result, or the Bool of `exists`, which has no Result: there a denial is panic P407, and
+    a system that cannot keep paths inside a root panic P013."""
     operation, path, *rest = effect.payload
     try:
         value = await session_files(run).access(operation, path, rest)
@@ -90,8 +92,8 @@ PLACE = {"tool": "ShellTool", "method": "exec"}
 
 async def perform_commands(run: EffectContext, effect: Effect) -> Any:
     """Run a command, for at most the milliseconds of the effect, and return the Ok of its standard output (at most MOST_BYTES
-    bytes) when it exits with 0, else an Err of ToolError. All its processes have been stopped by then. Only exceptions of a
-    host's own `children` are raised."""
+    bytes) when it exits with 0, else an Err of ToolError. The payload is (command, milliseconds). All processes of the command
+    have been stopped by then. Only exceptions of a host's own `children` are raised."""
     command, timeout_ms = effect.payload
     try:
         words = split_command(command)

@@ -1,8 +1,8 @@
-"""Performs the methods of memories that have to wait: for vectors of facts (M-10.16), for the turn lock of their memory
-(M-5.17), or for its store (G-12.7); and the files of persistent hashmaps.
+"""Performs the methods of memories that have to wait: for vectors of facts (M-10.16), for the turn lock of their memory (M-5.17),
+or for its store (G-12.7); and the files of persistent hashmaps.
 
-What is waited for is done here; the method itself is performed by the commit, when the task goes on (`memory/memories.py`). Hands
-on `perform` and `perform_stores` to `table.py`.
+What is waited for is done here; the method itself is performed by the commit, when the task goes on (`memory/memories.py`). What
+need not wait is done by the machine at once, and does not get here. Hands on `perform` and `perform_stores` to `table.py`.
 """
 
 from __future__ import annotations
@@ -45,13 +45,14 @@ if TYPE_CHECKING:
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Do what a method of a memory has to wait for, and return a PendingCommit that performs the method itself.
+    """Do what a method of a memory has to wait for, and return a PendingCommit that performs the method itself. The payload of
+    the effect, which is the machine's request, is a `MemoryUse`: the handle of the memory, the method and its arguments.
 
     Slots of contexts (M-8.21) and entries of hashmaps in a store (O-5.41) are read and written here, and views that a function of
     the program makes are made here: they give their value at once. Raises panic P452 for an invalid value; a failure of the store
-    is an Err or a panic, as the method says. A view panics with P451 when the function gives an Err or a Media without
-    content, or runs inside itself, and with P007 when it gives no messages; what the function itself panics with passes, as do
-    the panics of `slot_method` and `stored_hashmaps.table`, and that of a budget which the vectors use up."""
+    is an Err or a panic, as the method says. A view panics with P451 when the function gives an Err or a Media without content,
+    or runs inside itself, and with P007 when it gives no messages; what the function itself panics with passes, as do the panics
+    of `slot_method` and `stored_hashmaps.table`, and that of a budget which the vectors use up."""
     use: MemoryUse = effect.payload
     if type(use.memory) is KeyedRef:
         return await _keyed_method(run, effect, use.memory, use.method, *use.arguments)
@@ -267,8 +268,8 @@ def _texts(memory: Memory, task: Any, use: MemoryUse, stores: bool) -> list[str]
 
 
 async def perform_stores(run: EffectContext, effect: Effect) -> Any:
-    """Read or write the file of a persistent hashmap; return the Result of the operation (`files.py: perform`). A file that does
-    not exist is read as Ok(nil)."""
+    """Read or write the file of a persistent hashmap, as the `StoreFile` of the effect says; return the Result of the operation
+    (`files.py: perform`), of a read the Ok of the text. A file that does not exist is read as Ok(nil)."""
     file: StoreFile = effect.payload
     operation = ("read_file", file.path) if file.text is None else ("write_file", file.path, file.text)
     answer = await files.perform(run, Effect(effect.key, "file", operation, True, effect.task))

@@ -2,8 +2,9 @@
 give the messages of a view (M-4.30).
 
 Hands on `MemoryEvents`, which collects what one call or one direct write does to memories and runs the handlers afterwards, and
-`view_function_caller`, to conversations and to the performer of memories. Functions that run in the middle of a commit, and may
-not wait, are in `step_machine.py`.
+`view_function_caller`, to conversations and to the performer of memories. An effect is the machine's request for which a task
+waits: these functions run as children of that task. Functions that run in the middle of a commit, and may not wait, are in
+`step_machine.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Performs the effects of models: calls, streams, `spawn` and `shutdown`, and `parse_schema`.
 
-Hands on the performers to `table.py`, `committed` to the performer of agents, `ModelCalls` and
-`ModelInstance` to the session's state. Every fault of provider, network or schema is an Err of the call (O-0.9); a panic of a
-function of the program, such as a validator, ends the run. The algorithm of a call is `calls/call.py`; here stands what it is
+Hands on the performers to `table.py`, `committed` to the performer of agents, `ModelCalls` and `ModelInstance` to the session's
+state. An effect is what the machine asks the session to do for a task; its payload is here a `ModelCall`, a `ModelLife` or the
+handle of a stream (`vm/interp/effects.py`). Every fault of provider, network or schema is an Err of the call (O-0.9); a panic of
+a function of the program, such as a validator, ends the run. The algorithm of a call is `calls/call.py`; here stands what it is
 called with.
 """
 
@@ -417,8 +418,8 @@ def committed(value: Callable[[], Any]) -> Any:
 
 
 async def perform_schemas(run: EffectContext, effect: Effect) -> Any:
-    """Perform `parse_schema<T>(text)`: judge a text like a reply, without a model (O-2.41). Return the Ok of the value, or an
-    Err of SchemaError."""
+    """Perform `parse_schema<T>(text)`: judge a text like a reply, without a model (O-2.41). The payload is (name of the schema,
+    text). Return the Ok of the value, or an Err of SchemaError."""
     name, text = effect.payload
     outcome = await judge(run.schemas[name], Reply(text), program_validators(run, effect, name))
     if isinstance(outcome, Verdict):

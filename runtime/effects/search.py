@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 async def perform_embeds(run: EffectContext, effect: Effect) -> Any:
-    """Perform `embed` and `embed_all`: return the Ok of a vector, or of an Array of one for each text, as Arrays of Floats."""
+    """Perform `embed` and `embed_all`, whose payload is an `EmbedUse`: return the Ok of a vector, or of an Array of one for each
+    text, as Arrays of Floats whose vectors have length 1; an Err where the embedder fails. Raises the panic of a budget."""
     use = effect.payload
     table = next(embedder.table for embedder in run.program.image.embedders if embedder.name == use.embedder)
     try:
@@ -42,7 +43,8 @@ METHODS: dict[str, Callable[..., Coroutine[Any, Any, Any]]] = {
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Perform a method of an index and return its value. Panics with P412 where `len`, which has no Result, fails."""
+    """Perform a method of an index, whose payload is an `IndexUse`, and return its Result, an Err where it fails; of `len` the
+    number of documents. Panics with P412 where `len`, which has no Result, fails."""
     use = effect.payload
     opened = Indexes.of(run).named(use.index)
     try:

@@ -25,7 +25,7 @@ BLOCK = 1 << 16  # bytes that are read at a time, at most
 
 
 class Unreadable(Exception):
-    """The stream cannot be read, or is closed; the text says why."""
+    """The stream of the system cannot be read, or is closed; the text says why."""
 
 
 class TooLong:
@@ -96,6 +96,7 @@ class Scripted:
         self._buffer.feed(content)
 
     async def take(self, run: EffectContext, whole: bool, limit: int) -> bytes | TooLong:
+        """Return the next line or all that is left, as the module's docstring says. It never waits, and raises nothing."""
         content = self._buffer.take(whole, limit)
         if content is None:
             self._buffer.feed(b"")
@@ -135,6 +136,7 @@ class SystemInput:
         self._loop: Any = None  # of the request that came last
 
     async def take(self, run: EffectContext, whole: bool, limit: int) -> bytes | TooLong:
+        """Wait for the next line or all that is left, and return it as the module's docstring says. Raises Unreadable."""
         import sys
 
         sys.stdout.flush()  # a question stands before its answer

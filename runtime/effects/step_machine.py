@@ -114,8 +114,13 @@ class StepMachine(Machine):
 
 class StepFunction:
     """A function of the program that a memory's policy calls, with one argument: FORMS makes it, and turns the result back.
-    `step` is a row of FORMS; `place` is the number of the memory and that of the step in it. Two are equal when they are the same
-    function of the same declaration, in whatever session.
+    `step` is a row of FORMS; `place` is the number of the memory and that of the step in it; `machine` returns the machine of the
+    session. Two are equal when they are the same function of the same declaration, in whatever session.
+
+    A call takes and returns: of `redact` and `clip_with` a text and the new text; of `pin_when` a Msg and whether it is pinned;
+    of `shape` messages and those that are shown instead; of `bound` the parts of a key by name and a number, or None for no
+    bound; of `learn_by` an observation and the name of its group, None for none; of `learn_when` a group of observations and
+    whether something is learned of it; of `learn_store` the group and (content as plain data, confidence, subjects).
 
     A call raises the panic of the function, P013 as `StepMachine.value` and `step_closure`, and P007 for a result that does not
     fit, where FORMS checks it; of `shape` also MemoryFailure("InvalidUnit") for a Media without content, of `learn_store`

@@ -33,7 +33,8 @@ class SummaryFailed(Exception):
 
 
 def summariser(run: EffectContext, effect: Effect) -> Callable[[Memory, str], Summarise]:
-    """Return the function that gives the summariser of a view of a memory.
+    """Return the function that gives the summariser of a view of a memory, of the memory and the view's name. That view must have
+    the step `summary`.
 
     The summariser takes the summary so far and the entries to fold, and returns the new summary; it raises SummaryFailed where it
     cannot, or a Panic: P414 of a mock, P013 of a foreign image. Of the host's exceptions the log gets class and text, at most

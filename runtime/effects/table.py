@@ -1,4 +1,5 @@
-"""Which function performs which kind of effect (V-6.3): the one table, by module and function.
+"""Which function performs which kind of effect (V-6.3): the one table, by module and function. An effect is what the machine asks
+the session to do for a task; its `kind` is the key here.
 
 A performer, `async perform(run, effect)`, returns the value that the task goes on with, or a `PendingCommit` (`runner.py`) when
 something has to be stored at that moment. Many run at a time; one is cancelled, where it awaits, when its task is cancelled. Its

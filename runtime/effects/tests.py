@@ -42,8 +42,9 @@ MOCKS = "mocks"  # by model or agent: the mock that stands in for it
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Install a mock and return nil, or return the emits of the test so far. Raises panic P411 for a mock that is no script,
-    and for one of an agent whose settings do not fit."""
+    """Install a mock and return nil, or, for an effect of the kind `test_emits`, return the emits of the test so far. The payload
+    of a mock is (target, its Map): the name of a model or agent, AWAITED, FUNCTION, or the handle of a tool or MCP server. Raises
+    panic P411 for a mock that is no script, and for one of an agent whose settings do not fit."""
     if effect.kind == "test_emits":
         return Array([Emit(channel, value) for channel, value in run.state.get(EMITS, ())])
     name, config = effect.payload
@@ -64,7 +65,8 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
 
 async def perform_mocked(run: EffectContext, effect: Effect) -> Any:
     """Return Some of what the mock of a function by a model gives for these arguments, as a Result; None without a mock. The
-    value is of the type of the function's answer, or in its JSON form, else P007."""
+    payload is (name of the function, Array of its arguments). The value is of the type of the function's answer, or in its JSON
+    form, else P007."""
     name, arguments = effect.payload
     answers = run.state.get(FUNCTIONS, {})
     if name not in answers:
@@ -153,8 +155,9 @@ class TestFiles(Files):
         return None if "\0" in path else beneath(self.project, os.path.normpath(os.path.join(self.project, path)))
 
     def perform(self, operation: str, path: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
-        """Perform an operation in the layer that has the path; `reached` stays open. Raises Failed and OSError; for writing
-        outside the project and the directories of `temp_dir` the variant of Failed is Unsupported."""
+        """Perform an operation in the layer that has the path, and return what the operation gives (`access/files.py`: plain
+        data); `reached` stays open. Raises Failed and OSError; for writing outside the project and the directories of `temp_dir`
+        the variant of Failed is Unsupported."""
         absolute = os.path.normpath(os.path.join(self.project, path))
         inner = self._inner(path)
         is_temporary = any(beneath(folder, absolute) is not None for folder in self.made)

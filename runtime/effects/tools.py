@@ -1,8 +1,9 @@
-"""Performers of tool methods that the program itself calls: of declared tools (O-4.6) and of MCP servers (O-4.45); and
-of the resources and prompts of these (O-4.50).
+"""Performers of tool methods that the program itself calls: of declared tools (O-4.6) and of MCP servers (O-4.45); and of the
+resources and prompts of these (O-4.50).
 
-Hands on both performers to `table.py`. How such a method runs is `tools/tools.py` and `mcp/servers.py`; calls by a model go
-through `tools/bindings.py` instead.
+Hands on both performers to `table.py`. An effect is what the machine asks the session to do for a task, and its payload says
+what. How such a method runs, and whether it is permitted, is `tools/tools.py` and `mcp/servers.py`; calls by a model go through
+`tools/bindings.py` instead.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Call a method of a declared tool, and return what it gives."""
+    """Call a method of a declared tool, which the `ToolUse` of the effect names, and return what it gives. A denial is an Err, or
+    panic P407 where the method has no Result. Raises as `Tools.use`."""
     return await Tools.of(run).use(effect, effect.payload)
 
 
 async def perform_mcp(run: EffectContext, effect: Effect) -> Any:
-    """Call a tool of an MCP server, or read what else it has, and return the Result."""
+    """Call a tool of an MCP server (the payload is a `ServerUse`), or read what else it has (a `ServerRead`), and return the
+    Result: a denial and every failure of the server are an Err of ToolError. Raises as `Servers.use` and `Servers.read`."""
     servers = Servers.of(run)
     if type(effect.payload) is ServerRead:
         return await servers.read(effect, effect.payload)

@@ -1,10 +1,11 @@
 """Performers of effects on the world around a program, a function `perform…` for each kind: clock, sleep, chance, log,
 environment, standard input, dates, HTTP, awaited emits, usage of models, and the call that code runs in (L-7).
 
-Hands on the performers to `table.py`, which says which one performs which kind. Clock, chance, log, input, variables and network
-are the host's (`host.py`), the rules of time zones those of `dates.py`, usage and the call around the session's. Environment and
-HTTP need permissions of the program: a denial is an Err where the function has a Result, else panic P407. Files and processes are
-`files.py`.
+Hands on the performers to `table.py`, which says which one performs which kind. An effect is what the machine asks the session to
+do for a task; its payload is a tuple of the operation and its arguments unless a performer says another. Hands on `answered`, for
+emits of the runtime itself, to the session. Clock, chance, log, input, variables and network are the host's (`host.py`), the
+rules of time zones those of `dates.py`, usage and the call around the session's. Environment and HTTP need permissions of the
+program: a denial is an Err where the function has a Result, else panic P407. Files and processes are `files.py`.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 
 
 async def perform(run: EffectContext, effect: Effect) -> str | int:
-    """Return the time: of `now_ms` in milliseconds since 1970, of `now` as text in UTC."""
+    """Return the time: for the operation `now_ms` in milliseconds since 1970, for `now` as text in UTC (`utc_text`)."""
     now = round(run.host.wall() * 1000)
     return now if effect.payload[0] == "now_ms" else utc_text(now)
 
@@ -84,8 +85,8 @@ FLOAT_BITS = 53  # of the mantissa of a Float: every value of [0, 1) that is a m
 
 
 async def perform_chance(run: EffectContext, effect: Effect) -> Any:
-    """Return a random Float of [0, 1), an Int from `low` up to but not including `high`, the text of a UUID, or the hexadecimal
-    digits of so many random bytes."""
+    """Return, by the operation, a random Float of [0, 1) ("float"), an Int from `low` up to but not including `high` ("int"), the
+    text of a UUID ("uuid"), or the hexadecimal digits of so many random bytes ("bytes")."""
     operation, *arguments = effect.payload
     if operation == "float":
         return run.host.random_bits(FLOAT_BITS) / 2**FLOAT_BITS
@@ -138,8 +139,9 @@ async def perform_dates(run: EffectContext, effect: Effect) -> Any:
 
 
 async def perform_emits(run: EffectContext, effect: Effect) -> Any:
-    """Send an awaited emit and return the Ok of its answer, of the type that the program expects, or an Err of EmitError. What
-    the host's sink of emits raises passes through (`Session.emit`)."""
+    """Send an awaited emit, an `EmitPayload`, and return the Ok of its answer, of the type that the program expects, or an Err of
+    EmitError: NoListener, Timeout, HandlerFailed or WrongAnswer. What the host's sink of emits raises passes through
+    (`Session.emit`)."""
     run.emit(effect.payload.channel, effect.payload.value)
     return await answered(run, effect, effect.payload)
 
@@ -232,8 +234,9 @@ EVERY_VARIABLE = "*"
 
 
 async def perform_environment(run: EffectContext, effect: Effect) -> Any:
-    """Return variables or arguments, in the form of the function that asks. A variable that is not granted is an Err of
-    `require`, which gives a Result, and panic P407 of the others."""
+    """Return variables or arguments, in the form of the function that asks: of `args` an Array, of `all` a Map, of `env` the text
+    or nil, of `get` an Option, of `has` a Bool, of `require` a Result. A variable that is not granted is an Err of `require`, and
+    panic P407 of the others."""
     if effect.payload[0] == "args":
         return Array([whole_text(word) for word in run.host.args])
     environment = run.state.get("env")
@@ -314,7 +317,8 @@ class Environment:
 
 async def perform_http(run: EffectContext, effect: Effect) -> Any:
     """Send a request, follow its redirects, all within the milliseconds of the effect, and return the Ok of the last response,
-    whatever its status, or an Err of HttpError."""
+    whatever its status, or an Err of HttpError. The payload is (method, URL, body as text or None, headers by name,
+    milliseconds)."""
     method, url, body, headers, timeout_ms = effect.payload
     try:
         request = HttpRequest(method, Target(url), headers, body)
@@ -367,7 +371,7 @@ async def _hop(run: EffectContext, request: HttpRequest) -> HttpReply:
 
 
 async def perform_log(run: EffectContext, effect: Effect) -> None:
-    """Write a line to the log of the host."""
+    """Write a line to the log of the host. The payload is (level, text)."""
     level, text = effect.payload
     run.host.log(level, printable(run.redactor.clean(text)))
 
@@ -376,7 +380,7 @@ async def perform_log(run: EffectContext, effect: Effect) -> None:
 
 
 async def perform_sleep(run: EffectContext, effect: Effect) -> None:
-    """Wait for the milliseconds of the effect; for 0 not at all."""
+    """Wait for the milliseconds of the effect, of which its payload is a tuple; for 0 not at all."""
     (milliseconds,) = effect.payload
     if milliseconds:
         await run.host.sleep(milliseconds / 1000)
@@ -388,8 +392,9 @@ INPUT = "stdin"  # the key in the state of a session: where it reads
 
 
 async def perform_standard_input(run: EffectContext, effect: Effect) -> Any:
-    """Read from standard input and return the Result; more bytes than a String may have are an Err. Or, in a test, put a script
-    in the place of the input and return nil: elsewhere that is panic P013."""
+    """Read from standard input and return the Result: of `read_line` an Option, None at the end; of `read_all` the rest as text,
+    of `read_bytes` as Bytes; an Err of IoError for more bytes than a String may have, for what is no UTF-8, and where there is no
+    input. Or, for `script` in a test, put a text in the place of the input and return nil: elsewhere that is panic P013."""
     operation, content = effect.payload
     testing = EMITS in run.state
     if operation == "script":
@@ -434,8 +439,9 @@ def _error(variant: str, message: str) -> Err:
 
 
 async def perform_usage(run: EffectContext, effect: Effect) -> Any:
-    """Return the record of what the task has used in its last call; of what it and the tasks below it have used in all, or since
-    a record that it gives; or of what is left of the budgets, nil where there is no limit."""
+    """Return the record of what the task has used in its last call ("last"); of what it and the tasks below it have used in all
+    ("spent"), or since a record that it gives ("since"); or of what is left of the budgets, nil where there is no limit
+    ("left")."""
     operation, *arguments = effect.payload
     if operation == "left":
         return _left(run)

@@ -1,9 +1,10 @@
 """Streamable HTTP to an MCP server, as the pair of streams that the SDK reads and writes (O-4.37, G-8.3, G-9.9, G-9.11).
 
-Hands on to `opening.py` `Carrier`, the transport of one server, and `streams_to`. The carrier connects to the one address that
-was checked; where a login needs another host, it asks for the permission (O-4.56). The SDK follows redirects within the origin
-only and bounds each event of a stream; other bodies are bounded here. What ends a request below the protocol is kept as
-`failure`, since the SDK hides it.
+Hands on to `opening.py` `Carrier`, the transport of one server, `streams_to`, and the types `Reach` (what sends a request to a
+host and port elsewhere) and `Send` (of the address to connect to). The carrier connects to the one address that was checked;
+where a login needs another host, it asks for the permission (O-4.56). The SDK follows redirects within the origin only and bounds
+each event of a stream; other bodies are bounded here. What ends a request below the protocol is kept as `failure`, since the SDK
+hides it. `httpx2` is the HTTP client that the SDK uses. Nothing here reads a message of the protocol or repeats a request.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ UNAUTHORIZED = 401
 
 
 class Bounded(httpx2.AsyncByteStream):
-    """A body of at most MOST_BYTES bytes. One that is compressed, although nobody asked for that, is refused: it could unfold
-    to any size."""
+    """A body of at most MOST_BYTES bytes. One that is compressed, although nobody asked for that, is refused: it could unfold to
+    any size. `coding` names the compression, "" for none. Reading it raises `httpx2.StreamError`, whose text begins with
+    REFUSED_BODY, for either."""
 
     def __init__(self, inner: httpx2.AsyncByteStream, coding: str) -> None:
         self.inner = inner
@@ -82,6 +84,8 @@ class Carrier(httpx2.AsyncBaseTransport):
         raise httpx2.ConnectError(failure.message)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request and return the response; the HTTP client calls this. Raises `httpx2.ConnectError` for a host that is not
+        permitted, and what the transport below raises."""
         target, url = self.target, request.url
         if (url.scheme, url.host, url.port or PORTS.get(url.scheme)) == (target.scheme, target.host, target.port):
             is_server = url.path == self.path  # a login may have other pages there
@@ -124,8 +128,12 @@ class Carrier(httpx2.AsyncBaseTransport):
 async def streams_to(
     settings: McpSettings, carrier: Carrier, headers: Mapping[str, str], login: httpx2.Auth | None = None
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """Give the streams of a server over HTTP, as an asynchronous context manager. The time limit of the settings, in seconds, is
-    that of each step of a request but reading, for which it is LONGEST_SILENCE if that is more: a stream may be silent."""
+    """Give the streams of a server over HTTP, as an asynchronous context manager: the pair of what comes from the server and what
+    goes to it, as messages of the SDK. `headers` go with each request, besides our own; `login` is what logs in, None for
+    nothing.
+
+    The time limit of the settings, in seconds, is that of each step of a request but reading, for which it is LONGEST_SILENCE if
+    that is more: a stream may be silent."""
     timeout = httpx2.Timeout(settings.timeout, read=max(LONGEST_SILENCE, settings.timeout))
     own = {"user-agent": "concerto", **headers, "accept-encoding": "identity"}
     async with (

@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 
 
 def login_to(run: EffectContext, settings: McpSettings, carrier: Carrier) -> httpx2.Auth:
-    """Return what logs in when the server asks for it. Its failures end up at the carrier."""
+    """Return what logs in when the server asks for it, for the HTTP client of the SDK. The host must have given a browser. A
+    failure of the browser, a login that was refused, or tokens that cannot be read become the ServerFailure in `carrier.failure`,
+    by `Carrier.fail`, which raises `httpx2.ConnectError` where the SDK is at work."""
     browser: Browser = run.host.browser
     ended: list[str] = []
 
@@ -76,7 +78,9 @@ def _failure(settings: McpSettings, text: str) -> ServerFailure:
 
 
 class Tokens:
-    """Where the SDK keeps what a login has given: one text of JSON for the URL of the server, with `token` and `client`."""
+    """Where the SDK keeps what a login has given: one text of JSON for the URL of the server, with `token` and `client`. The
+    methods are those of the SDK's `TokenStorage`: a getter returns None where nothing is kept. Values of tokens become known to
+    the redactor. A mapping of the host that fails, or holds something else, goes to `Carrier.fail`."""
 
     def __init__(self, run: EffectContext, settings: McpSettings, browser: Browser, carrier: Carrier) -> None:
         self.run = run

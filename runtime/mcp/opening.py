@@ -1,6 +1,7 @@
 """Opening a connection to an MCP server under the permissions of the program (O-4.15, O-4.17, O-4.41 to O-4.43, O-4.56).
 
-Hands on `open_connection` and `target_of` to `servers.py`. The SDK is loaded with the first connection, and only here.
+Hands on `open_connection` and `target_of` to `servers.py`. The SDK is loaded with the first connection, and only here. What is
+said over a connection is `wire.py`; when one is opened, and what becomes of a failure, is decided in `servers.py`.
 """
 
 from __future__ import annotations
@@ -27,8 +28,12 @@ if TYPE_CHECKING:
 
 
 async def open_connection(run: EffectContext, settings: McpSettings) -> tuple[Connection, asyncio.Event]:
-    """Return a connection that is ready for calls, and an event that is set when its child process ends by itself. Raises
-    ServerFailure where there is none, for a denial too; only exceptions that the host's own `server` raises may be others."""
+    """Return a connection that is ready for calls, and an event that is set when its child process ends by itself (over HTTP, and
+    for a connection of the host's own `server`, never). The caller must `aclose` the connection. `settings` must have a
+    transport.
+
+    Raises ServerFailure where there is none: PermissionDenied for a denial, Unsupported on a system where no process could be
+    ended safely, else ConnectionFailed; only exceptions that the host's own `server` raises may be others."""
     where = f"mcp {settings.name}"
     try:
         return await (_over_stdio(run, settings) if settings.transport == "stdio" else _over_http(run, settings))

@@ -1,8 +1,8 @@
 """Tools of MCP servers as a person has seen and accepted them: pins, which outlive a session (G-9.6).
 
-Hands on `Pins` with `read_pins` and `written_pins` to hosts, which keep them in a file, and `refused_by` to `servers.py`. A pin
-has the digest of all that a tool says of itself, which decides, and the parts, which tell what has changed. Nothing here opens a
-file.
+Hands on `Pins` with `read_pins`, which raises `PinsRefused`, and `written_pins` to hosts, which keep them in a file (FILE, in the
+folder of a project); `Pin`, `pinned` and `refused_by` to `servers.py`, and `difference` to the command that pins. A pin has the
+digest of all that a tool says of itself, which decides, and the parts, which tell what has changed. Nothing here opens a file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class PinsRefused(Exception):
 
 
 class Pin:
-    """One tool as it was accepted. `digest` is that of `ServedTool`."""
+    """One tool as it was accepted: its `description`, and in `schema` the JSON Schema of its arguments. `digest` is that of
+    `ServedTool`, hexadecimal."""
 
     __slots__ = ("description", "schema", "digest")
 
@@ -51,7 +52,8 @@ def pinned(tools: Iterable[ServedTool]) -> dict[str, Pin]:
 
 
 def refused_by(pins: Mapping[str, Pin], tool: ServedTool) -> str | None:
-    """Return why a tool is not the one that was pinned, None if it is."""
+    """Return why a tool is not the one that was pinned, with what has changed, None if it is. `pins` are those of its server, by
+    tool."""
     pin = pins.get(tool.name)
     if pin is None:
         return "it is not pinned; `concerto pin` accepts it"
@@ -61,7 +63,8 @@ def refused_by(pins: Mapping[str, Pin], tool: ServedTool) -> str | None:
 
 
 def difference(old: Pin, new: Pin | ServedTool) -> list[str]:
-    """Return what has changed of a tool, a line for each part, at most MOST_LINES."""
+    """Return what has changed of a tool, a line `- PLACE: OLD is now NEW` for each part, at most MOST_LINES and one that says
+    that there is more."""
     before, now = [{"description": one.description, "schema": one.schema} for one in (old, new)]
     lines: list[str] = []
     for place, was, is_now in _changes("", before, now):

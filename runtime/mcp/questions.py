@@ -1,8 +1,8 @@
 """What an MCP server says while one of its requests is on the way: questions to a person, and progress (O-4.54, O-4.55).
 
-Hands on `Question` and `Reply` to `wire.py`, and `Caller`, which stands behind each request, to `servers.py`, which makes it.
-A question is asked on the channel ELICIT like an awaited emit of the program, so whoever answers those answers it; which answer
-fits is decided here. Nothing here talks to a server.
+Hands on `Question`, and the actions DECLINE and CANCEL, to `wire.py`, which sends a `Reply` to the server, and `Caller`, which
+stands behind each request, to `servers.py`, which makes it. A question is asked on the channel ELICIT like an awaited emit of the
+program, so whoever answers those answers it; which answer fits is decided here. Nothing here talks to a server.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ class Reply:
 
 
 class Caller:
-    """Whoever made one request to a server: the program or a model, in the task of `effect`. `name` is the tool, prompt or URI
-    that was asked for."""
+    """Whoever made one request to a server: the program or a model, in the task that waits for `effect`, the machine's request.
+    `server` is the server's name; `name` is the tool, prompt or URI that was asked for. `questions` and `notes` count what the
+    server has asked and reported so far."""
 
     def __init__(self, run: EffectContext, effect: Effect, server: str, name: str) -> None:
         self.run = run
@@ -113,7 +114,8 @@ class Caller:
         return ServerFailure(f"mcp {self.server}: the answer on {ELICIT} does not fit: {fault}", "ExecutionFailed")
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
-        """Emit how far a request is. Of more than MOST_PROGRESS, and of figures that are none, the log tells once."""
+        """Emit on the channel PROGRESS how far a request is: `done` of `total`, None for an unknown one, in units of the server.
+        What is more than MOST_PROGRESS is left out, which the log tells once; so are figures that are infinite or no number."""
         self.notes += 1
         if self.notes == MOST_PROGRESS + 1:
             self._log(f"mcp {self.server}: {self.name} reports more than {MOST_PROGRESS} times; no more of it is emitted")

@@ -38,7 +38,7 @@ class Part:
 
 @record
 class ServedResource:
-    """A resource as the server lists it."""
+    """A resource as the server lists it; `mime` is its media type, `size` is in bytes, None where the server does not say."""
 
     uri: str
     name: str
@@ -85,8 +85,9 @@ def decoded(text: str, what: str) -> bytes:
 
 
 def resource_value(uri: str, parts: Sequence[Part], form: str) -> Any:
-    """Return a resource as a value: a String, Bytes or Media where `form` asks for one, else of each content what it is, several
-    as an Array (O-4.50). Raises ServerFailure for another content, none, too many, and for more than MOST_BYTES bytes of text."""
+    """Return a resource as a value: a String, Bytes or Media where `form` has that word, else ("Any") of each content what it is,
+    several as an Array (O-4.50). Raises ServerFailure for another content, none, too many, and for more than MOST_BYTES bytes of
+    text."""
     what = _named(uri)
     if not parts:
         failed(f"{what} has no content")
@@ -147,7 +148,8 @@ FORMS = {"Any": _any, "Bytes": _bytes, "Media": _media}
 
 
 def resources_value(resources: Iterable[ServedResource]) -> Any:
-    """Return the list of a server's resources as values (O-4.51). Raises ServerFailure for more than MOST_BYTES bytes of it."""
+    """Return the list of a server's resources as an Array of `McpResource` (O-4.51). Raises ServerFailure for more than
+    MOST_BYTES bytes of it."""
     rows = [(one.uri, one.name, one.title, one.description, one.mime) for one in resources]
     _check_list("resources", [text for row in rows for text in row])
     sizes = [one.size if one.size is not None and 0 <= one.size <= INT_MAX else None for one in resources]
@@ -182,8 +184,8 @@ def prompt_value(name: str, parts: Sequence[PromptPart]) -> Any:
 
 
 def messages_value(name: str, parts: Sequence[PromptPart]) -> Any:
-    """Return the messages of a prompt. Raises ServerFailure where there are none, too many, or more than MOST_BYTES bytes of
-    text."""
+    """Return the messages of a prompt as an Array of `Message`. Raises ServerFailure where there are none, more than MOST_PARTS,
+    or more than MOST_BYTES bytes of text."""
     _check_prompt(name, parts)
     return Array([Message.of((part.role, clean_text(part.text), Array([]), None, _media_of(part))) for part in parts])
 
@@ -200,7 +202,8 @@ def _check_prompt(name: str, parts: Sequence[PromptPart]) -> None:
 
 
 def prompts_value(prompts: Iterable[ServedPrompt]) -> Any:
-    """Return the list of a server's prompts as values (O-4.53). Raises ServerFailure for more than MOST_BYTES bytes of it."""
+    """Return the list of a server's prompts as an Array of `McpPrompt` (O-4.53). Raises ServerFailure for more than MOST_BYTES
+    bytes of it."""
     served = list(prompts)
     texts = [text for one in served for text in (one.name, one.title, one.description)]
     _check_list("prompts", [*texts, *(text for one in served for name, about, _ in one.arguments for text in (name, about))])

@@ -4,8 +4,9 @@ O-4.36 to O-4.46, G-9.6).
 Hands on to `servers.py`: `McpSettings`; `Signature` and `OfferedTool`, with `declared_tool` and `offered_tools`, which decides
 what program and models may call; `OPEN_SCHEMA` and `OPEN_SHAPE` of a tool without a signature; `plain_arguments` and `plain_map`
 for what is sent; `value_of`, `mocked_value` and `failure_text` for what comes back. Hands on to `wire.py` the form in which it
-gives tools and answers, `ServedTool` and `Answer`, and `REFUSED_BODY`. The protocol `Connection` is what `wire.py`, or a host,
-gives; it raises `ServerFailure`. Nothing here talks to a server.
+gives tools and answers, `ServedTool` and `Answer`, and `REFUSED_BODY`. Hands on `tool_digest` to `pins.py`, and MOST_BYTES, the
+bound of a result, to `resources.py`. The protocol `Connection` is what `wire.py`, or a host, gives; it raises `ServerFailure`.
+Nothing here talks to a server.
 """
 
 from __future__ import annotations
@@ -127,6 +128,7 @@ class Answer:
 
     @property
     def text(self) -> str:
+        """The text parts, each on a line of its own, not cleaned."""
         return "\n".join(self.texts)
 
 
@@ -321,7 +323,8 @@ def _accepted(signature: Signature, value: Any) -> Any:
 
 
 def failure_text(answer: Answer) -> str:
-    """Return what a tool says of its failure: its texts, else its structured content as JSON; cleaned."""
+    """Return what a tool says of its failure: its texts, one on each line, else its structured content as JSON; cleaned of lone
+    surrogates and invisible tag characters."""
     if answer.texts or answer.structured is None:
         return clean_text(answer.text)
     structured: Mapping[str, Any] = answer.structured

@@ -72,7 +72,7 @@ RESOURCES, PROMPTS = "resources", "prompts"  # keys of a mock that are no tools
 
 
 class Servers:
-    """The MCP servers of a session, by name."""
+    """The MCP servers of a session, by name. An effect is the machine's request for which a task waits."""
 
     def __init__(self, run: EffectContext) -> None:
         self.run = run
@@ -391,7 +391,8 @@ def _complete(signature: Signature, values: list[Any]) -> list[Any]:
 
 
 class ServerBinding:
-    """A tool of a server as a model calls it: a `ToolBinding`."""
+    """A tool of a server as a model calls it: a `ToolBinding` (`tools/bindings.py`). `definition` is what the model is told of
+    it, `owner` the name of the server."""
 
     __slots__ = ("server", "tool", "definition", "owner", "changes_state")
 
@@ -403,9 +404,13 @@ class ServerBinding:
         self.changes_state = False  # calls of a server run side by side
 
     def is_enabled(self) -> bool:
+        """Return whether the tool may be called."""
         return self.server.is_enabled(self.tool.name)
 
     async def answer(self, effect: Effect, call: Call) -> Any:
+        """Call the tool with the arguments that a model gave and return its Result, whose Err is always a ToolError:
+        InvalidArguments for arguments that do not fit. Raises as `Server.answer`, and P103 for arguments beyond the limits of
+        JSON."""
         signature = self.tool.signature
         accepted = fitting_arguments(OPEN_SHAPE if signature is None else signature.shape, call)
         if not isinstance(accepted, Accepted):

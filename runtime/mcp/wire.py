@@ -122,6 +122,7 @@ class Patience:
         self._left = 0.0
 
     def pause(self) -> None:
+        """Stop the limit, until `resume` was called as often."""
         self._pauses += 1
         until = self.timer.when()
         if self._pauses == 1 and until is not None and not self.timer.expired():
@@ -129,13 +130,18 @@ class Patience:
             self.timer.reschedule(None)
 
     def resume(self) -> None:
+        """Let the limit run on with the time that was left, unless the request is over."""
         self._pauses -= 1
         if not self._pauses and not self.is_over and not self.timer.expired():
             self.timer.reschedule(asyncio.get_running_loop().time() + self._left)
 
 
 class SdkConnection:
-    """A `Connection` (`served.py`) through a client of the SDK. Each request has the time limit of the settings."""
+    """A `Connection` (`served.py`, which says what each method gives) through a client of the SDK. Each request has the time
+    limit of the settings, in seconds. The methods raise ServerFailure: Timeout, ExecutionFailed for what the server refuses or
+    answers against the protocol, ConnectionFailed for a connection that has ended, a request that failed below the protocol, or a
+    list of more than MOST_PAGES pages; `gone` says that the next request needs a new connection. What a `Caller` raises on a
+    question passes through."""
 
     def __init__(
         self, settings: McpSettings, streams: AbstractAsyncContextManager[tuple[Any, Any]], mode: str, carrier: Carrier | None
@@ -183,6 +189,7 @@ class SdkConnection:
         return None if self.carrier is None else self.carrier.failure
 
     async def aclose(self) -> None:
+        """End the client and its streams; return when nothing of it runs any more. How they end is not raised."""
         self._closing.set()
         if not self._ready.done():
             self._living.cancel()
@@ -435,9 +442,9 @@ PROBE_SECONDS = 5.0  # after which it counts as refused
 
 @asynccontextmanager
 async def streams_of(child: Child, timeout: float, ended: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
-    """Give the streams of a child process, as an asynchronous context manager; the child is stopped with them, and `ended` is
-    called when it ends before. A probe without an answer counts as refused after PROBE_SECONDS, or a third of `timeout`, in
-    seconds, if that is less."""
+    """Give the streams of a child process, as an asynchronous context manager: the pair of what comes from it and what goes to
+    it, as messages of the SDK, one on each line. The child is stopped with them, and `ended` is called when it ends before. A
+    probe without an answer counts as refused after PROBE_SECONDS, or a third of `timeout`, in seconds, if that is less."""
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     probed: set[Any] = set()

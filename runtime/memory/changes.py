@@ -1,10 +1,9 @@
-"""What one commit does to a log, computed before anything is written: entry numbers, pins, eviction, cuts of views
-(M-4.2, M-4.4, M-4.6, M-4.10).
+"""What one commit does to a log, computed before anything is written: entry numbers, pins, eviction, and cuts, the entry numbers
+at which the windows of views begin (M-4.2, M-4.4, M-4.6, M-4.10).
 
 Hands on to `memory.py` `prepared` and `filtered` (drafts ready to be stored) and `Change`, whose `batch` a store applies as a
 whole or refuses; and `Draft` (a message before it has a number) to `turns.py` and `stores/volatile.py` too. Nothing is written
-here, and everything is a function of the policy and a snapshot of the log, so a commit that lost a race is simply computed
-again.
+here, and everything is a function of the policy and a snapshot of the log, so a commit that lost a race is simply computed again.
 """
 
 from __future__ import annotations

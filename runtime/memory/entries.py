@@ -1,13 +1,16 @@
-"""What a log holds, and the address it is held under: entries, units and turns (M-1, M-6), keys (M-7), token counts
-(M-11), and the failures of a memory (M-6.23).
+"""What a log holds, and the address it is held under: entries, units and turns (M-1, M-6), keys (M-7), token counts (M-11), and
+the failures of a memory (M-6.23).
 
 Hands on `Entry`, which has the `Part`s of its message, `Turn` and `ViewState`, with their forms in stores and dumps
-(`entry_json`, `part_json` and their inverses) and the `FORMAT` of those; `MemoryFailure`, with one function per failure that
-returns it and the texts `WAY_OUT` and `DAMAGED` of some; `InvalidValue` and `FixedSlot`; `units`, `units_back` and `check_units`;
-the contents of media that entries name; the token counts, to usage of models too; and keys, with their branches and their forms
-in stores and messages. Nearly everything else in this folder relies on it; it relies on no file here. An entry never changes, but
-for `filled`, which puts the contents of its media in; its parts are the form in which stores and dumps keep the message, and a
-part of a kind unknown here is kept as it came (M-8.11).
+(`entry_json`, `part_json`, `entry_of`, `part_of`, `message_of`) and the `FORMAT` of those; `MemoryFailure`, with one function per
+failure that returns it (`conflict`, `corrupt`, `store_failed` and others) and the texts `WAY_OUT` and `DAMAGED` of some;
+`InvalidValue` and `FixedSlot`; `units`, `units_back` and `check_units`; the contents of media that entries name (`contents_of`,
+`hashes_of`, `filled`); the token counts (`count_message`, `count_text`, `count_with`, `longest_prefix`), to usage of models too;
+and keys (`Key`, `memory_key`, `key_values`), with their branches (MAIN_BRANCH, `branch_of`, `with_branch`) and their forms in
+stores and messages (`stored_values`, `declared_values`, `encode`, `decode`, `shown`). Nearly everything else in this folder
+relies on it; it relies on no file here, and reads and writes no store. An entry never changes, but for `filled`, which puts the
+contents of its media in; its parts are the form in which stores and dumps keep the message, and a part of a kind unknown here is
+kept as it came (M-8.11).
 """
 
 from __future__ import annotations
@@ -78,6 +81,7 @@ def overflow(needed: int, budget: int, seqs: Sequence[int]) -> MemoryFailure:
 
 
 def invalid_unit(reason: str) -> MemoryFailure:
+    """Messages are no whole units: a call without its result, a result without its call, or an unknown role (M-6.2)."""
     return MemoryFailure("InvalidUnit", reason)
 
 
@@ -93,10 +97,12 @@ def view_failed(memory: str, reason: str) -> MemoryFailure:
 
 
 def exists(branch: str) -> MemoryFailure:
+    """A branch is to be made under a name that is taken (M-6.16)."""
     return MemoryFailure("Exists", f"there is a branch {branch!r} already")
 
 
 def not_found(branch: str) -> MemoryFailure:
+    """A branch is asked for that does not exist (M-6.17)."""
     return MemoryFailure("NotFound", f"there is no branch {branch!r}")
 
 

@@ -340,7 +340,7 @@ def trigrams(tokens: Iterable[str]) -> frozenset[str]:
 
 @lru_cache(maxsize=16_384)
 def _trigrams_of(token: str) -> frozenset[str]:
-    """Of a token shorter than three characters: itself."""
+    """Return the runs of three characters in one token, of a shorter one the token itself."""
     return frozenset([token[at : at + 3] for at in range(len(token) - 2)] or [token])
 
 

@@ -1,7 +1,8 @@
-"""The methods of facts with values of the machine (M-10.5 to M-10.7), and the slots of a context.
+"""The methods of facts with values of the machine (M-10.5 to M-10.7), and the slots of a context: declared variables, of which
+each is stored as a fact of its name.
 
-Hands on `FACT_METHODS` for `methods.py`: each function takes the facts that a task sees and then the checked arguments.
-Also `checked` and `initial_facts` (what a log begins with) for `memories.py`, `drafted` (the fact of a `remember`) for
+Hands on `FACT_METHODS` for `methods.py`: each function takes the facts that a task sees and then the checked arguments. Also
+`checked` and `initial_facts` (what a log begins with) for `memories.py`, `drafted` (the fact of a `remember`) for
 `effects/memories.py`, which asks for its vector before it is stored, and `content_of` (the JSON of a value) for
 `effects/step_machine.py`, where the functions of rules run. The work itself is done by `remembering.Facts`, which says what is
 raised. A new method of facts gets its row in `vm/builtins/memories.py` and its function here.
@@ -197,6 +198,10 @@ def _put_table(facts: Facts, put: list[tuple[str, Any]], gone: list[str]) -> Non
     facts.keep_all([_slot_fact(facts, PERSISTENT, name, content) for name, content in put], gone)
 
 
+# What they give: `recall` an Array of Fact values, best first; `fact` an Option of one; `confirm` and `forget` whether there was
+# such a fact; `neighbors` an Array of (entity, number of facts); `slots` a list for each place, with the content or empty;
+# `seen_slot` such a list, and the text that `swap_slot` takes as `said`; `table` (name, content) of each fact; the others what
+# their functions above return, or nothing.
 FACT_METHODS: dict[str, Any] = {
     "remember": lambda facts, *arguments: facts.keep(drafted(facts, *arguments)),
     "recall": _recall,

@@ -122,9 +122,10 @@ def open_stores(
     mark: Callable[[], Callable[[], object]],
     settles: Callable[[Any], object],
 ) -> tuple[OpenStores, Operations]:
-    """Return the stores of an image, and how operations on them are run. `host` is the `Host` of the session; `loop`, `mark` and
-    `settles` are as `StoreThread` has them. Nothing is opened, and no code of a store is loaded, before a memory needs it
-    (M-14.7)."""
+    """Return the stores of an image, and how operations on them are run: in a thread where a store may have to be waited for.
+    `host` is the `Host` of the session; `loop` returns its event loop; `mark` is called before a try outside the thread, and
+    returns what gives back what the try has used of the session's limits; `settles` is called with the effect of an operation
+    before that changes a store. Nothing is opened, and no code of a store is loaded, before a memory needs it (M-14.7)."""
     from .stores.opened import OpenStores
 
     configured = {memory.steps["store"]["name"]: memory.steps["store"] for memory in image.memories if "store" in memory.steps}

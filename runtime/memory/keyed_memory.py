@@ -50,9 +50,9 @@ class KeyedMemory:
         met: MetVersions,
         defaults: Mapping[str, str | int] | None = None,
     ) -> None:
-        """`per`: the names of the key parts; `at`: opens the memory at a whole key; `prefix`: the parts before the key values;
-        `stores`: its own first, then that of the session's facts; `met`: as a memory has it; `defaults`: by name, what keys that
-        were written without a part have there (M-7.9)."""
+        """`per`: the names of the key parts; `at`: opens the memory at a whole key; `prefix`: the parts before the key values,
+        namespace and path; `stores`: its own first, then that of the session's facts; `met`: the versions that the session has
+        seen in the store; `defaults`: by name, what keys that were written without a part have there (M-7.9)."""
         self._defaults = defaults or {}
         self._apart: set[Key] = set()
         self.name = name
@@ -172,6 +172,7 @@ class DerivedMemory:
         return len(self.messages())
 
     def is_empty(self) -> bool:
+        """Return whether it shows no message."""
         return not self.messages()
 
     def tokens(self) -> int:

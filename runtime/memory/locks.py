@@ -2,9 +2,9 @@
 slot of a context (M-8.21).
 
 Hands on `TurnLocks` (first come, first served in the process, a lease between processes) to conversations, turns and the
-performer of memories, and `SlotTurns` with its `SlotTurn` to `memories.py`, from which the performer of memories has them.
-A lease only orders writers; when it is lost the version check of the store still protects the log. Of a log nothing is read
-here but its version, and nothing written.
+performer of memories, and `SlotTurns` with its `SlotTurn` to `memories.py`, from which the performer of memories has them. A
+lease is a lock in the store that ends by itself after some seconds. It only orders writers; when it is lost the version check of
+the store still protects the log. Of a log nothing is read here but its version, and nothing written.
 """
 
 from __future__ import annotations

@@ -152,7 +152,8 @@ class StoredLog:
 
 
 class Changed:
-    """The log as it will be after a commit: `new` behind what is stored, without the entries of `gone`."""
+    """The log as it will be after a commit: `new` behind what is stored, without the entries of `gone`. The methods are those of
+    `Source`; what reads the stored log raises as `StoredLog`."""
 
     __slots__ = ("stored", "new", "gone", "length")
 
@@ -192,7 +193,8 @@ def branches(store: Store, key: Key) -> list[str]:
 
 
 def branch(store: Store, key: Key, name: str) -> Key:
-    """Return the key of a branch that exists; "" is the main branch. Raises MemoryFailure("NotFound") (M-6.17)."""
+    """Return the key of the branch `name` of a log; "" is the main branch. Raises MemoryFailure("NotFound") for one that does not
+    exist (M-6.17)."""
     branch_key = with_branch(key, name)
     if name != MAIN_BRANCH and not store.head(branch_key).version:
         raise not_found(name)

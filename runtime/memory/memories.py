@@ -159,6 +159,7 @@ class MetVersions:
             self._versions.popitem(last=False)
 
     def forget(self, key: Key) -> None:
+        """Drop what is known of a key: its next version may be any."""
         self._versions.pop(key, None)
 
     def version(self, key: Key) -> int:
@@ -361,7 +362,8 @@ class Memories:
 
     def frame_around(self, task: Any, memory: Memory) -> Any:
         """Return the frame of the innermost run in progress that writes this log and that the task runs inside, whatever its
-        `on_conflict` is (M-6.11). None for none."""
+        `on_conflict` is (M-6.11). A frame (`turns.Frame`) stands for the memory within a run: it takes messages that join the
+        turn, which is not stored yet, and gives those of it so far. None for none."""
         around = [
             (effect, conversation.run)
             for effect, conversation in self.runs.items()
@@ -620,6 +622,7 @@ class Memories:
 
     @property
     def namespace(self) -> str:
+        """The first part of every key."""
         return self._namespace
 
     def key_names(self, name: str) -> tuple[str, ...]:

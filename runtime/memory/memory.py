@@ -162,6 +162,7 @@ class MemoryReader:
         return self.head().length
 
     def is_empty(self) -> bool:
+        """Return whether the log has no entries."""
         return len(self) == 0
 
     def version(self) -> int:
@@ -209,8 +210,9 @@ class MemoryReader:
         return self._read(ascending)
 
     def whole_log(self, tools_offered: bool) -> list[Msg] | None:
-        """Return parts 2 to 5 of a request where no view has to be computed; None when the memory has a step, or tool
-        calls must be rendered as text. The list belongs to the log: do not change it."""
+        """Return what a request has between system message and prompt (parts 2 to 5 of M-4.17) where no view has to be computed:
+        all messages of the log. None when the memory has a step, or when it holds tool calls that must be rendered as text, since
+        the request offers no tools. The list belongs to the log: do not change it."""
         log = self._log
         if log is None or not self.policy.shows_all or (not tools_offered and log.holds_calls()):
             return None
@@ -287,9 +289,11 @@ class MemoryReader:
         budget: int | None = None,
     ) -> tuple[View, Head]:
         """Return what a request would take, and the head of the log that it was computed from (M-6.12). `policy` and `name`
-        choose a derived view; `prompt_tokens` and `budget` are in tokens. Raises MemoryFailure("Overflow") when system
-        message and pins alone exceed the budget, "InvalidUnit" when the function of `shape` gives no whole units,
-        "Redaction" when older text cannot be redacted as now."""
+        choose a derived view, by default the memory's own; `system` is the system message, None without one; `prompt_tokens` are
+        those of the prompt, `recalled` what the step `recall` has found, `budget` a limit in tokens in which system message and
+        prompt do not count, None for that of the policy, in which they do. Raises MemoryFailure("Overflow") when system message
+        and pins alone exceed the budget, "InvalidUnit" when the function of `shape` gives no whole units, "Redaction" when older
+        text cannot be redacted as now."""
         chosen = policy or self.policy
 
         def compute(log: StoredLog) -> tuple[View, Head]:
@@ -683,7 +687,7 @@ class Memory(MemoryReader):
         return copy
 
     def fork_at(self, head: Head, name: str) -> Memory:
-        """Copy the log as it was at the snapshot `head` to the new branch `name` (M-5.17). Raises
+        """Copy the log as it was at the snapshot `head` to the new branch `name` and return its memory (M-5.17). Raises
         MemoryFailure("Exists")."""
         return self.with_key(fork(self.store, self.key, name, self.now(), below=head.next))
 
