@@ -1,15 +1,17 @@
 """`std::json` (L-7.1): reading text into values, writing values as text.
 
 Hands on, besides its rows, `parse_as`, the body of the special form of that name, which takes the type as a descriptor and a
-`TypeTable`, and `fill`, which puts in the defaults that it left open, both to the opcodes (`interp/ops.py`); `read`, `Fault`,
+`TypeTable`, and `fill`, which puts in the defaults that it left open, both to the opcodes (`interp/ops.py`), a descriptor being
+the nested tuple by which the machine knows a type (`values/types.py`): its head, then the types inside; `read`, `Fault`,
 `Builder` and `Misfit` to hashmaps with a file (`hashmaps.py`), the last two also to what is in a store
-(`interp/context_slots.py` and `interp/stored_hashmaps.py`), `Misfit` and `SCALARS` to the answers of hosts and
-mocks (`runtime/effects/`).
+(`interp/context_slots.py`, `interp/stored_hashmaps.py`) or an index (`runtime/search/session_indexes.py`), `Misfit` and `SCALARS`
+to the answers of hosts and mocks (`runtime/effects/`).
 
 `json::value_as` has no body: the compiler writes its value as JSON text and reads that with `parse_as`. How a value becomes JSON
 text stands in `values/text.py`; here it is only spread over lines. The decoder of Python's library is loaded with the first text;
-a text it refuses is read again by `find_fault`, which returns the fault with its position. Whatever works on a long text may
-raise what ends the run (`metering.look`).
+a text it refuses is read again by `find_fault`, which returns the fault with its position. A text that is no JSON, or none of the
+type, is an Err of JsonError; a body panics with P007 for an argument of another kind and with P103 for a result beyond the limits
+of G-6.1. Whatever works on a long text may raise what ends the run (`metering.look`).
 """
 
 from __future__ import annotations
@@ -406,6 +408,7 @@ class Pretty:
         self.size = 0
 
     def text(self) -> str:
+        """Return the whole text."""
         at = pace = 0
         while at < len(self.source):
             pace += 1
@@ -518,7 +521,9 @@ def some_of(value: Any, wrappers: int) -> Any:
 
 class Builder:
     """One reading of a text as a type: it turns values of JSON kinds into values of the type. `path` leads to the part being
-    built, and after a Misfit to the part that does not fit."""
+    built, and after a Misfit to the part that does not fit. `holes` are the fields that their defaults are to fill, as `fill`
+    takes them. The methods that a type is built by, in RULES, take plain data and descriptor, return the value and raise
+    Misfit."""
 
     __slots__ = ("types", "defaults", "holes", "path")
 
