@@ -175,8 +175,8 @@ def _decorator(table: str, receiver: str, text: str, options: dict[str, Any]) ->
 
 
 def enter(row: Row, table: str) -> None:
-    """Put a row into a table of built-ins: `table` is "function", "std", "method", "hidden" or "associated". Raises ValueError
-    for a second row of one name (and receiver or module)."""
+    """Put a row into a table of built-ins: `table` is "function", "std", "method", "hidden" or "associated". Returns nothing.
+    Raises ValueError for a second row of one name (and receiver or module)."""
     if table == "function":
         _enter(row, FUNCTIONS, row.name)
     elif table == "std":

@@ -67,7 +67,7 @@ class Parameter:
 
 
 class Signature:
-    """A parsed signature; `parameters` without the receiver."""
+    """A parsed signature; `parameters` without the receiver, `type_parameters` as names, `result` as a descriptor."""
 
     __slots__ = ("name", "type_parameters", "parameters", "result")
 
