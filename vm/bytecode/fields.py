@@ -2,7 +2,8 @@
 
 A checker takes (value, limits) and raises `Misshapen` with what was expected; it returns nothing and changes nothing. `shape.py`
 combines them to the shape of each section. The LEB128 functions (`append`, `width`, `read`, `read_all`, `write_all`, `zigzag`)
-are for `encoding.py`, `LARGEST` is for the assembler too.
+are for `encoding.py`, `LARGEST` is for the assembler too. Only the form of a value is looked at: whether a number is that of an
+entry, or a name is an identifier, is the verifier's question. A new kind of field is a function here that `shape.py` names.
 """
 
 from __future__ import annotations

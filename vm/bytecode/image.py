@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 FORMAT = (0, 2)  # MAJOR, MINOR (O-10.2)
-STD_VERSION = 1
+STD_VERSION = 1  # of the standard library: an image that needs a later one is refused (V003)
 
 # Kinds of constants (O-10.5). A constant is the pair (kind, value).
 K_INT, K_FLOAT, K_STRING, K_VARIANT, K_METHOD, K_BUILTIN, K_ERROR, K_CONFIG = range(8)
