@@ -51,6 +51,7 @@ class TestOutcome:
 
     @property
     def passed(self) -> bool:
+        """Whether the test passes: one that is to fail passes when it fails as it should."""
         return self.failure is None
 
 

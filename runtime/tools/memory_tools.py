@@ -93,9 +93,13 @@ class StoreBinding:
         self.changes_state = False  # each method of a store is atomic (O-5.10)
 
     def is_enabled(self) -> bool:
+        """Whether the host has not disabled the method (O-4.20)."""
         return is_enabled(self.run, self.owner, self.method, None)
 
     async def answer(self, effect: Effect, call: Call) -> Any:
+        """Return what `perform` returns for the arguments of the call; an Err of ToolError, and nothing is performed, for a
+        method that is disabled (PermissionDenied) and for arguments that do not fit (InvalidArguments). Raises what `perform`
+        raises."""
         if not self.is_enabled():
             return denial(self.run, self.owner, self.method, None)
         accepted = fitting_arguments(self.shape, call)

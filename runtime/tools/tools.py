@@ -357,7 +357,8 @@ def invalid_arguments(violations: Sequence[Violation]) -> str:
 
 
 class MethodBinding:
-    """A method of a declared tool as a model calls it: a `ToolBinding`."""
+    """A method of a declared tool as a model calls it: a `ToolBinding` (`bindings.py`). `answer` returns and raises as
+    `Tools.answer` does."""
 
     __slots__ = ("tools", "method", "definition", "owner", "changes_state")
 

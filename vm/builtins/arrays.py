@@ -1,6 +1,7 @@
 """Methods of Array (L-6.4). Those that take functions are Concerto text, so that calls stay on the machine's frames. `mut` marks
 a method that changes its receiver in place (the text of one gives the new receiver), `linear` one whose work grows with the
-Array: it charges the run for that (`spend`) and looks between two parts of it whether the run is to stop (`look`).
+Array: it charges the run for that (`spend`) and looks between two parts of it whether the run is to stop (`look`). Nothing here
+asks the host.
 
 Hands on rows, to the registry: the docstring of a decorated function is its text in the reference, for readers of the language. A
 body raises P007 for an argument of another kind, P004 for a position out of range, P002 for a sum beyond Int, P103 for a result

@@ -57,6 +57,7 @@ class Spec:
 
     @property
     def wants_number(self) -> bool:
+        """Whether only a number can be shown so."""
         return bool(self.sign == "+" or self.separator or self.form not in ("", "?") or self.align == "=")
 
 

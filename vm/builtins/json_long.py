@@ -59,6 +59,7 @@ class LongText:
         return at if blanks is None else blanks.end()
 
     def sign(self, at: int) -> str:
+        """Return the character at a position, empty at the end."""
         return self.source[at : at + 1]
 
     def element(self, at: int, depth: int) -> tuple[Any, int]:

@@ -118,6 +118,7 @@ class Arity(dict[tuple[str, str], int]):
         return self[key]
 
     def get(self, key: tuple[str, str], default: int = 0) -> int:  # type: ignore[override]
+        """Return the number for a key, `default` for a name that `find` does not know."""
         return self[key] if key in self else default  # noqa: SIM401 -- `get` itself
 
 

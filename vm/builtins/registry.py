@@ -116,6 +116,7 @@ class Row:
 
     @property
     def signature(self) -> Signature:
+        """The parsed `text`. Raises ValueError or IndexError when it is malformed, and so do the properties that read it."""
         if self._signature is None:
             self._signature = parse_signature(self.text)
         return self._signature
@@ -131,6 +132,7 @@ class Row:
 
     @property
     def result(self) -> Descriptor:
+        """The descriptor of what a call gives."""
         return self.signature.result
 
     @property

@@ -1,5 +1,5 @@
 """Methods of String (L-6.3; `to_bytes` is in `bytes.py`), and those in AS_METHODS, with `join`, as functions of `std::string`
-(L-7.8); every one gives a new value.
+(L-7.8); every one gives a new value, and none asks the host.
 
 Hands on its rows only. Positions and lengths are in code points, 0-based; sizes against the limit are in bytes of UTF-8. Bodies
 panic with P007 for an argument of another type and with P103 for a result beyond the limits; what works on long texts, as those

@@ -112,6 +112,7 @@ class Misshapen(Exception):
 
 
 def natural(value: Any, limits: Limits) -> None:
+    """Check a number that is never negative, such as an index, a count or an offset: an Int up to LARGEST."""
     if type(value) is not int or not 0 <= value <= LARGEST:
         raise Misshapen(f"a number from 0 to {LARGEST} expected")
 
@@ -123,6 +124,7 @@ def positive(value: Any, limits: Limits) -> None:
 
 
 def int64(value: Any, limits: Limits) -> None:
+    """Check an Int: a Python int that 64 bits hold, and no bool."""
     if type(value) is not int or not MIN_INT <= value <= MAX_INT:
         raise Misshapen("an Int of 64 bits expected")
 
@@ -134,6 +136,7 @@ def float64(value: Any, limits: Limits) -> None:
 
 
 def number(value: Any, limits: Limits) -> None:
+    """Check a number: a Float as `float64` does, else an Int as `int64` does."""
     (float64 if type(value) is float else int64)(value, limits)
 
 
@@ -148,6 +151,7 @@ def binary(value: Any, limits: Limits) -> None:
 
 
 def digest(value: Any, limits: Limits) -> None:
+    """Check a hash: 32 bytes."""
     if type(value) is not bytes or len(value) != 32:
         raise Misshapen("a SHA-256 of 32 bytes expected")
 

@@ -49,6 +49,7 @@ class Record:
             setattr(self, name, value)
 
     def values(self) -> list[Any]:
+        """Return the values of the fields in the order of `__slots__`, in a new list."""
         return [getattr(self, name) for name in self.__slots__]
 
     def __eq__(self, other: object) -> bool:
@@ -196,6 +197,8 @@ class HashMap(Record):
 
 
 class Ledger(Record):
+    """A ledger has a name and no more: its entries are not of the image."""
+
     __slots__ = ("name",)
     name: str
 

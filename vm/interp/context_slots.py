@@ -76,6 +76,8 @@ class StoredBuilder(Builder):
         return built
 
     def entries_of(self, data: Any, descriptor: Any) -> dict[str, Any]:
+        """Return the entries of an object; of a struct or schema those under an earlier name of a field also under its present
+        name, unless that is there. Raises Misfit for what is no object."""
         entries = super().entries_of(data, descriptor)
         before = self.declared.names_before(descriptor[1]) if descriptor[0] in ("struct", "schema") else {}
         return {**{new: entries[old] for new, old in before.items() if old in entries}, **entries} if before else entries

@@ -137,6 +137,7 @@ class Machine(Scheduler):
 
     @property
     def stop(self) -> Exception | None:
+        """The exception that ends the run where it next looks, None while it may go on. Any thread may set it."""
         return self._stop
 
     @stop.setter
