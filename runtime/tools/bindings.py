@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     class ToolBinding(Protocol):
         """One tool as a model sees it. `definition` is what a request says of it, `owner` names the tool, server or store that it
-        belongs to, `changes_state` says that a call may change the state of the owner."""
+        belongs to. `changes_state`: a call may change the state of the owner, so that the calls of that run one after another."""
 
         definition: ToolDef
         owner: str

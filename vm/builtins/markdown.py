@@ -1,8 +1,8 @@
 """What the lines of a Markdown text are: headings, code blocks, tables, items of lists, prose (O-1.244).
 
-Hands on `Lines`, with the words that it knows lines by, to `passages.py`. It knows just what a cut has to know: headings of `#`,
-code between fences, tables with a line of `|` and `-` below their first. Everything else is prose. Nothing is cut here. Offsets
-are code points of the text.
+Hands on `Lines`, with the words that it knows lines by (HEADING, ITEM, INSIDE, and the groups PROSE and VERBATIM), to
+`passages.py`. It knows just what a cut has to know: headings of `#`, code between fences, tables with a line of `|` and `-` below
+their first. Everything else is prose. Nothing is cut here. Offsets are code points of the text.
 """
 
 from __future__ import annotations

@@ -500,7 +500,7 @@ def _lines(scope: Scope, function: i.Function, code: Code) -> None:
 # values are made of (V107).
 
 SCALARS = ("string", "int", "float", "bool", "nil", "any", "bytes")
-MODES = ("partial", "coerce")
+MODES = ("partial", "coerce")  # of an object in a schema type
 EFFECTS = ("pure", "idempotent", "once")  # what @effect says of a tool method (O-9.37)
 DEEPEST = 64  # levels of a schema type
 

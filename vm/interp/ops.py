@@ -10,7 +10,8 @@ A value that more than one place holds is marked as shared (`share`): whoever wr
 raises the Panic of the operation, whose code the sentence of the opcode in `bytecode/opcodes.py` says, or the function of
 `values/` that does the work. A typed opcode trusts the compiler about the kinds of its values: for others it may raise a Python
 error, which `dispatch.as_panic` makes P007 (G-4.4). Hands on, besides the opcodes, `iterate` to `scheduler.py`, `not_bool` to
-`template.py` and translated code, and what the bodies call to the generated loop.
+`template.py` and translated code, and what the bodies call (`write_element`, `index_place`, `parse_as`, `fill`) to the generated
+loop.
 """
 
 from __future__ import annotations
