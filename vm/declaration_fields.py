@@ -4,11 +4,11 @@ O-1.59, O-1.213, O-1.230, O-1.231, O-1.283 to O-1.286, O-4.37 to O-4.41, O-7.2 t
 The checker adds types and helps to these rows; manifest, image and host are checked against them as they are. A new field of a
 declaration is one row here; what it does is the matter of whoever reads the declaration.
 
-Hands on the rows (`CONNECTION`, `MODEL`, `AGENT`, `PROCESS`, `MCP`, `RETRY`, `TIMEOUT`, `BREAKER`, `HOSTED`, `DECORATORS`),
-`CALL_SETTINGS`, PRICES, OTHER_PRICES, RETRY_CLASSES, RETRY_ARGUMENTS, DEFAULT_SECONDS, KEPT_LONG, WITH_UNIT and the kinds of
-fields to compiler, runtime and `vm/`; `is_text` to `runtime/connections.py`; `milliseconds`, which reads a duration; what knows
-the other names of a field (`named`, `as_held`, `stated`, `twice`); `hosted_fault`; and the functions that make a `Field` to
-whoever has rows of its own (`compiler/fields.py`, `compiler/manifest.py`, `runtime/providers/offline.py`,
+Hands on the rows (`CONNECTION`, `MODEL`, `EMBEDDER`, `AGENT`, `PROCESS`, `MCP`, `RETRY`, `TIMEOUT`, `BREAKER`, `HOSTED`,
+`DECORATORS`), `CALL_SETTINGS`, PRICES, OTHER_PRICES, RETRY_CLASSES, RETRY_ARGUMENTS, DEFAULT_SECONDS, KEPT_LONG, WITH_UNIT and
+the kinds of fields to compiler, runtime and `vm/`; `is_text` to `runtime/connections.py`; `milliseconds`, which reads a duration;
+what knows the other names of a field (`named`, `as_held`, `stated`, `twice`); `hosted_fault`; and the functions that make a
+`Field` to whoever has rows of its own (`compiler/fields.py`, `compiler/manifest.py`, `runtime/providers/offline.py`,
 `runtime/agents/messages.py`). Nothing is reported here: `takes` says whether a value is right, and the caller makes the message.
 Fields of memories are steps and stand in `vm/memory_steps.py`.
 """
@@ -68,10 +68,10 @@ def _milliseconds(value: object) -> float | None:
 
 
 class Field:
-    """One field or argument, of a `kind` above. `takes` returns whether a value, as plain data, is right; `says` names what it
-    takes, to stand behind `is` in messages. A number is at least `low` (above it, if `above`) and at most `high`, None for no
-    bound; `words`: those that a text, or each of several, may be; `parts`: the fields of an object. `default` counts where no
-    place sets the field.
+    """One field or argument, of a `kind` above. `takes` returns whether a value, as plain data, is right, a bool; `says` names
+    what it takes, to stand behind `is` in messages. A number is at least `low` (above it, if `above`) and at most `high`, None
+    for no bound; `words`: those that a text, or each of several, may be; `parts`: the fields of an object. `default` counts where
+    no place sets the field.
 
     `also` are other names of the field. `unit` is "s" or "ms" of a field that is a time, else "". A time in seconds may be
     written as a text with its unit, such as "30s"; a time whose own name tells the unit may be written so under the names in
@@ -384,8 +384,8 @@ EITHER_OR = ("allowed_domains", "blocked_domains")
 
 
 def hosted_fault(value: Any) -> tuple[int, str | None, str] | None:
-    """Return what is wrong with the tools in plain data for the field `hosted`: the place of the tool, the name of its part (None
-    for the whole), and words that say what is wanted. None when nothing is wrong."""
+    """Return what is wrong with the tools in plain data for the field `hosted`: (index of the tool from 0, name of its part or
+    None for the whole, words that say what is wanted). None when nothing is wrong."""
     if type(value) is not list:
         return 0, None, f"`hosted` is {hosted().says}"
     seen: list[object] = []

@@ -1,10 +1,11 @@
 """The state of a session as bytes, and back (O-9.45), and snapshots of a session in the middle of a run (V-5.8, G-13.7).
 
 Hands on `dumped` and `restored` to the Python API, for use between calls: hashmaps, ledgers, volatile memories, indexes in
-memory, states of tools, spawned models, and what was used of the session's budgets. Hands on `snapshot`, `Snapshots`,
-`SnapshotLogs` and `resume` to the drivers of conformance and to tests, for use between two steps of a run. What lives elsewhere
-is in neither: logs and hashmaps with a store or file of their own, processes, caches, most counters. The form of the bytes, and
-SnapshotError, is `vm/snapshot/`.
+memory, states of tools, spawned models, and what was used of the session's budgets (tokens, dollars, requests to models). Hands
+on `snapshot`, `Snapshots`, `SnapshotLogs` and `resume` to the drivers of conformance and to tests, for use between two steps of a
+run: a snapshot holds the tasks that run too, which a state does not. What lives elsewhere is in neither: logs and hashmaps with a
+store or file of their own, processes, caches, most counters. The form of the bytes, and SnapshotError, is `vm/snapshot/`. A new
+part of a state goes to the end of the list in `dumped`, so that the states of earlier versions are still read.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class SnapshotSecrets:
         return self.run.redactor.parts_of(text, form)
 
     def value(self, name: str) -> str:
-        """Return the secret of a name if the program is granted its variable, else what a sink would show."""
+        """Return the secret of a name if the program is granted its variable, else `<secret NAME>`, as a log would show it."""
         variable = self.run.host.env.get(name)
         if variable is None or not permissions_of(self.run).allows_variable(name):
             return f"<secret {name}>"
@@ -65,7 +66,7 @@ class SnapshotSecrets:
         return value
 
 
-WHAT = "session state"
+WHAT = "session state"  # the bytes of `dumped`, as errors call them
 
 
 def dumped(session: Session) -> bytes:
@@ -116,7 +117,8 @@ def _read_logs(session: Session, secrets: SnapshotSecrets, rows: Any, handles: l
 
 
 def check_handles(session: Session, handles: list[tuple[MemoryRef, int]], changes: Changes) -> None:
-    """Raise SnapshotError unless each handle fits the version of its volatile log: both were written at one moment (M-14.6)."""
+    """Raise SnapshotError (V008) unless each handle, given with the version that the snapshot has for it, fits the version of its
+    volatile log: both were written at one moment (M-14.6)."""
     for ref, version in handles:
         if session.memories.differs(ref, version, changes):
             raise misshapen(f"a handle of the memory {ref.name} with another version than its log")
@@ -193,7 +195,7 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
 
 
 def _read_used(r: Reader, more: list[Any]) -> list[Any]:
-    """Return what was used of tokens, cost and model calls; states of earlier versions do not have it."""
+    """Return what was used of tokens, dollars and requests to models; states of earlier versions do not have it."""
     if not more:
         return [0, 0.0, 0]
     [[tokens, cost, calls]] = more
@@ -300,7 +302,8 @@ COUNTED = ("models", "agents")  # families whose calls are numbered; ids of runs
 @record
 class WentBack:
     """A memory whose store has an earlier version than the run knew: its key was erased, or has expired, or the store was lost.
-    The run goes on with what the store has."""
+    The run goes on with what the store has. `store` is the name of the store; `expected`, the version that the run knew, and
+    `actual` count the changes of the log."""
 
     memory: MemoryRef
     store: str
@@ -321,15 +324,18 @@ class Snapshots:
     """The snapshots of a run, one after another: parts of volatile logs that one has are not written to the next.
 
     So each is read after the one before it. The first is whole, and so is one after the logs of the session were replaced, or
-    written for somebody else."""
+    written for somebody else.
+
+    `last` is the digest of the last one, empty before the first. The next one goes on from it while `session.written` is the same
+    digest."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.last = b""
 
     def write(self) -> bytes:
-        """Return the next snapshot. SnapshotError for what no snapshot can hold, or when it is too large; then the next one goes
-        on from the one before."""
+        """Return the bytes of the next snapshot. SnapshotError for what no snapshot can hold, or when it is too large; then the
+        next one goes on from the one before."""
         session = self.session
         whole = not self.last or session.written != self.last or not _noted(session)
         data = _written(session, b"" if whole else self.last, whole)
@@ -339,7 +345,8 @@ class Snapshots:
 
 
 class SnapshotLogs:
-    """The volatile logs as a series of snapshots has them, read one after another. `last` is the digest of the last one."""
+    """The volatile logs as a series of snapshots has them, read one after another. `last` is the digest of the last one, empty
+    before the first; `logs` is what they hold together, None while none has had any."""
 
     def __init__(self) -> None:
         self.last = b""
@@ -363,8 +370,8 @@ class SnapshotLogs:
 
 
 def resume(session: Session, data: bytes, earlier: SnapshotLogs | None = None) -> list[WentBack]:
-    """Make a session go on with the machine of a snapshot, and return the memories that went back; `earlier` has the snapshots
-    before it.
+    """Make a session go on with the machine of a snapshot, and return the memories that went back, each of which is logged as a
+    warning too. `earlier` has the snapshots before it, and takes the logs of this one; None for a whole snapshot.
 
     SnapshotError for the bytes of another program or another moment, and then nothing has changed: each effect in them must be
     one that the session is performing."""

@@ -2,7 +2,8 @@
 
 Hands on `chosen`, `run_tests` and `TestOutcome` to the verb `test` and the Python API; `SkippingClock`, by which waits take no
 time unless something outside is waited for, to the verbs `run` and `test` and to the Python API; and `judged` and `VirtualLoop`,
-whose clock somebody else moves, to the drivers of conformance and to tests.
+whose clock somebody else moves, to the drivers of conformance and to tests. A program comes here linked; nothing is compiled
+here, and how outcomes are shown is the matter of the verb.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ..host import Host
     from .session import Outcome
 
-    Place = tuple[str, int, int]
+    Place = tuple[str, int, int]  # file, line and column, the last two from 1 on
 
 
 class TestOutcome:
@@ -32,8 +33,9 @@ class TestOutcome:
 
     `place` is the file, line and column (from 1 on) where it panicked or its error was made, else where its body begins, also of
     a test that passes; None where that is not known, and for a test that is to fail and fails as it should, or not at all. `way`
-    are the places that an error has passed (L-5.11.3), empty for a panic and for a test that is to fail. `emits` are the emits of
-    the program as (channel, value); `expected` says that the test is to fail."""
+    are the places that an error has passed, as (function, file, line, column), a number standing for so many that are left out
+    (L-5.11.3); it is empty for a panic and for a test that is to fail. `emits` are the emits of the program as (channel, value);
+    `expected` says that the test is to fail."""
 
     __slots__ = ("description", "failure", "place", "expected", "emits", "way")
 
@@ -49,11 +51,12 @@ class TestOutcome:
 
     @property
     def passed(self) -> bool:
+        """Whether the test passes: one that is to fail passes when it fails as it should."""
         return self.failure is None
 
 
 def chosen(program: Program, part: str) -> Iterator[Test]:
-    """Return an iterator over the tests whose description contains the text `part`, in source order."""
+    """Return an iterator over the tests whose description contains the text `part`, in source order; with "" over all."""
     return (test for test in program.image.tests if part in test.description)
 
 
@@ -65,9 +68,9 @@ def run_tests(
 ) -> Iterator[TestOutcome]:
     """Run tests, each in a session of its own, and yield their outcomes one after another.
 
-    `host` makes the host of one session from the sink of its emits; its memories are made volatile. `run` runs the function of a
-    number in a session, and closes it; what it raises passes through. Raises ConfigFailure as `Session` does. A test begins when
-    its outcome is asked for."""
+    `host` makes the host of one session from the sink of its emits, which takes channel, value, and whether the runtime itself
+    emits it; its memories are made volatile. `run` runs the function of a number in a session, closes it and returns its outcome;
+    what it raises passes through. Raises ConfigFailure as `Session` does. A test begins when its outcome is asked for."""
     for test in tests:
         emits: list[tuple[str, Any]] = []
 
@@ -112,7 +115,8 @@ OWN_DESCRIPTORS = 1  # the pipe by which threads wake the loop
 
 
 class SkippingClock:
-    """A clock by which waits take no time (V-6.6). `now` and `wall` are in seconds.
+    """A clock by which waits take no time (V-6.6). `now` is monotonic, `wall` counts from 1970 on, both in seconds and with all
+    that was skipped.
 
     The asyncio loop of `new_loop` moves it: while no connection, process or thread is open to wait for, it skips to the next
     timer at once; otherwise it waits as usual, so that a test may ask a real provider."""

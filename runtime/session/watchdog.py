@@ -1,8 +1,9 @@
 """One thread per process that looks after the runs which compute: at their deadlines and at the memory of the process (G-6.1).
 
 A program that computes never comes back to its event loop, so somebody else must look at the clock. The thread ends nothing
-itself: it calls `expire` of the session and raises flags, which the machine reads; it sleeps while nothing computes. Hands on
-`Watch` to the session, one for each machine, which knows it as its `gauge`.
+itself: it calls `expire` of the session and raises flags, which the machine reads where it next looks and turns into panics. It
+sleeps while nothing computes. Hands on `Watch` to the session, one for each machine, which knows it as its `gauge`. How values
+are weighed is `vm/interp/weight.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ PERIOD = 0.02  # seconds between two looks at what computes
 QUIET = 50  # looks at which nothing computed, before the thread sleeps
 FOREVER = -1.0  # the timeout of a lock that has none
 LONGEST = 1e6  # seconds that a lock can wait
-CHUNKS = 15  # chunks of fuel that a run uses before it is watched: a short run needs no thread
+# Chunks of fuel, the count of instructions that a run pays with, before it is watched: a short run needs no thread.
+CHUNKS = 15
 COUNTED = 1 << 18  # items that built-ins work on between two looks at the memory
 # Seconds between two such looks. A look reads a file, which releases the interpreter for a moment. A thread that waits for the
 # interpreter asks for it after 5 ms without a release (`sys.getswitchinterval`), so looks without a pause would starve it.
@@ -54,8 +56,10 @@ class Watch:
     """Looks after one machine from `begin` to `end`.
 
     `due` is its deadline on the monotonic clock, in seconds, None without one; `expire` is called then. Measuring what a machine
-    holds is slow, so it is done only when the memory of the whole process has reached `mark`, which is None until it is first
-    needed; `budget` is the machine's limit. Both are bytes."""
+    holds, a weighing, is slow, so it is done only when the memory of the whole process has reached `mark`, which is None until it
+    is first needed; `budget` is the machine's limit. Both are bytes. `chunks` counts the chunks of fuel since `begin`, `items`
+    those that built-ins have worked on since the last look at the memory. While `machine.unwatched` is set, the machine calls
+    `computing`."""
 
     __slots__ = ("machine", "due", "expire", "mark", "budget", "chunks", "items", "worked", "next_look")
 
@@ -72,7 +76,8 @@ class Watch:
         machine.gauge = self
 
     def begin(self, seconds: float | None, expire: Callable[[], None]) -> None:
-        """Begin to look. `expire` is called once, in another thread, when `seconds` are over; with None there is no deadline."""
+        """Begin to look. `expire` is called once, in another thread, when `seconds` are over; with None there is no deadline, and
+        the machine is watched only once it computes."""
         self.chunks = 0
         self.expire = expire
         if self.budget != self.machine.memory_bytes:
@@ -84,7 +89,7 @@ class Watch:
             self.machine.unwatched = True
 
     def end(self) -> None:
-        """Stop looking."""
+        """Stop looking. `expire` is not called any more when this returns."""
         self.machine.unwatched = False
         self.due = None
         _watchdog.remove(self)
@@ -159,7 +164,8 @@ class Watchdog:
             self._wake_up()
 
     def remove(self, watch: Watch) -> None:
-        """Stop looking after a machine."""
+        """Stop looking after a machine; wait for an `expire` that is under way. Nothing happens for one that is not looked
+        after."""
         with self.changing:
             self.watches.pop(watch, None)
 

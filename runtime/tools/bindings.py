@@ -3,7 +3,8 @@
 A `ToolBinding` is one tool as a model sees it, bound to what runs it; each owner of tools has a class of its own for that
 (`tools.py`, `memory_tools.py`, `mcp/servers.py`). Hands on, to the calls of models (`effects/models.py`), `bind_tools`, which
 makes them of the handles of a program, and `BoundTools`, which runs the tool calls of a reply: it is the `ToolRunner` of
-`calls/services.py` for one model call. That the model is asked again with the results is `calls/call.py`.
+`calls/services.py` for one model call. Here nothing is asked of a model: that it is asked again with the results is
+`calls/call.py`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from .tools import Tools
 
     class ToolBinding(Protocol):
-        """One tool as a model sees it. `owner` names the tool, server or store that it belongs to."""
+        """One tool as a model sees it. `definition` is what a request says of it, `owner` names the tool, server or store that it
+        belongs to. `changes_state`: a call may change the state of the owner, so that the calls of that run one after another."""
 
         definition: ToolDef
         owner: str
@@ -42,7 +44,8 @@ if TYPE_CHECKING:
 
 
 async def bind_tools(run: EffectContext, handles: Iterable[Any], tools: Callable[[], Tools], by: str) -> list[ToolBinding]:
-    """Return the tools behind `handles` (of tools, servers, stores, memories and indexes), in order, for the model named `by`.
+    """Return the tools behind `handles`, values that stand for declarations (of tools, servers, stores, memories and indexes), in
+    order, for the model named `by`.
 
     `tools` gives the declared tools as this model has them: a spawned model has a state of its own for each. Raises CallFailure
     for a memory that the model may not read, and what connecting to an MCP server raises. Of several tools of one name
@@ -83,7 +86,8 @@ def _tell_shadowed(run: EffectContext, bindings: list[ToolBinding], served: list
 
 
 class BoundTools:
-    """The tools that one model call offers, and the runner of their calls (O-1.81)."""
+    """The tools that one model call offers, and the runner of their calls (O-1.81). `hooks` asks the functions that the model has
+    around calls of its tools, before a call and when one has failed."""
 
     def __init__(self, run: EffectContext, effect: Effect, bindings: Iterable[ToolBinding], model: ModelRef) -> None:
         self.running = run
@@ -158,8 +162,8 @@ class BoundTools:
 
 
 def result_message(settings: CallSettings, call: Call, result: Any) -> Msg:
-    """Return the message of a result, with the media in it (O-1.201). A Media without content makes it a failure. Raises as
-    `result_text`."""
+    """Return the message of a result, with the media (pictures, sounds, documents) in it (O-1.201). A Media that cannot be sent,
+    such as one without content, makes it the message of a failure. Raises as `result_text`."""
     value, beside = (result.value, result.media) if type(result) is WithMedia else (result, [])
     inside = media_in(value)
     try:

@@ -2,8 +2,9 @@
 
 A hashmap or ledger that is the `memory` of a model gives tools too (O-4.22), and so does an index in its list (O-1.254). Hands on
 `memory_bindings`, `store_bindings` and `index_bindings` to `bindings.py`. A fact that a model remembers is stored as the model's
-word (`origin="model"`). How facts are ranked and stored is `memory/remembering.py`. A failure of a memory, or of a limit of a
-ledger, becomes an Err for the model; a Panic, such as that of a budget, passes through.
+word (`origin="model"`). How facts are ranked and stored is `memory/remembering.py`, what a hashmap or ledger holds
+`vm/interp/stores.py`. A failure of a memory, or of a limit of a ledger, becomes an Err for the model; a Panic, such as that of a
+budget, passes through.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     Perform = Callable[[Effect, list[Any]], Awaitable[Any]]
 
 MOST_ENTRIES = 20  # that one `query` gives
+# A field of a schema type: name, type, whether it may be missing, whether it has a default, the default, description; an object:
+# "object", name, modes, fields (vm/schema.py).
 TEXT: list[Any] = ["text", ["string"], False, False, None, "what is looked for"]
 LEDGER_SHAPE: list[Any] = [
     "object", "", [],
@@ -90,9 +93,13 @@ class StoreBinding:
         self.changes_state = False  # each method of a store is atomic (O-5.10)
 
     def is_enabled(self) -> bool:
+        """Whether the host has not disabled the method (O-4.20)."""
         return is_enabled(self.run, self.owner, self.method, None)
 
     async def answer(self, effect: Effect, call: Call) -> Any:
+        """Return what `perform` returns for the arguments of the call; an Err of ToolError, and nothing is performed, for a
+        method that is disabled (PermissionDenied) and for arguments that do not fit (InvalidArguments). Raises what `perform`
+        raises."""
         if not self.is_enabled():
             return denial(self.run, self.owner, self.method, None)
         accepted = fitting_arguments(self.shape, call)
@@ -108,7 +115,9 @@ def failed(owner: str, method: str, variant: str, message: str, **fields: str) -
 
 
 class HashMapTools:
-    """`get`, `set` and `query` on a hashmap or a scope of one, as `StoreBinding` performs them."""
+    """`get`, `set` and `query` on a hashmap or a scope of one, as `StoreBinding` performs them. `arguments` are values of the
+    program, one for each field of the method's shape, already checked; `texts` are the descriptions that a model reads, `shape`
+    is an object of the key and the value."""
 
     texts = {
         "get": "Give the value of a key, null if there is none",
@@ -123,7 +132,8 @@ class HashMapTools:
         self.shape: list[Any] = next(h.shape for h in run.program.image.hashmaps if h.name == ref.name)
 
     async def _stored(self, effect: Effect, name: str, arguments: list[Any], told: bool = False) -> Any:
-        """Do a method of a hashmap whose entries are in a store; return as `stored_hashmaps.table`."""
+        """Do a method of a hashmap whose entries are in a store; return its result, with `told` the pair of an Array of the calls
+        of watchers and the result. Waits for the store; a store that fails is a Panic P412."""
         machine: Any = self.run.machine
         memory = MemoryRef(memory_of_hashmap(self.ref.name))
         values = Array(arguments)
@@ -132,11 +142,14 @@ class HashMapTools:
         )
 
     async def get(self, effect: Effect, arguments: list[Any]) -> Any:
+        """Return the value of the key, None if there is none."""
         is_stored = self.view.store.kept is not None
         value = await self._stored(effect, "get", arguments) if is_stored else self.view.find(arguments[0])
         return value.value if type(value) is Some else None
 
     async def set(self, effect: Effect, arguments: list[Any]) -> Any:
+        """Write the entry, then the file of the hashmap, if it has one, and call its watchers. Return None. Panics of watchers
+        pass through."""
         machine: Any = self.run.machine
         key, value = arguments
         if self.view.store.kept is not None:
@@ -150,6 +163,7 @@ class HashMapTools:
         return None
 
     async def query(self, effect: Effect, arguments: list[Any]) -> Any:
+        """Return a Map of the first MOST_ENTRIES entries, in order, whose key or value, as displayed, contains the text."""
         (text,) = arguments
         is_stored = self.view.store.kept is not None
         all_entries = (await self._stored(effect, "entries", [])).items if is_stored else self.view.entries()
@@ -158,7 +172,8 @@ class HashMapTools:
 
 
 class LedgerTools:
-    """`get`, `set` and `query` on a ledger or a scope of one, as `StoreBinding` performs them."""
+    """`get`, `set` and `query` on a ledger or a scope of one, as `StoreBinding` performs them. `arguments` and `texts` are as in
+    HashMapTools."""
 
     texts = {
         "get": "Give the entry of an identifier, null if there is none",
@@ -172,9 +187,11 @@ class LedgerTools:
         self.ledger = run.machine.stores.ledger(ref)
 
     async def get(self, effect: Effect, arguments: list[Any]) -> Any:
+        """Return the LedgerEntry of the identifier, None if there is none."""
         return self.ledger.record(arguments[0]) if arguments[0] in self.ledger.entries else None
 
     async def set(self, effect: Effect, arguments: list[Any]) -> Any:
+        """Write the entry. Return None, or an Err of ToolError for one beyond a limit of ledgers."""
         identifier, keys, value = arguments
         try:
             self.ledger.put(identifier, keys.items, value)
@@ -183,6 +200,7 @@ class LedgerTools:
         return None
 
     async def query(self, effect: Effect, arguments: list[Any]) -> Any:
+        """Return an Array of the first MOST_ENTRIES entries that fit the text, in the order of the ledger."""
         (text,) = arguments
         entries = {entry.f0: entry for entry in (*self.ledger.by_identifier(text), *self.ledger.by_any_key([text]))}
         return Array([entries[identifier] for identifier in self.ledger.entries if identifier in entries][:MOST_ENTRIES])
@@ -225,7 +243,8 @@ def memory_bindings(run: EffectContext, ref: MemoryRef, by: str) -> list[ToolBin
 
 
 class MemoryTools:
-    """`remember`, `recall` and `forget` on a memory, for the model named `by`."""
+    """`remember`, `recall` and `forget` on a memory, for the model named `by`. Each waits for the store; `remember` and `recall`
+    also for vectors, where the memory has an embedder."""
 
     def __init__(self, run: EffectContext, ref: MemoryRef, by: str) -> None:
         self.run = run
@@ -303,7 +322,7 @@ class MemoryTools:
 
 
 def index_bindings(run: EffectContext, ref: IndexRef) -> list[ToolBinding]:
-    """Return the tool `search` of an index (O-1.254)."""
+    """Return the tool `search` of an index, in a list (O-1.254)."""
     shape = ["object", "", [], [_text("query", "what is looked for, in words or as a question")]]
     text = f"Index {ref.name}\n\nGive the documents, at most {DOCUMENTS_FOR_MODELS}, that fit a query best, the best first"
     definition = ToolDef(tool_name(ref.name, INDEX_METHOD), text, arguments_form(shape))

@@ -1,9 +1,9 @@
 """The declared tools of a session: their states, and their methods as programs and models call them (O-4.4, O-4.20 to O-4.31).
 
-Hands on `Tools` to the effects of tools and models and to the state of a session: `use` performs a call in source,
-`bindings` are its methods as models call them. Hands on `Hooks` to the runner of a model's calls (`bindings.py`), and to
-other owners of tools (`memory_tools.py`, `mcp/servers.py`) what they share: `is_enabled`, `denial`, `fitting_arguments`.
-MOCKS is where `effects/tests.py` puts mocks, also those of the tools of MCP servers.
+Hands on `Tools` to the effects of tools and models and to the state of a session: `use` performs a call in source, `bindings` are
+its methods as models call them. Hands on `Hooks` to the runner of a model's calls (`bindings.py`), and to other owners of tools
+(`memory_tools.py`, `mcp/servers.py`) what they share: `is_enabled`, `denial`, `fitting_arguments`. Which tools one call of a
+model offers is `bindings.py`. MOCKS is where `effects/tests.py` puts mocks, also those of the tools of MCP servers.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Turns:
         self.runs = task
 
     def end(self) -> None:
-        """Give the turn to the next one that waits."""
+        """Give the turn to the next one that waits, if any does."""
         self.runs = None
         while self.waiting:
             turn, _ = self.waiting.popleft()
@@ -129,15 +129,16 @@ class Turns:
 
 # Keys in the state of a session.
 TURNS = "tool_turns"  # the queues of all tools
-MOCKS = "tool_mocks"  # by tool, what stands in for its methods
+MOCKS = "tool_mocks"  # by tool, then by method, what stands in for it: a value, or a closure that is called
 
 
 class Method:
     """One method of a declared tool, from its entry in the image.
 
-    `shape` is the schema type of its arguments; `guard` the key of the capability that it needs, None for none. `takes_state`
-    says that it has `self`, `changes_state` that it has `mut self` and returns a pair with the new state; `result` is the
-    descriptor of its result without that."""
+    `code` is its linked function, `definition` what a request to a model says of it, `shape` the schema type of its arguments, an
+    object whose fields are at index 3; `guard` the key of the capability that it needs, None for none. `takes_state` says that it
+    has `self`, `changes_state` that it has `mut self` and returns a pair with the new state; `result` is the descriptor of its
+    result without that."""
 
     __slots__ = ("tool", "name", "code", "definition", "shape", "takes_state", "changes_state", "result", "guard")
 
@@ -166,7 +167,9 @@ class Method:
 
 
 class Tools:
-    """One instance of each declared tool (O-4.4). A spawned model has a `Tools` of its own."""
+    """One instance of each declared tool (O-4.4). A spawned model has a `Tools` of its own. By the name of the tool, `numbers`
+    has its place in the image, `methods` its methods by their names, `states` its state once a method has asked for it, and
+    `turns` the queue of its methods that change the state."""
 
     def __init__(self, run: EffectContext) -> None:
         self.run = run
@@ -198,8 +201,8 @@ class Tools:
     # ------------------------------------------------------------ from source
 
     async def use(self, effect: Effect, use: ToolUse) -> Any:
-        """Perform a call in source and return what the method gives (O-4.6). A denial is an Err, or P407 without a Result. Raises
-        P015 for an argument that is left out and has no default, and as `call`."""
+        """Perform a call in source, `use`, and return what the method gives (O-4.6). A denial is an Err, or P407 without a
+        Result. Raises P015 for an argument that is left out and has no default, and as `call`."""
         method = self.methods[use.tool][use.method]
         arguments = [
             self._default(method, field) if argument is UNSET else argument
@@ -354,7 +357,8 @@ def invalid_arguments(violations: Sequence[Violation]) -> str:
 
 
 class MethodBinding:
-    """A method of a declared tool as a model calls it: a `ToolBinding`."""
+    """A method of a declared tool as a model calls it: a `ToolBinding` (`bindings.py`). `answer` returns and raises as
+    `Tools.answer` does."""
 
     __slots__ = ("tools", "method", "definition", "owner", "changes_state")
 
@@ -380,7 +384,9 @@ ALLOW = ("Allow", None)  # the action when a model has no hook
 
 
 class Hooks:
-    """The hooks of a model around the calls of its tools, for one call of the model (O-4.30, O-4.31)."""
+    """The hooks of a model around the calls of its tools, for one call of the model (O-4.30, O-4.31): functions of the program
+    that decide about a call before it runs, and after it has failed. Raises P007 where a hook of a foreign image returns no
+    action."""
 
     def __init__(self, run: EffectContext, effect: Effect, model: ModelRef) -> None:
         self.run = run

@@ -1,4 +1,7 @@
-"""Methods of Array (L-6.4). Those that take functions are Concerto text, so that calls stay on the machine's frames.
+"""Methods of Array (L-6.4). Those that take functions are Concerto text, so that calls stay on the machine's frames. `mut` marks
+a method that changes its receiver in place (the text of one gives the new receiver), `linear` one whose work grows with the
+Array: it charges the run for that (`spend`) and looks between two parts of it whether the run is to stop (`look`). Nothing here
+asks the host.
 
 Hands on rows, to the registry: the docstring of a decorated function is its text in the reference, for readers of the language. A
 body raises P007 for an argument of another kind, P004 for a position out of range, P002 for a sum beyond Int, P103 for a result
@@ -45,8 +48,8 @@ class Paced:
 
 
 def sort_in_place(items: list[Any]) -> None:
-    """Sort as `items.sort()` does, with looks at the run: Ints, numbers without NaN, or Strings. Raises what ends the run; then
-    the order of the items means nothing."""
+    """Sort as `items.sort()` does, with looks at the run: Ints, numbers without NaN, or Strings. Returns nothing. Raises what
+    ends the run; then the order of the items means nothing."""
     if items and type(items[0]) is str and max(map(len, items)) > LONG:
         items.sort(key=Paced)
         return
@@ -220,6 +223,7 @@ def _pairs(first: Sequence[Any], second: Sequence[Any]) -> list[tuple[Any, Any]]
 @method("Array<T>", "slice(a: Int, b: Int) -> Array<T>", clause="L-6.4.15", linear=True)
 def array_slice(a: Array, start: Any, end: Any) -> Array:
     """As `xs[a..b]`."""
+    # b is not included; both are cut to 0 and the length, so no position is out of range
     low, high = RangeValue(integer(start), integer(end)).slice_bounds(len(a.items))
     part = a.items[low:high]
     _over(part)

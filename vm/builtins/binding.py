@@ -1,5 +1,9 @@
 """How the arguments of a call reach the body of a method of a handle: checks, defaults, named arguments.
 
+A handle is a value that stands for something outside the program's own data: a model, a memory, a task, a store. A site is the
+place of one call in linked code (`Site` of `interp/linked.py`): the method's name, the number of arguments, and the names of the
+trailing ones that are named. What a method does is the matter of its body.
+
 Hands on `entry_of` to dispatch, and `in_order`, `arguments_of` and `expect` to bodies that take their call site. A body is
 written as `body(machine, task, receiver, *parameters)`, with its signature in the decorator `handle`. The loop calls
 `entry(machine, task, receiver, site, arguments)`; which entry that is depends on the method and the number of arguments alone, so
@@ -124,8 +128,9 @@ def in_order(row: Row, site: Site, arguments: list[Any]) -> list[Any]:
 
 
 def arguments_of(site: Site, arguments: list[Any], names: tuple[str, ...], defaults: tuple[Any, ...] = ()) -> list[Any]:
-    """Return one value for each of `names`: positional ones first, then named ones, then `defaults`, which are those of the last
-    names. Raises P015 for too many arguments, for a name that is not free, and for a parameter that gets no value."""
+    """Return a new list with one value for each of `names`: positional ones first, then named ones, then `defaults`, which are
+    those of the last names. Raises P015 for too many arguments, for a name that is not free, and for a parameter that gets no
+    value."""
     positional = len(arguments) - len(site.names)
     values = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
     values.update(zip(names, arguments[:positional], strict=False))
@@ -174,8 +179,8 @@ def guard_of(kind: Descriptor) -> tuple[type, Guard] | None:
 
 
 def guarded(arguments: list[Any], guards: list[Guarded]) -> list[Any]:
-    """Check the arguments in place and return them. `guards`: a position, the usual class there, and the function that converts a
-    value of another class or raises P007."""
+    """Check the arguments in place and return the same list. `guards`: a position, the usual class there, and the function that
+    converts a value of another class or raises P007."""
     for at, usual, guard in guards:
         if type(arguments[at]) is not usual:
             arguments[at] = guard(arguments[at])

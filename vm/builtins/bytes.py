@@ -2,8 +2,9 @@
 (L-7.14), the same digits as functions.
 
 Hands on rows only, to the registry: the docstring of a decorated function is its text in the reference, for readers of the
-language. A body raises P007 for an argument of another kind and P103 for a result beyond the limits of G-6.1. How base64 and
-hexadecimal digits are read and written is `values/containers.py`.
+language. A body raises P007 for an argument of another kind and P103 for a result beyond the limits of G-6.1. `linear` marks one
+whose work grows with its input, for which it charges the run; no method changes its receiver. How base64 and hexadecimal digits
+are read and written is `values/containers.py`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The capabilities a program may be granted: one row each (O-4.13 to O-4.18).
 
 Flags of the command line, keys of the manifest, messages and the host's settings are read from `CAPABILITIES` (by `BY_NAME`,
-`BY_KEY`, the `GROUPS` and GROUP_KEYS), and nothing else lists them. Hands on, too, how a host is written: `split_host`,
-`canonical_host` and `literal_address` to `runtime/access/`, and `Malformed` to whoever reads scopes. Nothing is looked up in a
-network here. Whether a program has been granted a capability is decided in `runtime/access/permissions.py`.
+`BY_KEY`, the `GROUPS` and GROUP_KEYS), and nothing else lists them: a new capability is a row there. Hands on, too, how a host is
+written: `split_host`, `canonical_host` and `literal_address` to `runtime/access/`, and `Malformed` to whoever reads scopes.
+Nothing is looked up in a network here. Whether a program has been granted a capability is decided in
+`runtime/access/permissions.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ class Malformed(ValueError):
 
 class Capability:
     """One row. `name`: as in `fs:read=PATH`; `flag` and manifest `key` grant it; `scope`: the word for what it is limited to;
-    `doc`: what it allows, for the help; `check` raises Malformed for a scope that is written wrongly."""
+    `doc`: what it allows, for the help; `check` raises Malformed for a scope that is written wrongly, and what it returns is not
+    looked at."""
 
     __slots__ = ("name", "flag", "key", "scope", "doc", "check")
 
@@ -104,6 +106,6 @@ CAPABILITIES = (
 )  # fmt: skip
 BY_NAME = {capability.name: capability for capability in CAPABILITIES}
 BY_KEY = {capability.key: capability for capability in CAPABILITIES}
-# Flags and manifest keys that stand for several capabilities.
+# Flags and manifest keys that stand for several capabilities, with the keys of these.
 GROUPS = {"--allow-fs": ("fs_read", "fs_write"), "--allow-all": tuple(BY_KEY)}
 GROUP_KEYS = {"fs": ("fs_read", "fs_write")}

@@ -1,6 +1,7 @@
 """`std::csv` (L-7.12): tables as text, by RFC 4180 with any line end.
 
-A field in quotes may hold separators, line ends and, doubled, quotes; in one without them a quote is a character as any other.
+A field in quotes may hold separators, line ends and, doubled, quotes; in one without them a quote is a character as any other. A
+text that is no table is an Err of ParseError, whose `line` and `column` count from 1.
 
 Hands on rows only, to the registry, which `modules.py` loads when a program names the module: the docstring of a decorated
 function is its text in the reference, for readers of the language. A body raises P007 for an argument of another kind, P013 for a

@@ -1,7 +1,8 @@
 """`std::date` (L-7.15): dates and times in zones.
 
 A `DateTime` is what calendar and clock show at a place, with the offset that holds there then. What needs the rules of zones is
-an effect, payload (operation, what it takes as Python has it): only the host knows them. The rest is arithmetic of the calendar.
+an effect, a request that the host answers with the Result, since only the host knows them; its payload is a tuple of the
+operation and what it takes, as Python has it. The rest is arithmetic of the calendar.
 
 Hands on rows to the registry, which `modules.py` loads when a program names the module: the docstring of a decorated function is
 its text in the reference, for readers of the language. A body raises P007 for an argument of another kind and P013 for a DateTime
@@ -26,7 +27,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
-LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # days of the months of a common year
 MOST_PATTERN = 1024  # characters
 RESULT = "Result<DateTime, DateError>"
 ZONE = 'zone: String = "UTC"'
@@ -36,10 +37,12 @@ ZONE = 'zone: String = "UTC"'
 
 
 def is_leap(year: int) -> bool:
+    """Return whether a year of the Gregorian calendar has a 29th of February."""
     return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 
 def length_of(year: int, month: int) -> int:
+    """Return how many days a month has; `month` is from 1 to 12."""
     return LENGTHS[month - 1] + (month == 2 and is_leap(year))
 
 
@@ -136,6 +139,7 @@ def add(
     d: Any, years: Any, months: Any, days: Any, hours: Any, minutes: Any, seconds: Any, milliseconds: Any
 ) -> tuple[Any, ...]:
     """Years, months and days by the calendar, a day that the month lacks being its last; then the rest as time passes."""
+    # The payload: year to millisecond of the DateTime, its moment in ms, months and days to add, ms that pass then, its zone.
     now = ms_of(d)
     counts = [integer(part) for part in (years, months, days, hours, minutes, seconds, milliseconds)]
     passed = ((counts[3] * 60 + counts[4]) * 60 + counts[5]) * 1000 + counts[6]

@@ -2,8 +2,9 @@
 
 Hands on rows only, to the registry, which `modules.py` loads when a program names one of the modules: the docstring of a
 decorated function is its text in the reference, for readers of the language. A body raises P007 for an argument of another kind,
-P013 for a format or a number that is not allowed, and P103 for a text beyond the limits of G-6.1. How a value is shown without a
-format is `values/text.py`.
+P013 for a format or a number that is not allowed, and P103 for a text beyond the limits of G-6.1. `linear` marks one whose work
+grows with its text, for which it charges the run; what ends the run may come out of it. How a value is shown without a format is
+`values/text.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ ALIGNMENTS = "<^>"
 FORMS = "bdefoxX%?"
 SEPARATORS = ",_"
 RADIX = {"b": "b", "o": "o", "x": "x", "X": "X"}
-MOST_DECIMALS = 400
+MOST_DECIMALS = 400  # digits behind the point that a format may ask for
 HELP = "a format is `[[fill]align][sign][0][width][,][.precision][form]`, such as `{:>8.2}`, `{:+,}`, `{:04x}`, `{:.1%}`"
 
 
@@ -56,6 +57,7 @@ class Spec:
 
     @property
     def wants_number(self) -> bool:
+        """Whether only a number can be shown so."""
         return bool(self.sign == "+" or self.separator or self.form not in ("", "?") or self.align == "=")
 
 
@@ -129,7 +131,8 @@ def _digits_of(value: Any, spec: Spec) -> str:
 
 
 def grouped(number: str, separator: str, size: int = 3) -> str:
-    """Return a number's text with `separator` between groups of `size` digits before the point."""
+    """Return a number's text with `separator` between groups of `size` digits before the point; the same text where the separator
+    is empty."""
     if not separator:
         return number
     sign = "-" if number.startswith("-") else ""
@@ -302,7 +305,7 @@ def debug_function(v: Any) -> str:
 # ----------------------------------------------------------------
 # `std::prompt`: templates and token estimates (L-7.9.3, L-7.9.4).
 
-PROMPT_FORMS = (("${", "}"), ("{{", "}}"))
+PROMPT_FORMS = (("${", "}"), ("{{", "}}"))  # what opens and closes a placeholder; an opening has two characters
 
 
 class Marker:
@@ -321,8 +324,8 @@ class Marker:
         self.advance(0)
 
     def advance(self, position: int) -> None:
-        """Go to the first opening at or after `position` and the first closing behind it; the end of the text stands for a
-        missing one."""
+        """Set `start` and `end` to the first opening at or after `position` and the first closing behind it; the end of the text
+        stands for a missing one."""
         if self.start < position:
             self.start = self._find(self.opening, position)
         if self.end < self.start + len(self.opening):

@@ -1,10 +1,11 @@
 """Methods of tools, MCP servers, pipelines and tasks (L-6.8.6, O-4.6, O-4.45, O-6.5, O-6.22).
 
 The methods of a tool, and the declared ones of a server, are those of its declaration, so dispatch calls `tool_use` and
-`server_use` for them and no row stands here. Hands on, besides its rows, these two and, to the performer of pipelines
-(`runtime/effects/pipelines.py`), `fitting`. The docstring of a decorated function is its text in the reference. Nothing is
-performed here: a body makes an effect and returns SUSPENDED, and the answer becomes the value of the call; only the methods of
-tasks answer at once.
+`server_use` for them and no row stands here. A handle is a value that stands for what the program declares, or for a task that it
+has started. Hands on, besides its rows, `tool_use` and `server_use`; `fitting` to the performer of pipelines
+(`runtime/effects/pipelines.py`); and `READING` to sessions. The docstring of a decorated function is its text in the reference.
+Nothing is performed here: a body makes an effect, a request to the host, and returns SUSPENDED, by which the task waits, and the
+answer becomes the value of the call; only the methods of tasks answer at once.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 
 def tool_use(machine: MachineContext, task: Task, tool: ToolRef, site: Site, arguments: list[Any]) -> Any:
-    """Suspend the task until the host has run the method: the state of a tool is the session's (O-4.4). An argument that is left
-    out is UNSET in the effect. Raises P015 for arguments that the method does not have."""
+    """Suspend the task until the host has run the method: the state of a tool is the session's (O-4.4). Return SUSPENDED. An
+    argument that is left out is UNSET in the effect. Raises P015 for arguments that the method does not have."""
     names = machine.program.tool_methods[tool.name, site.name]
     values = arguments_of(site, arguments, names, (UNSET,) * len(names))
     machine.suspend(task, "tool", ToolUse(tool.name, site.name, values))
@@ -37,7 +38,8 @@ def tool_use(machine: MachineContext, task: Task, tool: ToolRef, site: Site, arg
 
 
 def server_use(machine: MachineContext, task: Task, server: McpRef, site: Site, arguments: list[Any]) -> Any:
-    """Suspend the task until the server has answered a call of a declared tool. Arguments and errors as `tool_use`."""
+    """Suspend the task until the server has answered a call of a declared tool. Return SUSPENDED. Arguments and errors as
+    `tool_use`."""
     names = machine.program.server_methods[server.name, site.name]
     values = arguments_of(site, arguments, names, (UNSET,) * len(names))
     machine.suspend(task, "mcp", ServerUse(server.name, site.name, values))
@@ -106,7 +108,8 @@ def prompts(machine: MachineContext, task: Task, server: McpRef) -> Any:
 
 
 def _read(machine: MachineContext, task: Task, use: ServerRead) -> Any:
-    """Suspend the task until the server has answered. Raises P007 for arguments of a prompt that are no Strings."""
+    """Suspend the task until the server has answered; return SUSPENDED. Raises P007 for arguments of a prompt that are no
+    Strings."""
     if use.arguments is not None:
         for key, value in use.arguments.items.items():
             key_text(key)
@@ -159,6 +162,7 @@ def _holds_floats(descriptor: Any) -> bool:
 @handle("Task", "cancel() -> Bool", clause="O-6.5")
 def cancel(machine: MachineContext, task: Task, started: Any) -> Any:
     """Stops the task; whether it was running."""
+    # SUSPENDED where the host has to end effects first
     return machine.cancel_handle(task, started)
 
 

@@ -4,6 +4,12 @@ A method that writes changes the store first. If somebody watches or the store h
 `StoreWrites::finish`, written in the language, so that watchers run on the machine's own frames and the file is written by an
 effect. A watched write to a hashmap whose entries are in a store (O-5.41) is all in `StoreWrites::keep`.
 
+A handle (`ref`) names a hashmap and a scope of it, whose view shows the keys with the prefix of the scope and without that
+prefix. A method of `access` "read" needs neither the host nor functions of the program where the entries are in memory, one of
+"write" only where `is_quiet` says so. Bodies panic with P007 for a key that is none or an argument of another type, P415 for a
+key or value that is not of the declared type, P411 for a scope where keys are no Strings, P015 for a watcher of another number of
+parameters, P405 for watchers that nest too deep, P407 and P412 for the file, and P412 for a store.
+
 Hands on rows to the registry: the docstring of a decorated function is its text in the reference, for readers of the language.
 Hands on `is_quiet` to dispatch; `finish_call`, `machinery` and `FINISH` to the tools that models get
 (`runtime/tools/memory_tools.py`), `machinery` and `LOAD` to sessions; `BODIES`, `WRITES` and `calls_of` to
@@ -50,12 +56,12 @@ MISSING = object()
 
 # The bodies of the methods declared below, by name: what they do on a hashmap whose entries are in the memory of the process.
 BODIES: dict[str, Any] = {}
-WRITES = ("set", "delete", "clear", "set_many", "_swap")
+WRITES = ("set", "delete", "clear", "set_many", "_swap")  # the methods that change entries
 
 
 def method(text: str, *, clause: str, access: str, declare: Any = handle) -> Callable[[Body], Body]:
     """Declare a method that reads or writes entries, and enter its body into BODIES. Where the entries of the hashmap are in a
-    store, `HashStore.kept` does the method instead of the body."""
+    store, `HashStore.kept`, None for any other, does the method instead of the body; SUSPENDED where it has to wait."""
     name = name_in(text)
 
     def register(body: Body) -> Body:
@@ -78,7 +84,8 @@ def method(text: str, *, clause: str, access: str, declare: Any = handle) -> Cal
 
 @hidden(HASHMAP, "written(name: Any, arguments: Any) -> Any")
 def written(machine: MachineContext, task: Task, ref: HashMapRef, name: str, arguments: Array) -> Any:
-    """Write entries that are in a store; return the calls of watchers and the result."""
+    """Write entries that are in a store; return the tuple (Array of calls of watchers, result), or SUSPENDED. A call is (whether
+    the watcher is of every key, watcher, key, Option of the old value, Option of the new one)."""
     return machine.stores.hashmaps[ref.name].kept(machine, task, ref, name, tuple(arguments.items), True)
 
 
@@ -282,9 +289,9 @@ def _finish(
 def finish_call(
     machine: MachineContext, task: Task, ref: HashMapRef, store: HashStore, changes: list[Change], result: Any = None
 ) -> tuple[Code, list[Any]] | None:
-    """Return the function that passes changes to file and watchers, and its arguments; `result` is what that function gives in
-    the end. None where nothing changed, or where there is neither a file nor a watcher of these changes. Raises P405 as
-    `calls_of` does, and P014 for an image without that function."""
+    """Return the function that passes changes, each (dict key, Option of the old value, Option of the new one), to file and
+    watchers, and its arguments; `result` is what that function gives in the end. None where nothing changed, or where there is
+    neither a file nor a watcher of these changes. Raises P405 as `calls_of` does, and P014 for an image without that function."""
     calls = calls_of(machine, task, store, changes)
     if not changes or not (calls or store.path):
         return None
@@ -292,8 +299,9 @@ def finish_call(
 
 
 def calls_of(machine: MachineContext, task: Task, store: HashStore, changes: list[Change]) -> list[Any]:
-    """Return the calls of the watchers of changes that the task has made, as `HashStore.calls`. Raises P405 where the write
-    stands inside of LONGEST_CHAIN others, each by a watcher of the one before (O-5.11)."""
+    """Return the calls of the watchers of changes that the task has made, as `HashStore.calls` does: (whether the watcher is of
+    every key, closure, key, Option of the old value, Option of the new one). Raises P405 where the write stands inside of
+    LONGEST_CHAIN others, each by a watcher of the one before (O-5.11)."""
     calls = store.calls(changes)
     if calls:
         functions = [machine.program.language_methods.get(name) for name in (FINISH, KEEP)]
@@ -352,7 +360,7 @@ def save(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
 
 @hidden(HASHMAP, "read() -> Any")
 def read(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
-    """Ask the host for the text of the file."""
+    """Ask the host for the text of the file; return SUSPENDED."""
     store = machine.stores.hashmaps[ref.name]
     machine.suspend(task, "store", StoreFile(store.name, store.path or "", None))
     return SUSPENDED
@@ -360,7 +368,8 @@ def read(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
 
 @hidden(HASHMAP, "answered(answer: Any) -> Nil")
 def answered(machine: MachineContext, task: Task, ref: HashMapRef, answer: Any) -> None:
-    """Take the host's answer: the text of the file, nil, or an FsError, which is a panic here (O-5.12)."""
+    """Take the host's answer: the text of the file, nil, or an FsError, which is a panic here: P407 where the host denies the
+    file, else P412, also for a text that does not fit the declared types (O-5.12)."""
     store = machine.stores.hashmaps[ref.name]
     if type(answer) is Err:
         denied = answer.value.variant == "PermissionDenied"

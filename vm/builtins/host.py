@@ -2,9 +2,10 @@
 commands, use, budgets and the context of a call (L-7); and digests, which need no host.
 
 Hands on rows only, to the registry, which `modules.py` loads when a program names one of the modules. A function under
-`std_effect` checks its arguments (P007, P013; P103 for a text that is too large) and returns the payload of an effect, which a
-performer in `runtime/effects/` answers: what is done stands there. Its docstring is the text of the reference page, for readers
-of the language.
+`std_effect` checks its arguments (P007, P013; P103 for a text that is too large) and returns the payload of an effect, a request
+to the host, as a tuple; a performer in `runtime/effects/` answers it with the value of the call, Err included. What is done, and
+whether it is permitted, is the matter of the runtime. Its docstring is the text of the reference page, for readers of the
+language.
 """
 
 from __future__ import annotations
@@ -216,8 +217,8 @@ RESULT = "Result<HttpResponse, HttpError>"
 
 
 def _request(method: str, url: Any, body: Any, headers: Any, timeout_ms: int = DEFAULT_TIMEOUT_MS) -> tuple[Any, ...]:
-    """Return the payload of a request. A String body is sent as it is, any other than nil as JSON with its content type
-    (L-7.2.3)."""
+    """Return the payload of a request. Raises P007 for headers that are not of Strings and for a URL that is no String. A String
+    body is sent as it is, any other than nil as JSON with its content type (L-7.2.3)."""
     sent = {key_text(name): text(value) for name, value in table(headers).items()}
     if body is not None and type(body) is not str:
         body = to_json(body)

@@ -1,8 +1,10 @@
 """Methods of embedders and of indexes of documents (O-1.240, O-1.241).
 
-Hands on its rows, and FUNCTIONS to the checker. Vectors, words and documents are the host's: a method suspends the task with an
-effect, which `runtime/effects/search.py` performs. What calls functions of the program, such as the one that gives the text of a
-document, is written in Concerto here. The two functions of a declaration are configured when a run begins, under FUNCTIONS.
+Hands on its rows, FUNCTIONS to the checker, and DOCUMENTS_FOR_MODELS to the calls of models and the tools of an index. Vectors,
+words and documents are the host's: a method suspends the task with an effect, a request to the host, which
+`runtime/effects/search.py` performs and answers with the value of the call; it returns SUSPENDED then. Bodies panic with P007 for
+an argument of another type. What calls functions of the program, such as the one that gives the text of a document, is written in
+Concerto here. The two functions of a declaration are configured when a run begins, under FUNCTIONS.
 """
 
 from __future__ import annotations
@@ -26,9 +28,8 @@ if TYPE_CHECKING:
 
 EMBEDDER = "EmbedderRef"
 INDEX = "Index<T>"
+DOCUMENTS_FOR_MODELS = 5  # that a model gets at once, as knowledge or by the tool of an index (O-1.254)
 # Of a declaration: the functions of a document, and what each gives.
-DOCUMENTS_FOR_MODELS = 5
-"""How many documents a model gets at once, as knowledge or by the tool of an index (O-1.254)."""
 FUNCTIONS = {"key": "the text that is searched", "id": "what tells documents apart"}
 
 
@@ -80,7 +81,7 @@ prelude(
 
 @hidden(INDEX, "_function(name: String) -> Any")
 def _function(machine: MachineContext, task: Task, ref: IndexRef, name: str) -> Any:
-    """Return whether the declaration has that function of FUNCTIONS, and the function."""
+    """Return the tuple (whether the declaration has that function of FUNCTIONS, the function or nil)."""
     closure = machine.configured.get(("indexes", machine.program.handles["indexes"].index(ref), name))
     return closure is not None, closure
 
@@ -188,7 +189,8 @@ def _question(machine: MachineContext, task: Task, ref: IndexRef, query: str, pa
 
 @hidden(INDEX, "_ranked(found: Array<Any>, reply: String, limit: Int) -> Any")
 def _ranked(machine: MachineContext, task: Task, ref: IndexRef, found: Array, reply: str, limit: int) -> Array:
-    """Return what was found in the order of the numbers in a reply; what the reply leaves out comes behind, in its own order."""
+    """Return the first `limit` of what was found, (document, score) each, in the order of the numbers in a reply, which count
+    from 1; what the reply leaves out comes behind, in its own order."""
     numbers = [int(digits) - 1 for digits in re.findall(r"\d{1,9}", reply)]
     order = dict.fromkeys([*(number for number in numbers if 0 <= number < len(found.items)), *range(len(found.items))])
     return Array([found.items[number] for number in order][:limit])

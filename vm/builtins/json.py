@@ -1,15 +1,17 @@
 """`std::json` (L-7.1): reading text into values, writing values as text.
 
 Hands on, besides its rows, `parse_as`, the body of the special form of that name, which takes the type as a descriptor and a
-`TypeTable`, and `fill`, which puts in the defaults that it left open, both to the opcodes (`interp/ops.py`); `read`, `Fault`,
+`TypeTable`, and `fill`, which puts in the defaults that it left open, both to the opcodes (`interp/ops.py`), a descriptor being
+the nested tuple by which the machine knows a type (`values/types.py`): its head, then the types inside; `read`, `Fault`,
 `Builder` and `Misfit` to hashmaps with a file (`hashmaps.py`), the last two also to what is in a store
-(`interp/context_slots.py` and `interp/stored_hashmaps.py`), `Misfit` and `SCALARS` to the answers of hosts and
-mocks (`runtime/effects/`).
+(`interp/context_slots.py`, `interp/stored_hashmaps.py`) or an index (`runtime/search/session_indexes.py`), `Misfit` and `SCALARS`
+to the answers of hosts and mocks (`runtime/effects/`).
 
 `json::value_as` has no body: the compiler writes its value as JSON text and reads that with `parse_as`. How a value becomes JSON
 text stands in `values/text.py`; here it is only spread over lines. The decoder of Python's library is loaded with the first text;
-a text it refuses is read again by `find_fault`, which returns the fault with its position. Whatever works on a long text may
-raise what ends the run (`metering.look`).
+a text it refuses is read again by `find_fault`, which returns the fault with its position. A text that is no JSON, or none of the
+type, is an Err of JsonError; a body panics with P007 for an argument of another kind and with P103 for a result beyond the limits
+of G-6.1. Whatever works on a long text may raise what ends the run (`metering.look`).
 """
 
 from __future__ import annotations
@@ -84,11 +86,13 @@ class Scanner:
         self.next_look = STRIDE
 
     def pace(self) -> None:
+        """Look at the run after each STRIDE characters."""
         if self.at >= self.next_look:
             self.next_look = self.at + STRIDE
             look()
 
     def fail(self, reason: str, at: int | None = None) -> NoReturn:
+        """Raise the Fault at the offset `at`, None for the position."""
         raise Fault(reason, self.at if at is None else at)
 
     def sign(self) -> str:
@@ -96,6 +100,7 @@ class Scanner:
         return self.text[self.at : self.at + 1]
 
     def skip_blanks(self) -> str:
+        """Go behind white space and return the character there, empty at the end."""
         self.pace()
         while self.sign() and self.sign() in BLANK:
             self.at += 1
@@ -103,6 +108,7 @@ class Scanner:
         return self.sign()
 
     def document(self) -> None:
+        """Read the whole text: one value, and nothing but white space around it."""
         while True:
             self.skip_blanks()
             if self.value():
@@ -128,6 +134,7 @@ class Scanner:
         return False
 
     def opening(self, sign: str) -> bool:
+        """Read an opening bracket, of an object its first key too, or an empty whole; return whether a value must follow."""
         if len(self.open) >= limits.nesting:
             self.fail(f"nested deeper than {limits.nesting}")
         self.at += 1
@@ -160,6 +167,7 @@ class Scanner:
         return False
 
     def key(self) -> None:
+        """Read a key and the colon behind it."""
         if self.sign() != '"':
             self.fail("expected a key in double quotes")
         self.string()
@@ -183,6 +191,7 @@ class Scanner:
         self.at += 1
 
     def escape(self) -> None:
+        """Read what stands behind a backslash."""
         sign = self.sign()
         if sign == "u":
             digits = self.text[self.at + 1 : self.at + 5]
@@ -195,6 +204,7 @@ class Scanner:
             self.fail("unknown escape", self.at - 1)
 
     def digits(self) -> None:
+        """Read one digit or more."""
         if self.sign() not in DIGITS:
             self.fail("expected a digit")
         more = True
@@ -406,6 +416,7 @@ class Pretty:
         self.size = 0
 
     def text(self) -> str:
+        """Return the whole text."""
         at = pace = 0
         while at < len(self.source):
             pace += 1
@@ -438,9 +449,11 @@ class Pretty:
         return at + 1
 
     def line(self) -> str:
+        """Return a line end and the blanks of the present level. Raises P103 for more blanks than a String may have."""
         return "\n" + repeat(" ", self.indent * self.depth)
 
     def write(self, *parts: str) -> None:
+        """Add texts to the result. Raises P103 when it is longer than a String may be."""
         self.parts.extend(parts)
         self.size += sum(map(len, parts))
         if self.size > limits.surely and self.size > limits.string:
@@ -518,7 +531,9 @@ def some_of(value: Any, wrappers: int) -> Any:
 
 class Builder:
     """One reading of a text as a type: it turns values of JSON kinds into values of the type. `path` leads to the part being
-    built, and after a Misfit to the part that does not fit."""
+    built, and after a Misfit to the part that does not fit. `holes` are the fields that their defaults are to fill, as `fill`
+    takes them. The methods that a type is built by, in RULES, take plain data and descriptor, return the value and raise
+    Misfit."""
 
     __slots__ = ("types", "defaults", "holes", "path")
 
@@ -550,6 +565,7 @@ class Builder:
         return some_of(rule(self, data, descriptor), wrappers) if rule else refuse(data, descriptor)
 
     def scalar(self, data: Any, descriptor: Descriptor) -> Any:
+        """Return a value of one of SCALARS, an Int as a Float and base64 as Bytes where the type says so."""
         head = descriptor[0]
         if head == "any" or type(data) is SCALARS[head]:
             return data
@@ -560,6 +576,7 @@ class Builder:
         return refuse(data, descriptor)
 
     def bytes_of(self, data: str) -> bytes:
+        """Return the Bytes that a text in base64 stands for."""
         decoded = from_base64(data)
         if type(decoded) is not bytes:
             raise Misfit(f"expected Bytes as base64, found {brief(data, 40)}")
@@ -587,23 +604,28 @@ class Builder:
         return items
 
     def sequence(self, data: Any, descriptor: Descriptor) -> Any:
+        """Return an Array, Set, Queue or Stack of the elements of an array."""
         return SEQUENCES[descriptor[0]](self.items(data, descriptor))
 
     def tuple_of(self, data: Any, descriptor: Descriptor) -> Any:
+        """Return a tuple from an array of as many elements."""
         if type(data) is not Array or len(data.items) != len(descriptor[1]):
             refuse(data, descriptor)
         return tuple(self.parts(data.items, descriptor[1]))
 
     def parts(self, data: list[Any], descriptors: tuple[Descriptor, ...]) -> list[Any]:
+        """Return the values of parts, each of its own type."""
         values = []
         for position, descriptor in enumerate(descriptors):
             values.append(self.within(position, data[position], descriptor))
         return values
 
     def union_member(self, data: Any, descriptor: Descriptor) -> Any:
+        """Return the text if it is one of the union."""
         return data if type(data) is str and data in descriptor[1] else refuse(data, descriptor)
 
     def map_of(self, data: Any, descriptor: Descriptor) -> Any:
+        """Return a Map from an object, whose names become keys of their type."""
         entries = {}
         for name, item in self.entries_of(data, descriptor).items():
             key = self.map_key(name, descriptor[1])
@@ -611,6 +633,7 @@ class Builder:
         return Map(entries)
 
     def entries_of(self, data: Any, descriptor: Descriptor) -> dict[str, Any]:
+        """Return the entries of an object by their names."""
         return data.items if type(data) is Map else refuse(data, descriptor)
 
     def map_key(self, name: str, descriptor: Descriptor) -> Any:
@@ -627,6 +650,7 @@ class Builder:
         return refuse(name, descriptor) if key is None else key
 
     def result_of(self, data: Any, descriptor: Descriptor) -> Any:
+        """Return Ok or Err from an object whose only entry is `ok` or `err`."""
         entries = self.entries_of(data, descriptor)
         if entries.keys() == {"ok"}:
             return Ok(self.within("ok", entries["ok"], descriptor[1]))
@@ -635,6 +659,7 @@ class Builder:
         raise Misfit(f'expected {type_text(descriptor)} as {{"ok": …}} or {{"err": …}}')
 
     def range_of(self, data: Any, descriptor: Descriptor) -> Any:
+        """Return a Range from the entries `start`, `end` (null or missing for an open end) and `inclusive` (false if missing)."""
         entries = self.entries_of(data, descriptor)
         start = self.within("start", entries.get("start"), ("nilable", ("int",)))
         end = self.within("end", entries.get("end"), ("nilable", ("int",)))
@@ -659,6 +684,8 @@ class Builder:
         return EnumValue(decl, decl.index[name], payload)
 
     def payload(self, data: Any, variant: Any) -> Any:
+        """Return the parts of a variant as a tuple, None for a variant without: from an object by names, the value alone of one
+        part, an array of several."""
         if variant.fields:
             entries = self.entries_of(data, ("map", ("string",), ("any",)))
             fields = zip(variant.fields, variant.types, strict=True)
@@ -670,6 +697,9 @@ class Builder:
         return self.within("data", data, ("tuple", variant.types))
 
     def struct_of(self, data: Any, descriptor: Descriptor) -> Any:
+        """Return a struct, a value of a schema or a built-in record from an object; other names in it are left out. A field that
+        is missing becomes a hole if it has a default, nil or None if its type allows that, what HIDDEN has if it is hidden; any
+        other is a Misfit."""
         key = descriptor[1]
         cls = RECORDS.get(key) or self.types.struct_class(key)
         entries = self.entries_of(data, descriptor)

@@ -1,7 +1,8 @@
 """What the lines of a Markdown text are: headings, code blocks, tables, items of lists, prose (O-1.244).
 
-Hands on `Lines`, with the words that it knows lines by, to `passages.py`. It knows just what a cut has to know: headings of `#`,
-code between fences, tables with a line of `|` and `-` below their first. Everything else is prose.
+Hands on `Lines`, with the words that it knows lines by (HEADING, ITEM, INSIDE, and the groups PROSE and VERBATIM), to
+`passages.py`. It knows just what a cut has to know: headings of `#`, code between fences, tables with a line of `|` and `-` below
+their first. Everything else is prose. Nothing is cut here. Offsets are code points of the text.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import re
 
 from ..values.arithmetic import WHITE_SPACE
 
+# The kinds of lines: a heading, prose, prose that begins an item of a list, the line that opens a code block, the header of a
+# table, and a further line of either of these two.
 HEADING, TEXT, ITEM, CODE, TABLE, INSIDE = "heading", "text", "item", "code", "table", "inside"
 PROSE = (TEXT, ITEM)
 VERBATIM = (CODE, TABLE, INSIDE)
@@ -24,7 +27,8 @@ _NOTHING = re.compile(r"[ \t\r]*")
 
 
 class Lines:
-    """The lines of a text up to `end`, asked for in order; `level` and `title` are those of the heading that was the last."""
+    """The lines of a text up to `end`, asked for in order; `level`, from 1 to 6, and `title` are those of the heading that was
+    the last, 0 and "" before the first."""
 
     def __init__(self, text: str, end: int) -> None:
         self.level = 0
@@ -35,8 +39,9 @@ class Lines:
         self._in_table = False
 
     def kind(self, start: int, ink: int, end: int) -> str:
-        """Return what a line is, "" for an empty one; INSIDE are all but the first of a code block or table. `ink` is where its
-        first character stands that is no white space."""
+        """Return what the line from `start` to `end`, its line end not included, is: one of the words above, "" for a line
+        without ink; INSIDE are all but the first of a code block or table. `ink` is where its first character stands that is no
+        white space, `end` if there is none. Lines are asked for once each, from first to last."""
         text = self._text
         if ink == end:
             self._in_table = False

@@ -1,8 +1,8 @@
 """`std::media` (O-1.200): pictures, sounds and documents for prompts.
 
-Hands on its rows only. `image`, `audio` and `document` are effects, since the host reads the file; `bytes` and `link` need no
-host. What is no such content is an Err of MediaError; another word than image, audio or document is P013, an argument of another
-type P007.
+Hands on its rows only. `image`, `audio` and `document` are effects, requests to the host, which reads the file and answers with
+the Result: their payload is the tuple of "read_media", path and kind; `bytes` and `link` need no host. What is no such content is
+an Err of MediaError; another word than image, audio or document is P013, an argument of another type P007.
 """
 
 from __future__ import annotations

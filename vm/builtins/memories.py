@@ -1,12 +1,14 @@
 """Methods of memories and of memories with `.per(values: Any...)` (O-3.4 to O-3.8, M-6.2 to M-6.32, M-7.3, M-10.5 to M-10.7).
 
 What reads the log alone, and `append`, is done here at once, on the log that the host handed in. The rest the memory does itself,
-by the name of the method (`runtime/memory/methods.py`), and where it has to wait the method becomes an effect; so it is with all
-methods of a memory whose name is in `Memories.attended` (`interp/effects.py`). A failure of a store is a panic of the failure's
-code; methods with a Result return it as Err (M-6.22). An unknown role is P408.
+by the name of the method (`runtime/memory/methods.py`), and where it has to wait the method becomes an effect, a request to the
+host, and returns SUSPENDED; so it is with all methods of a memory whose name is in `Memories.attended` (`interp/effects.py`). A
+failure of a store is a panic of the failure's code; methods with a Result return it as Err (M-6.22). An unknown role is P408, an
+argument of another type P007, a wrong number or name of arguments P015. A memory with `.per(…)` is one log for each combination
+of values of its key parts.
 
-Hands on, besides its rows, `message_array` to the runtime, which makes values of the program from stored messages, and `ROLES`
-to `runtime/session/state.py`.
+Hands on, besides its rows, `message_array` to the runtime, which makes values of the program from stored messages, and `ROLES` to
+`runtime/session/state.py`.
 """
 
 from __future__ import annotations
@@ -222,7 +224,8 @@ def initial_pin(machine: MachineContext, task: Task, memory: KeyedRef, role: str
 
 @hidden(KEYED, "remember(values: Any...) -> Nil", by_site=True)
 def initial_fact(machine: MachineContext, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> None:
-    """Take `remember` of an initialisation statement, for every key (M-2.10)."""
+    """Take `remember` of an initialisation statement, for every key (M-2.10). Raises as `remember` of a memory does for its
+    arguments: P007 and P015."""
     machine.memories.initial_fact(memory.name, _checked(site, arguments))
 
 
@@ -255,7 +258,7 @@ def _unknown_role(role: str) -> Panic:
 
 
 def memory_failure(failure: Any) -> Panic:
-    """Return the panic for a failure of the store in a method without Result (M-6.22)."""
+    """Return the panic for a failure of the store, an exception with a `panic_code`, in a method without Result (M-6.22)."""
     return Panic(failure.panic_code, str(failure))
 
 

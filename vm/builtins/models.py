@@ -1,8 +1,10 @@
 """Methods of models, of agents, of builders of either, and of streams (L-6.8.1 to L-6.8.4, O-1.64, O-3.19 to O-3.24, O-7.32).
 
-A method of a builder gives a new builder; what sends a prompt makes an effect for the host. The machine knows one class of
-builders: `AgentBuilder` is what the compiler calls a builder of an agent. The rows register themselves by `@handle` in the table
-of `registry`; the docstring of a row is what editors and the reference show of the method.
+A builder is a model or agent with what one call of it is to have: a memory, tools, a context, other settings. A method of a
+builder gives a new builder; what sends a prompt makes an effect, a request that the host answers with the value of the call, and
+returns SUSPENDED: the task waits. The machine knows one class of builders: `AgentBuilder` is what the compiler calls a builder of
+an agent. The rows register themselves by `@handle` in the table of `registry`; the docstring of a row is what editors and the
+reference show of the method.
 
 Hands on its rows, and OF_MODELS_ALONE to the checker. Nothing is sent here: `runtime/effects/models.py` and
 `runtime/effects/agents.py` perform the effects. A model, an agent and a builder are never changed, and a context or `meta` that a
@@ -122,7 +124,8 @@ def with_memory(
 
 
 def memory_list(memories: Any) -> tuple[MemoryRef, ...]:
-    """Return the elements of `with_memory([…])` (M-9.12). Raises P411 if they are no memories, or none."""
+    """Return the elements of `with_memory([…])` (M-9.12). Raises P411 for what is no Array, for elements that are no memories,
+    and for an empty one."""
     if type(memories) is not Array:
         raise Panic("P411", f"with_memory expects a Memory, found {typeof(memories)}")
     for item in memories.items:
@@ -134,7 +137,8 @@ def memory_list(memories: Any) -> tuple[MemoryRef, ...]:
 
 
 def turn_settings(tokens: int | None, meta: Map | None) -> tuple[int | None, Any]:
-    """Return `tokens:` and `meta:` of with_memory (M-9.14, M-5.21). Raises P452 for a limit below one token."""
+    """Return the pair of `tokens:` and `meta:` of with_memory, None for one that is not given (M-9.14, M-5.21). Raises P452 for a
+    limit below one token."""
     if tokens is not None and tokens < 1:
         raise Panic("P452", f"with_memory: tokens is {tokens}; it is at least 1")
     return tokens, None if meta is None else share(meta)
@@ -192,7 +196,8 @@ def with_settings(machine: MachineContext, task: Task, receiver: Any, site: Site
 
 
 def setting(name: str, value: Any) -> Any:
-    """Return the value of a model's field as plain data. Raises P013 for one that the field does not take."""
+    """Return a value for the field `name` of a model as plain data, Arrays as lists and Maps as dicts. Raises P013 for one that
+    the field does not take."""
     plain = _plain(value)
     row = MODEL[name]
     if not row.takes(plain):
@@ -299,8 +304,8 @@ def request(
 
 
 def prompt_parts(prompt: Any) -> tuple[str, dict[str, Any], tuple[Any, ...]]:
-    """Return the text of a String or Prompt, the settings that a Prompt replaces, and its media. Raises P007 for anything
-    else."""
+    """Return the text of a String or Prompt, the settings that a Prompt replaces (those of `model`, `temperature` and
+    `max_tokens` that are not nil, by these names), and its media. Raises P007 for anything else."""
     if type(prompt) is str:
         return prompt, {}, ()
     if type(prompt) is not Prompt:

@@ -4,8 +4,9 @@ Hands on `STD_MODULES`, `STD_TYPES`, `std_module` and `std_row` to the compiler 
 language server; the compiler takes `STD_PREFIX`, `takes_receiver` and `methods_named` too; `row_of`, `performed_row`, `ARITY` and
 `PERFORMED` to the linker, which hands the last two to the verifier; `row_of` also to the translated tier (`jit/intrinsics.py`).
 
-The file with the rows of a module is imported when the first program names the module, unless the package imports it anyway: its
-rows then stand in `registry.STD`. A new module needs its name in `STD_MODULES` and the name of its file in `FILES`.
+A row is one built-in with its signature and its body; none is written here. The file with the rows of a module is imported when
+the first program names the module, unless the package imports it anyway: its rows then stand in `registry.STD`. A new module
+needs its name in `STD_MODULES` and the name of its file in `FILES`.
 """
 
 from __future__ import annotations
@@ -118,6 +119,7 @@ class Arity(dict[tuple[str, str], int]):
         return self[key]
 
     def get(self, key: tuple[str, str], default: int = 0) -> int:  # type: ignore[override]
+        """Return the number for a key, `default` for a name that `find` does not know."""
         return self[key] if key in self else default  # noqa: SIM401 -- `get` itself
 
 

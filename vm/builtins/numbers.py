@@ -2,7 +2,9 @@
 
 Hands on its rows only. Bodies panic with P002 where the result is no Int, with P007 for an argument that is no number, with P013
 where the docstring or `arithmetic.power` says so. Operators on numbers, powers and conversions to Int stand in
-`values/arithmetic.py` and `values/limits.py`; random numbers are made by the host.
+`values/arithmetic.py` and `values/limits.py`; random numbers are made by the host, to which their rows give a tuple of the word
+for the kind and, for an Int, the bounds. `special="numeric"`: a Float parameter takes an Int as it is, and a Float result is an
+Int when all arguments are.
 """
 
 from __future__ import annotations

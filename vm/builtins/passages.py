@@ -1,4 +1,5 @@
-"""Where a long text is cut into passages (O-1.242): at ends of sections, paragraphs, sentences and words.
+"""Where a long text is cut into passages (O-1.242): at ends of sections, paragraphs, sentences and words; inside of a word only
+where one alone is longer than a passage may be.
 
 Hands on `cuts` and WAYS to `text.py`. Offsets and lengths are code points; ink is any character but white space. The text is read
 once into the ends of its units, in order and by rank; a passage then ends at the last end of the highest rank that it reaches.
@@ -58,7 +59,7 @@ class Headings:
             self.sections[number] = end
 
     def path(self, number: int) -> tuple[str, ...]:
-        """Return the texts of a heading and those above it, the outermost first; () for -1."""
+        """Return the texts of a heading and those above it, the outermost first; () for the number -1, which stands for none."""
         titles = []
         while number >= 0:
             titles.append(self._titles[number])
@@ -157,8 +158,10 @@ def _rank_between(previous: str, kind: str, level: int, is_gap: bool) -> int | N
 
 
 def cuts(text: str, size: int, overlap: int, by: str) -> Iterator[Cut]:
-    """Yield the passages of a text in order: of at most `size` characters, each repeating at most `overlap` < `size` of the end
-    of the one before. `by` is a word of WAYS."""
+    """Yield the passages of a text in order as (start, end, texts of the headings above, the outermost first): of at most `size`
+    characters, each repeating at most `overlap` < `size` of the end of the one before. `by` is a word of WAYS; headings are known
+    by MARKDOWN only. The caller has checked `size`, which is at least 1, `overlap`, which is not negative, and `by`. White space
+    at both ends of a passage is left out."""
     units = Units(text, by)
     headings = units.headings
     start, end = -1, 0

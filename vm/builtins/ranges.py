@@ -2,7 +2,8 @@
 
 Hands on its rows only. A Range without a start begins at 0, one without an end goes to the largest Int (L-5.7.6), so P002 is the
 panic of a length that is no Int, and P103 of an Array with more items than the limit. An argument that is no Int is P007, a step
-below 1 P013. Which Ints a Range has stands in `RangeValue` of `values/containers.py`.
+below 1 P013. `linear` marks a method that makes an Array of all Ints, for which it charges the run; what ends the run may come
+out of it. Which Ints a Range has stands in `RangeValue` of `values/containers.py`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 
 Hands on, besides its rows, `AWAITED` and `FUNCTION` to the code generator and to the performer of `mock`
 (`runtime/effects/tests.py`). Bodies panic with P007 for an argument of another type, and with what their docstrings say. The
-fields of the records stand in `values/objects.py`. `print`, `emit` and the other rows without a body are instructions, and `env`,
-`parse_schema`, `mock`, `mocked` and `test_emits` only check their arguments here: the host performs them. It reads PDFs too.
+fields of the records stand in `values/objects.py`; `f0`, `f1` and so on are those of a record in the order there, of a Prompt
+text, model, temperature, max_tokens and media. `print`, `emit` and the other rows without a body are instructions, and `env`,
+`parse_schema`, `mock`, `mocked` and `test_emits` only check their arguments here: they return the payload of an effect, a request
+to the host, as a tuple, and the host performs it. It reads PDFs too.
 """
 
 from __future__ import annotations
@@ -117,7 +119,8 @@ def response_appended(r: Any) -> Any:
 
 
 def message(role: str, content: str, tool_call_id: str | None = None) -> Any:
-    """Return a Message without tool calls and media."""
+    """Return a Message without tool calls and media; `tool_call_id` is the id of the call that a message of role `tool` answers,
+    None for any other role."""
     return Message.of((role, content, Array([]), tool_call_id, Array([])))
 
 

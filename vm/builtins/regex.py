@@ -1,8 +1,9 @@
 """`std::regex` (L-7.10). The engine, `vm/regex/`, is loaded with the first pattern.
 
 Hands on its rows only. Positions of a match are code points of the text, 0-based, the end not included. A pattern or replacement
-that is wrong, and a pattern that takes too many steps, is an Err of RegexError; bodies panic with P007 for what is no String and
-with P103 for a result beyond the limits.
+that is wrong, and a pattern that takes too many steps, is an Err of RegexError, with the pattern in it; bodies panic with P007
+for what is no String and with P103 for a result beyond the limits; what ends the run may come out of them. How patterns are read
+and matched is not written here.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def _with_pattern(pattern: Any, s: Any, action: Callable[[Regex], Any]) -> Ok | 
 
 
 def _groups(spans: list[int], s: str) -> list[Any]:
-    """Return the whole match and the groups, None for those that took no part."""
+    """Return the whole match and the groups, None for those that took no part. `spans`: start and end of the match, then of each
+    group, -1 for one that took no part."""
     pairs = zip(spans[::2], spans[1::2], strict=True)
     return [NONE if start < 0 or end < 0 else Some(s[start:end]) for start, end in pairs]
 

@@ -5,17 +5,18 @@ module: ask `modules.std_row`. `HIDDEN` has methods of handles that no program c
 
 Hands on the tables, `Row`, `KIND_OF`, `lookup` and `method_names`, mostly through the package `vm/builtins`; the functions that
 declare a row (`method`, `associated`, `function`, `prelude`, `special`, `handle`, `hidden`, `std`, `effect` and their like) and
-the guards of arguments to the files beside it, which have the rows; `hidden` and `HIDDEN` also to `interp/context_slots.py`, and
-`HIDDEN` to `interp/dispatch.py`. What declares a row takes further fields of `Row` as its `options`, gives the decorated function
-back unchanged, and raises ValueError for a second row of one name (and receiver or module).
+the guards of arguments (`text`, `integer`, `array` and so on, and `mismatch`, which raises) to the files beside it, which have
+the rows; `hidden` and `HIDDEN` also to `interp/context_slots.py`, and `HIDDEN` to `interp/dispatch.py`. What declares a row takes
+further fields of `Row` as its `options`, gives the decorated function back unchanged, and raises ValueError for a second row of
+one name (and receiver or module).
 
 A row's `kind` says who does the work: `python` (its `body`, called with the receiver, if there is one, and every parameter),
 `prelude` (its `source`, Concerto text with `self` and the parameters, for what calls functions), `handle` (its `body`, called
 with the machine, the task, the receiver and every parameter, see `binding`), `effect` (the host: `prepare` checks the arguments
 and gives the payload of the effect named `effect`; the host's answer is the result), `special` (a form the compiler knows). A
-*mut* body changes an owned receiver in place; a *mut* prelude gives the new receiver. The receiver is of the row's kind:
-callers dispatch on its class. A *linear* body works on every item or character, and charges the run for many of them.
-`permission` is the one that a program needs for the effect, `clause` where the specification says what the row does.
+*mut* body changes an owned receiver in place; a *mut* prelude gives the new receiver. The receiver is of the row's kind: callers
+dispatch on its class. A *linear* body works on every item or character, and charges the run for many of them. `permission` is the
+one that a program needs for the effect, `clause` where the specification says what the row does.
 
 `special="schema"` on an effect or a method of a handle: its type argument is a schema, which `prepare` or the body gets before
 the arguments. `special="numeric"` on a row with a Python body: its Float parameters take an Int as it is, and a Float result is
@@ -116,6 +117,7 @@ class Row:
 
     @property
     def signature(self) -> Signature:
+        """The parsed `text`. Raises ValueError or IndexError when it is malformed, and so do the properties that read it."""
         if self._signature is None:
             self._signature = parse_signature(self.text)
         return self._signature
@@ -131,6 +133,7 @@ class Row:
 
     @property
     def result(self) -> Descriptor:
+        """The descriptor of what a call gives."""
         return self.signature.result
 
     @property
@@ -175,8 +178,8 @@ def _decorator(table: str, receiver: str, text: str, options: dict[str, Any]) ->
 
 
 def enter(row: Row, table: str) -> None:
-    """Put a row into a table of built-ins: `table` is "function", "std", "method", "hidden" or "associated". Raises ValueError
-    for a second row of one name (and receiver or module)."""
+    """Put a row into a table of built-ins: `table` is "function", "std", "method", "hidden" or "associated". Returns nothing.
+    Raises ValueError for a second row of one name (and receiver or module)."""
     if table == "function":
         _enter(row, FUNCTIONS, row.name)
     elif table == "std":

@@ -58,7 +58,8 @@ def ink_before(text: str, end: int) -> int:
 
 
 def sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
-    """Yield the ends of sentences in a part of the text, behind closing quotes and brackets."""
+    """Yield the ends of sentences in the part of the text from `start` to `end`, in order, each behind closing quotes and
+    brackets. The end of the part is none of them unless a mark stands there."""
     for found in paced(_marks(text, start, end)):
         if text[found.end(1) - 1] in UNSPACED or _is_end(text, start, found, end):
             yield found.end()

@@ -63,11 +63,12 @@ class Parameter:
 
     @property
     def optional(self) -> bool:
+        """Whether a call may leave it out."""
         return self.default is not REQUIRED
 
 
 class Signature:
-    """A parsed signature; `parameters` without the receiver."""
+    """A parsed signature; `parameters` without the receiver, `type_parameters` as names, `result` as a descriptor."""
 
     __slots__ = ("name", "type_parameters", "parameters", "result")
 
@@ -114,6 +115,7 @@ class Reader:
         self.at = 0
 
     def take(self) -> str:
+        """Take the next token, whatever it is, and return it."""
         token = self.tokens[self.at]
         self.at += 1
         return token
@@ -126,10 +128,12 @@ class Reader:
         return True
 
     def expect(self, token: str) -> None:
+        """Take this token. Raises ValueError for another."""
         if not self.accept(token):
             raise ValueError(f"expected {token!r} at {self.tokens[self.at :]}")
 
     def types_until(self, closing: str) -> tuple[Descriptor, ...]:
+        """Read types, perhaps with commas between them, up to and with the token `closing`."""
         types: list[Descriptor] = []
         while not self.accept(closing):
             types.append(self.type())

@@ -1,10 +1,10 @@
 """Methods of String (L-6.3; `to_bytes` is in `bytes.py`), and those in AS_METHODS, with `join`, as functions of `std::string`
-(L-7.8); every one gives a new value.
+(L-7.8); every one gives a new value, and none asks the host.
 
 Hands on its rows only. Positions and lengths are in code points, 0-based; sizes against the limit are in bytes of UTF-8. Bodies
-panic with P007 for an argument of another type and with P103 for a result beyond the limits; what works on long texts charges the
-run, and may raise what ends it (`values/metering.py`). How texts too long for one breath are searched and changed stands in
-`values/long_text.py`.
+panic with P007 for an argument of another type and with P103 for a result beyond the limits; what works on long texts, as those
+marked `linear` do, charges the run, and may raise what ends it (`values/metering.py`). How texts too long for one breath are
+searched and changed stands in `values/long_text.py`.
 """
 
 from __future__ import annotations
@@ -169,6 +169,7 @@ def replace(s: str, old: Any, new: Any) -> str:
 @method("String", "substring(a: Int, b: Int) -> String", clause="L-6.3.9", linear=True)
 def substring(s: str, a: Any, b: Any) -> str:
     """As `s[a..b]`."""
+    # b is not included; both are cut to 0 and the length, so no position is out of range
     start, end = RangeValue(integer(a), integer(b)).slice_bounds(len(s))
     if end - start >= LARGE:
         spend(end - start)

@@ -1,7 +1,8 @@
 """`std::url` (L-7.13): addresses taken apart and put together (RFC 3986). It opens no connection.
 
-Hands on its rows only. A text that is wrong is an Err of ParseError, whose `column` counts characters from 1; parts of which no
-URL can be made are P013, an argument of another type P007, a result beyond the limits P103.
+A Url has scheme, user, host, port, path, query and fragment. Hands on its rows only. A text that is wrong is an Err of
+ParseError, whose `column` counts characters from 1; parts of which no URL can be made are P013, an argument of another type P007,
+a result beyond the limits P103.
 """
 
 from __future__ import annotations

@@ -33,7 +33,8 @@ _DECODER = json.JSONDecoder()
 
 
 class AsmError(Exception):
-    """A text that is no image; `line` counts from 1, and is 0 for the text as a whole."""
+    """A text that is no image; `line` counts from 1, and is 0 for the text as a whole; `message` says what is wrong, without the
+    line."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(f"line {line}: {message}" if line else message)

@@ -55,7 +55,8 @@ def write(value: Any) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text with everything escaped that could move a cursor or hide something on a terminal."""
+    """Return a text with everything escaped that could move a cursor or hide something on a terminal; a text without such
+    characters is returned as it is."""
     return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
@@ -247,8 +248,9 @@ def type_text(image: i.Image, index: int, depth: int = 3) -> str:
 
 
 def as_data(image: i.Image) -> dict[str, Any]:
-    """Return an image as data for JSON: sections by name, records as maps, code as instructions with their positions, or in
-    hexadecimal digits where it is not readable. Infinities and NaN are words."""
+    """Return an image as data for JSON, a dict of the sections by name: records as maps, code as instructions (offset, opcode,
+    and where there is one operand and what it means) with their positions, or in hexadecimal digits where it is not readable.
+    Infinities and NaN are words."""
     data: dict[str, Any] = {}
     for (name, kind), section in zip(i.SECTIONS, image.values(), strict=True):
         if kind is i.Function:

@@ -137,8 +137,10 @@ def encode(image: Image) -> bytes:
 
 
 def decode(data: bytes, limits: Limits = DEFAULT, pinned: Collection[str] | None = None) -> Image:
-    """Return the image in `data`, which is not verified. Raises ImageError V001 to V008. `pinned`: content hashes, in the form of
-    `content_hash`, of the only images that the host trusts; None for any (G-1.2)."""
+    """Return the image in `data`, which is not verified. Raises ImageError: V001 for the size of the file, V002 for another
+    beginning, V003 for another version, V004 for a wrong hash, V005 for an image that is not pinned, V006 for content that cannot
+    be decoded, V007 for content that is not in canonical form, V008 for a section of another shape. `pinned`: content hashes, in
+    the form of `content_hash`, of the only images that the host trusts; None for any (G-1.2)."""
     _check_frame(data, limits)
     if pinned is not None and content_hash(data) not in pinned:
         raise ImageError("V005", f"the image {content_hash(data)} is not one that the host has pinned")

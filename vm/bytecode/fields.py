@@ -2,7 +2,8 @@
 
 A checker takes (value, limits) and raises `Misshapen` with what was expected; it returns nothing and changes nothing. `shape.py`
 combines them to the shape of each section. The LEB128 functions (`append`, `width`, `read`, `read_all`, `write_all`, `zigzag`)
-are for `encoding.py`, `LARGEST` is for the assembler too.
+are for `encoding.py`, `LARGEST` is for the assembler too. Only the form of a value is looked at: whether a number is that of an
+entry, or a name is an identifier, is the verifier's question. A new kind of field is a function here that `shape.py` names.
 """
 
 from __future__ import annotations
@@ -111,6 +112,7 @@ class Misshapen(Exception):
 
 
 def natural(value: Any, limits: Limits) -> None:
+    """Check a number that is never negative, such as an index, a count or an offset: an Int up to LARGEST."""
     if type(value) is not int or not 0 <= value <= LARGEST:
         raise Misshapen(f"a number from 0 to {LARGEST} expected")
 
@@ -122,6 +124,7 @@ def positive(value: Any, limits: Limits) -> None:
 
 
 def int64(value: Any, limits: Limits) -> None:
+    """Check an Int: a Python int that 64 bits hold, and no bool."""
     if type(value) is not int or not MIN_INT <= value <= MAX_INT:
         raise Misshapen("an Int of 64 bits expected")
 
@@ -133,6 +136,7 @@ def float64(value: Any, limits: Limits) -> None:
 
 
 def number(value: Any, limits: Limits) -> None:
+    """Check a number: a Float as `float64` does, else an Int as `int64` does."""
     (float64 if type(value) is float else int64)(value, limits)
 
 
@@ -147,6 +151,7 @@ def binary(value: Any, limits: Limits) -> None:
 
 
 def digest(value: Any, limits: Limits) -> None:
+    """Check a hash: 32 bytes."""
     if type(value) is not bytes or len(value) != 32:
         raise Misshapen("a SHA-256 of 32 bytes expected")
 

@@ -127,7 +127,7 @@ _FORMS = tuple(
 
 def hash_functions(image: i.Image) -> list[bytes]:
     """Return the hash of each function, 32 bytes, in order. Takes any image whose sections have their shape, verified or not: an
-    index outside its table counts as a number."""
+    index outside its table counts as a number. The hashes that the functions carry count for nothing."""
     graph = _Graph(image)
     return digest_nodes(graph.nodes(), graph.lists)[: len(image.functions)]
 

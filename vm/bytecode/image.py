@@ -1,12 +1,13 @@
 """The image as data (V-3.2, O-10): what a compiled program is, before encoding and after decoding.
 
 Hands on `Image`, with one record per section entry, to code generation, verifier, linker and the runtime, and to the readers and
-writers of images beside it; to these also their base `Record`, the names `SECTIONS`, the numbers of kinds of constants (`K_…`)
-and flags of functions (`F_…`), the versions `FORMAT` and `STD_VERSION`, `ImageError`, `Limits` with `DEFAULT`, and the tests of
-names (`is_identifier`, `is_path`, `is_unicode`). Hands on what an entry says of others: `memories_of` and `fallbacks_of` a model,
-to `runtime/effects/models.py` among others, `logs_of` views, and `memory_of_hashmap`. The encoding of a record is its fields in
-the order of `__slots__`, so a new field goes to the end and `STD_VERSION` or `FORMAT` tells older readers. Only data stands here:
-`shape.py` says what each field must look like, `encoding.py` how it becomes bytes, `verify.py` which rules hold between fields.
+writers of images beside it; to these also their base `Record`, the names `SECTIONS`, of which SECTIONS_BEFORE are in earlier
+formats, the numbers of kinds of constants (`K_…`) and flags of functions (`F_…`), the versions `FORMAT` and `STD_VERSION`,
+`ImageError`, `Limits` with `DEFAULT`, and the tests of names (`is_identifier`, `is_path`, `is_unicode`). Hands on what an entry
+says of others: `memories_of` and `fallbacks_of` a model, to `runtime/effects/models.py` among others, `logs_of` views, and
+`memory_of_hashmap`. The encoding of a record is its fields in the order of `__slots__`, so a new field goes to the end and
+`STD_VERSION` or `FORMAT` tells older readers. Only data stands here: `shape.py` says what each field must look like,
+`encoding.py` how it becomes bytes, `verify.py` which rules hold between fields.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 FORMAT = (0, 2)  # MAJOR, MINOR (O-10.2)
-STD_VERSION = 1
+STD_VERSION = 1  # of the standard library: an image that needs a later one is refused (V003)
 
 # Kinds of constants (O-10.5). A constant is the pair (kind, value).
 K_INT, K_FLOAT, K_STRING, K_VARIANT, K_METHOD, K_BUILTIN, K_ERROR, K_CONFIG = range(8)
@@ -49,6 +50,7 @@ class Record:
             setattr(self, name, value)
 
     def values(self) -> list[Any]:
+        """Return the values of the fields in the order of `__slots__`, in a new list."""
         return [getattr(self, name) for name in self.__slots__]
 
     def __eq__(self, other: object) -> bool:
@@ -196,6 +198,8 @@ class HashMap(Record):
 
 
 class Ledger(Record):
+    """A ledger has a name and no more: its entries are not of the image."""
+
     __slots__ = ("name",)
     name: str
 

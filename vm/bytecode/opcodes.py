@@ -199,8 +199,9 @@ FLOWS = {
 
 
 class Opcode:
-    """One row. `number`: its place in the table. `pops`, `pushes`: the names of the stack effect, deepest first, of which a
-    trailing `*` marks the counted group, and `starred` says whether there is one. `flow`: a key of FLOWS. `doc`: the sentence."""
+    """One row. `number`: its place in the table. `kind`: what its operand is (`operands.py`). `pops`, `pushes`: the names of the
+    stack effect, deepest first, of which a trailing `*` marks the counted group, and `starred` says whether there is one. `flow`:
+    a key of FLOWS. `doc`: the sentence."""
 
     __slots__ = ("number", "name", "kind", "stack_effect", "pops", "pushes", "flow", "doc", "starred")
 
@@ -236,7 +237,8 @@ OPCODE_SET_VERSION = 1  # an image of another one is refused (V003)
 # A popped `iterator` is one that ITERATE pushed; `any*` takes iterators and values alike; every other name is a value.
 # A row with a local or cell operand reads it if it pushes, writes it if it pops, and makes it if it does neither.
 
-# What an instruction does beside popping and pushing values.
+# What an instruction does beside popping and pushing values: nothing, read or write a local, pop iterators and values alike, push
+# an iterator, go on with the one on top, make a cell, read or write one, take cells into a closure or task.
 PLAIN, READ_SLOT, WRITE_SLOT, MIXED, BEGIN_WALK, WALK, MAKE_CELL, USE_CELL, CAPTURE = range(9)
 
 
@@ -264,7 +266,8 @@ def _column(value: Callable[[Opcode], int]) -> tuple[int, ...]:
     return tuple(value(op) for op in OPCODES)
 
 
-# Columns, by number of the opcode: how many values it pops beside the counted group, how many it pushes, and so on.
+# Columns, by number of the opcode: how many values it pops beside the counted group, how many it pushes, whether it has such a
+# group, its role; then whether its name, flow or operand kind is of the sort that the column is called after.
 POPS = _column(lambda op: op.effect(0)[0])
 PUSHES = _column(lambda op: op.effect(0)[1])
 STARRED = _column(lambda op: op.starred)

@@ -77,7 +77,8 @@ def check_descriptor(value: Any, limits: Limits) -> None:
 
 
 def inner_types(descriptor: list[Any]) -> Iterator[int]:
-    """Yield the type indexes in a descriptor that `check_descriptor` accepts, in order."""
+    """Yield the type indexes in a descriptor that `check_descriptor` accepts, in order. An index may be outside the section: the
+    caller looks."""
     for letter, argument in zip(HEADS[descriptor[0]], descriptor[1:], strict=False):
         if letter == "T":
             yield argument
@@ -138,8 +139,8 @@ def steps(value: Any, limits: Limits) -> None:
     f.plain(value, limits)
 
 
-TIERS = ("persistent", "session", "ephemeral")
-CLAUSES = ("needs", "reads")
+TIERS = ("persistent", "session", "ephemeral")  # how long the slot of a context lives
+CLAUSES = ("needs", "reads")  # how a function uses slots
 CONSTANTS: dict[int, f.Checker] = {
     i.K_INT: f.int64,
     i.K_FLOAT: f.float64,
@@ -285,7 +286,8 @@ _SECTIONS = tuple((name, _section(name, kind)) for name, kind in i.SECTIONS)
 
 
 def check_sections(value: Any, limits: Limits) -> None:
-    """Raise ImageError V008 with section, entry and field unless decoded data has the shape of an image."""
+    """Raise ImageError V008 with section, entry and field unless decoded data has the shape of an image. Returns nothing and
+    changes nothing."""
     if type(value) is not list or len(value) != len(_SECTIONS):
         raise i.ImageError("V008", f"an image has {len(_SECTIONS)} sections")
     for (name, checker), section in zip(_SECTIONS, value, strict=True):
@@ -311,8 +313,8 @@ def build(value: list[Any]) -> i.Image:
 
 
 def lower(image: i.Image) -> list[Any]:
-    """Return the data of an image: every record is the list of its fields, every constant a list of kind and value, with one bit
-    pattern for all NaNs. All other values are those of the image and no copies."""
+    """Return the data of an image, whose shape is not checked: every record is the list of its fields, every constant a list of
+    kind and value, with one bit pattern for all NaNs. All other values are those of the image and no copies."""
     sections = []
     for (_, kind), section in zip(i.SECTIONS, image.values(), strict=True):
         if kind in _SINGLE:

@@ -99,10 +99,10 @@ def verify(
     *,
     performed: Mapping[tuple[str, str], int] = NOTHING,
 ) -> Verified:
-    """Return the image with the facts of its functions. Raises ImageError V1xx for the first rule that it breaks. `builtins` has
-    the number of arguments, receiver and schema included, by (receiver kind, type, `std::module` or "", then the name);
-    `performed` has the same of what the host does. The linker hands in `ARITY` and `PERFORMED` of `vm/builtins/modules.py`, which
-    stands above this folder."""
+    """Return the image with the facts of its functions. Raises ImageError V1xx for the first rule that it breaks, with its place.
+    `builtins` has the number of arguments, receiver and schema included, by (receiver kind, type, `std::module` or "", then the
+    name); `performed` has the same of what the host does. The linker hands in `ARITY` and `PERFORMED` of
+    `vm/builtins/modules.py`, which stands above this folder."""
     scope = Scope(image, builtins, performed, limits)
     check_tables(scope)
     check_name_table(image)

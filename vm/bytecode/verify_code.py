@@ -2,8 +2,9 @@
 
 Hands on to `verify.py`: `check_operands`, which also returns the stack effect of each instruction, and `StackMap`, the depths of
 the stack; to linker and translated tier: `unplaced_returns` (L-5.11.3). The first breach raises ImageError with the code of its
-rule. A new kind of operand needs its check in `_RULES`, or in `_BY_KIND` if it means something within one function only; one that
-is a constant also a row of `_KINDS_OF_CONSTANT`, one that says how many values are popped a row of `_COUNTS`.
+rule; nothing in the image is changed. A new kind of operand needs its check in `_RULES`, or in `_BY_KIND` if it means something
+within one function only; one that is a constant also a row of `_KINDS_OF_CONSTANT`, one that says how many values are popped a
+row of `_COUNTS`.
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ _PARALLEL = BY_NAME["PARALLEL"].number
 
 
 def check_operands(scope: Scope, function: i.Function, code: Code) -> list[Effect]:
-    """Return the stack effect of each instruction, with the values of counted groups. Raises ImageError V102 to V109, V119, V120
-    or V125. Adds effects that hold in the whole image to `scope.effects`."""
+    """Return the stack effect of each instruction, with the values of counted groups: (values popped, values pushed, role of the
+    opcode, whether it ends a block). Raises ImageError V102 to V109, V119, V120 or V125. Adds effects that hold in the whole
+    image to `scope.effects`."""
     stack_effects = []
     effects, slots, offsets = scope.effects, function.slots, code.index_of
     for _, number, operand in code.instructions:

@@ -404,8 +404,8 @@ def _identifiers(at: str, names: Iterable[str]) -> None:
 
 
 def check_function_tables(scope: Scope, function: i.Function, code: Code) -> None:
-    """Check everything in the record of a function but its instructions, which `code` holds (V104 to V107, V112, V117, V119,
-    V122, V125)."""
+    """Check everything in the record of a function but its instructions, which `code` holds decoded (V104 to V107, V112, V117,
+    V119, V122, V125)."""
     if not is_path(function.name):
         refuse("V125", f"function {function.name!r}", f"{function.name!r} is no name")
     for check in (_sizes, _parameters, _cells):
@@ -500,7 +500,7 @@ def _lines(scope: Scope, function: i.Function, code: Code) -> None:
 # values are made of (V107).
 
 SCALARS = ("string", "int", "float", "bool", "nil", "any", "bytes")
-MODES = ("partial", "coerce")
+MODES = ("partial", "coerce")  # of an object in a schema type
 EFFECTS = ("pure", "idempotent", "once")  # what @effect says of a tool method (O-9.37)
 DEEPEST = 64  # levels of a schema type
 

@@ -1,10 +1,11 @@
 """Slots of contexts as the code of a program reads and writes them (M-8.21, M-8.23, M-10.2 to M-10.4).
 
-Values of slots have their declared types here and are JSON for the memory that stores them. No signature offers these hidden
-methods to a program: the compiler calls them. Hands on `linked_slots` to the linker; `slot_method`, `is_slot_method` and
-`CHANGING` to the host, which calls a method again when it has waited (`runtime/effects/memories.py`); and `StoredBuilder` to the
-answers of hosts and mocks (`runtime/effects/answers.py`). The method of hashmaps in a store (`stored_hashmaps.py`) is a row of
-BODIES too. This module does no I/O: what is stored, `machine.memories` reads and writes.
+A context declares typed values, its slots, which a memory keeps beside its messages, each as one of its facts. Values of slots
+have their declared types here and are JSON for the memory that stores them. No signature offers these hidden methods to a
+program: the compiler calls them. Hands on `linked_slots` to the linker; `slot_method`, `is_slot_method` and `CHANGING` to the
+host, which calls a method again when it has waited (`runtime/effects/memories.py`); and `StoredBuilder` to the answers of hosts
+and mocks (`runtime/effects/answers.py`). The method of hashmaps in a store (`stored_hashmaps.py`) is a row of BODIES too. This
+module does no I/O: what is stored, `machine.memories` reads and writes.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ WAY_OUT = (
 
 
 class LinkedSlot:
-    """A slot of a context in a linked program. `tier`: the tier of the fact that it is (M-10.2); `descriptor`: its type;
-    `default`: the `Code` that computes its value where none is stored, or None."""
+    """A slot of a context in a linked program. `tier`: how long it lives, "persistent", "session" or "ephemeral", the tier of the
+    fact that it is (M-10.2); `descriptor`: its type, as a nested tuple; `default`: the `Code` that computes its value where none
+    is stored, or None."""
 
     __slots__ = ("tier", "name", "descriptor", "default")
 
@@ -74,6 +76,8 @@ class StoredBuilder(Builder):
         return built
 
     def entries_of(self, data: Any, descriptor: Any) -> dict[str, Any]:
+        """Return the entries of an object; of a struct or schema those under an earlier name of a field also under its present
+        name, unless that is there. Raises Misfit for what is no object."""
         entries = super().entries_of(data, descriptor)
         before = self.declared.names_before(descriptor[1]) if descriptor[0] in ("struct", "schema") else {}
         return {**{new: entries[old] for new, old in before.items() if old in entries}, **entries} if before else entries
@@ -169,11 +173,11 @@ def is_slot_method(name: str) -> bool:
 
 
 def slot_method(machine: MachineContext, task: Task, memory: MemoryRef, name: str, arguments: list[Any]) -> Any:
-    """Return the result of such a method, or the `Invoke` that computes it. `name` is one for which `is_slot_method` is true,
-    `arguments` all of its arguments in order. Raises `must_wait` of the memories when it has to wait, and then has done nothing;
-    P014 for a slot that the memory does not have, P452 for stored content that does not fit its type, P454 for a slot without the
-    value that the function needs, and what the memory's own methods panic with. TABLE raises as `stored_hashmaps.table`, P412
-    among them."""
+    """Return the result of such a method, or the `Invoke` that computes it, by which the loop enters a function. `name` is one
+    for which `is_slot_method` is true, `arguments` all of its arguments in order. Raises `must_wait` of the memories when it has
+    to wait, and then has done nothing; P014 for a slot that the memory does not have, P452 for stored content that does not fit
+    its type, P454 for a slot without the value that the function needs, and what the memory's own methods panic with. TABLE
+    raises as `stored_hashmaps.table`, P412 among them."""
     return BODIES[name](machine, task, memory, *arguments)
 
 

@@ -1,8 +1,9 @@
 """The call of a method whose receiver is known only at run time, and the panics of control opcodes (V-6.2).
 
-`exec_call_method` goes by the receiver's class to a method of the program or a row of the built-in registry, then to its body
-or to a function written in the language. A call returns its result, `Invoke` for a function that the loop enters, or `SUSPENDED`
-when an effect ends the slice.
+A `Site` is the place of one call in linked code: the method's name, the number of arguments, the names of the trailing ones; the
+loop is the interpreter, which runs a task for a slice, up to its next wait. `exec_call_method` goes by the receiver's class to a
+method of the program or a row of the built-in registry, then to its body or to a function written in the language. A call returns
+its result, `Invoke` for a function that the loop enters, or `SUSPENDED` when an effect ends the slice.
 
 Hands on `exec_call_method`, `exec_call_inout`, `method_entry`, `changes_self`, `as_panic`, `node_before`, `missing_value` and the
 panics `bad_call`, `not_fallible` and `wrong_length` to the generated loop and `template.py`; `safe_method`, `fixed_method`,
@@ -365,9 +366,9 @@ OF_VALUES = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError
 
 
 def as_panic(error: BaseException) -> BaseException:
-    """Return the exception that leaves the loop for one that was raised inside. Panics and interrupts stay as they are; too deep
-    recursion and lack of memory are P103; a Python error about a value of another kind, which only a typed opcode in a foreign
-    image can meet, is P007 (G-4.4)."""
+    """Return the exception that leaves the loop for one that was raised inside; the caller raises it. Panics and interrupts stay
+    as they are; too deep recursion and lack of memory are P103; a Python error about a value of another kind, which only a typed
+    opcode in a foreign image can meet, is P007 (G-4.4)."""
     if isinstance(error, RecursionError):
         return Panic("P103", "value nested too deeply")
     if isinstance(error, MemoryError):

@@ -70,9 +70,9 @@ def run_names(nodes: list[list[Any]], opcodes: list[int]) -> list[str]:
 
 
 def fuse(nodes: list[list[Any]], opcodes: list[int], targets: set[int]) -> None:
-    """Replace runs of opcodes by one node each, so that as few nodes as possible are left. `targets`: indexes of instructions
-    that control may come to from elsewhere. The nodes inside a run stay in `nodes` for positions, and for frames that go on
-    there."""
+    """Replace runs of opcodes by one node each, in place, so that as few nodes as possible are left. `targets`: indexes of
+    instructions that control may come to from elsewhere. The nodes inside a run stay in `nodes` for positions, and for frames
+    that go on there."""
     names = run_names(nodes, opcodes)
     at = 0
     for length in tiling(names, targets, FUSED, _LENGTHS):
@@ -131,8 +131,14 @@ _LITERALS = {"NIL": None, "TRUE": True, "FALSE": False, "NONE": NONE}
 
 class Program:
     """A verified image, linked function by function. All sessions of a program share it, so it holds no state of a run.
-    `shared_classes`: classes of declared types by declaration, which the programs of one session share; new ones are entered
-    into it."""
+    `shared_classes`: classes of declared types by declaration, which the programs of one session share; new ones are entered into
+    it.
+
+    By number of the entry in the image: `types` (its rows as nested tuples), `classes` (value class or enum type of a declared
+    type, None for another), `descriptors` (types as the machine checks values by them), `codes` (functions) and `constants` (as
+    instructions need them). `declared` has the declared types by name, `channels` the names of declared channels, `slots` those
+    of contexts by memory and name; `server_methods` and `tool_methods` have the names of parameters by (server or tool, method).
+    `uncounted` is what `leave_alone` has stopped counting; `halt` is the node into which the bottom frame of a task returns."""
 
     def __init__(self, verified: Verified, shared_classes: dict[Any, Any] | None = None) -> None:
         image = verified.image
@@ -503,7 +509,8 @@ def _nested(value: Any) -> Any:
 
 
 def load_bytes(data: bytes) -> Program:
-    """Return the program of an image file. Raises ImageError: V0xx when it cannot be decoded, V1xx when a rule refuses it."""
+    """Return the program of an image file, given as its bytes, with its hash in `content_hash`. Raises ImageError: V0xx when it
+    cannot be decoded, V1xx when a rule refuses it."""
     program = load_image(decode(data))
     program.content_hash = content_hash(data)
     return program

@@ -46,7 +46,8 @@ class Code:
     the straight run of instructions at its beginning. `nodes`: one for each instruction, none until it is linked. `home`: its
     program, which a closure kept by a later program of the same session still needs. `hidden`: traces leave it out (V-7.5).
     `argc` counts its parameters, `blank` is what the further locals of a new frame hold, `captures` are the numbers of the cells
-    that a closure takes from the frame around it. `inout`: it has `mut self`."""
+    that a closure takes from the frame around it. `inout`: it has `mut self`; `returns_option`: a `?` on None returns None.
+    `number` is that of the function in the image."""
 
     __slots__ = (
         "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",

@@ -1,7 +1,9 @@
 """The machine: runs the tasks of one program cooperatively and hands effects to its host (V-6).
 
 It performs no input or output itself: `step()` runs whatever can run and returns the effects it ended in; `resume(effect, value)`
-continues a task. `limit` sets fuel, call depth, tasks at work, bytes of Strings and bytes of all values (G-6.1).
+continues a task. A slice is what one task runs between two waits; fuel is what a run pays, one for each instruction and, where a
+built-in works on many items, one for 16 of them. `limit` sets fuel, call depth, tasks at work, bytes of Strings and bytes of all
+values (G-6.1).
 
 Hands on `Machine`, `Stopped`, `UNLIMITED` and `LARGEST_MEMORY` to the runtime, `Stopped` also to the Python API and
 `concerto run`. Another thread may set `stop` and call `weigh_soon` while the machine runs. Which task runs next, and waiting and
@@ -67,10 +69,12 @@ class Stopped(Exception):
 
 
 class Machine(Scheduler):
-    """One run. `memories` are those of the session; `limit` sets the limits of the run before it starts. `stop`, an exception
-    that the host sets at any time, is raised where the run next looks: at a chunk, in translated code at a loop or call, in a
-    built-in every few milliseconds. `gauge` counts what the run makes (G-6.8); any thread of the host may call `weigh_soon`, and
-    the values are weighed where the run next looks."""
+    """One run. `memories` are those of the session; `limit` sets the limits of the run before it starts; `make_tier` makes the
+    translated tier, None for a run in the interpreter alone. `configured` has the fields of declarations that are no constants,
+    by (section, number of the entry, name); `stores` the hashmaps and ledgers; `panic` is what ended the run, None before.
+    `stop`, an exception that the host sets at any time, is raised where the run next looks: at a chunk, in translated code at a
+    loop or call, in a built-in every few milliseconds. `gauge` counts what the run makes (G-6.8); any thread of the host may call
+    `weigh_soon`, and the values are weighed where the run next looks."""
 
     def __init__(self, program: Program, memories: Memories, make_tier: MakeTier | None = None) -> None:
         super().__init__(program)
@@ -133,6 +137,7 @@ class Machine(Scheduler):
 
     @property
     def stop(self) -> Exception | None:
+        """The exception that ends the run where it next looks, None while it may go on. Any thread may set it."""
         return self._stop
 
     @stop.setter
@@ -241,8 +246,8 @@ class Machine(Scheduler):
     # ------------------------------------------------------------ running
 
     def start(self, code: Code, arguments: list[Any]) -> Task:
-        """Return a new root task, which `step` will run; its outcome is `task.result` once its status is done. `arguments`: one
-        value for each parameter of `code`."""
+        """Return a new root task, which `step` will run; its outcome is `task.result` once its status is done. Nothing runs here.
+        `arguments`: one value for each parameter of `code`."""
         return self.new_task(None, code, list(arguments), [None] * code.cell_count)
 
     def step(self) -> list[Effect]:
@@ -393,7 +398,10 @@ class Machine(Scheduler):
         self, effect: Effect, code: Code, arguments: list[Any], captured: Any, on_end: Callable[[Task], None],
         contains: bool = False,
     ) -> HostCall:  # fmt: skip
-        """As `Scheduler.call`. What runs for an effect is one call deeper than the task that waits for it: P012 (G-6.1)."""
+        """Run a function, for the host, as a child of the task that waits for `effect`, and return a `HostCall`, the record of
+        it; `on_end` is called with the child when it has ended, `captured` are the cells of a closure, and with `contains` a
+        panic in it ends the call and not the run. Raises ValueError when no task awaits the effect. What runs for an effect is
+        one call deeper than the task that waits for it: P012 beyond the limit (G-6.1)."""
         parent = effect.task
         if parent.base + len(parent.frames) >= self.depth_limit:
             raise self.too_deep()
