@@ -7,8 +7,13 @@ runs, `loop.stack` is what lies beneath its parameters.
 
 `tools/gen_loop.py` writes the fast loop from these functions and those of `vm/interp/ops.py`: it puts them into one function,
 with the variables of `Loop` as local ones. `run` does the same slowly, call by call, so that a test can compare the two; nothing
-else imports this file. Opcodes that stay within one frame, and go on with the next instruction, are in `ops.py`; what
-methods do, in `dispatch.py` and `builtins/`.
+else imports this file. A change of what one of these opcodes does is made here, and the fast loop generated again; it is never
+edited. Opcodes that stay within one frame, and go on with the next instruction, are in `ops.py`; what methods do, in
+`dispatch.py` and `builtins/`.
+
+A node is a linked instruction, fuel the steps that a run may still take. A panic (`Panic`) is how an opcode fails: P007 for a
+value that is no Bool, Result or Option where one is needed, P009 and P010 for what no pattern matches, P012 for calls nested too
+deeply, P015 for a call of what is no fitting function, P101 for fuel used up, and what built-ins and methods raise.
 """
 
 from __future__ import annotations
@@ -97,7 +102,8 @@ class Loop:
         self.charge(cost)
 
     def enter(self, callee: Code, arguments: list[Any], captured: Sequence[Any]) -> None:
-        """Begin a new frame, whose first cells are those that a closure has captured. Raises P012, and as `charge`."""
+        """Begin a new frame, whose first cells are those that a closure has captured. Raises P012 where calls are nested too
+        deeply, and as `charge`."""
         if len(self.frames) >= self.limit:
             raise self.machine.too_deep()
         self.frames.append((self.ins, self.locs, self.cells, self.code))
@@ -132,7 +138,9 @@ class Loop:
 
 
 class Meaning:
-    """A function of an opcode as the plain loop calls it."""
+    """A function of an opcode as the plain loop calls it: the names of its `parameters`, the `row` of the opcode in the table of
+    opcodes, None for one of linked code only, and `moves`, whether it is one of this file, whose result is pushed though the row
+    may push nothing."""
 
     __slots__ = ("function", "parameters", "row", "moves")
 
@@ -143,7 +151,8 @@ class Meaning:
         self.moves = function.__module__ == __name__  # it is one of this file
 
     def arguments(self, operand: Any, loop: Loop) -> dict[str, Any]:
-        """Return the values of its parameters by name; those of its stack effect are taken off the stack."""
+        """Return the values of its parameters by name, for a node with this linked `operand`; those of its stack effect are taken
+        off the stack."""
         context = {"operand": operand, "loop": loop, "locals_": loop.locs, "cells": loop.cells, "machine": loop.machine}
         values: dict[str, Any] = {}
         for parameter in reversed(self.parameters):
@@ -166,8 +175,9 @@ def meanings() -> dict[int, Meaning]:
 
 
 def run(machine: Machine, task: Task) -> None:
-    """Run `task` until it ends, suspends or emits, by one call per opcode. The code must have been linked without fused nodes. A
-    panic leaves as Panic with the place noted on the task."""
+    """Run `task` until it ends, suspends or emits, by one call per opcode; `task.state` then says where it goes on. The code must
+    have been linked without fused nodes (several opcodes in one). Raises the Panic of what fails, which some of Python's own
+    errors become, or whatever else ends the run, with the place noted on the task."""
     loop = Loop(machine, task)
     try:
         while step(loop):
@@ -181,7 +191,7 @@ def run(machine: Machine, task: Task) -> None:
 
 
 def step(loop: Loop) -> bool:
-    """Run one opcode; False when the slice is over."""
+    """Run one opcode and return True, or False when the slice is over. Raises what the opcode raises."""
     number, operand, loop.ins = loop.ins[:3]
     meaning = meanings()[number]
     outcome = meaning.function(**meaning.arguments(operand, loop))
@@ -199,6 +209,7 @@ def step(loop: Loop) -> bool:
 
 # ---------------------------------------------------------------- of linked code only, never in an image
 
+# The names that have a number in the fast loop, but no row in the table of opcodes.
 LINKED_ONLY = ("LINK", "RETURN_RESULT", "ENTER", "LOOP", "HALT", "CONCAT__STORE")
 
 
@@ -263,7 +274,7 @@ def LOOP(top: Any, operand: LoopSite, loop: Loop) -> Any:
 
 
 def HALT(value: Any, loop: Loop) -> Any:
-    """Behind the last instruction of a task's first function."""
+    """Behind the last instruction of a task's first function: the task ends with its value."""
     loop.task.finish(value)
     return SUSPENDED
 

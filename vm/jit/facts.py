@@ -7,7 +7,8 @@ variables hold already. The functions at the end are the lattice that the fixpoi
 Hands on `Value`, NOTHING and questions about values to all that translates, `canonical_stack` to `control` and `functions`, the
 type `Limit` to the emitter and `arithmetic`, `Facts` to the emitter, `branches` and `control`, the lattice to `functions`,
 READING to `control`, MOST_STEP to `arithmetic` and MOST_COUNTED to `values`. An opcode that is in none of the sets KEEPING,
-ESCAPING and READING is taken to change anything, so a new one needs no entry.
+ESCAPING and READING is taken to change anything, so a new one needs no entry. Nothing here writes text or knows the emitter,
+whose forms read the facts and change them.
 """
 
 from __future__ import annotations
