@@ -1,7 +1,8 @@
 """Equality and order (L-5.3).
 
 Hands on `equal` to both tiers, built-ins, the compiler and Sets, `comparable` to arithmetic and `fresh_key` to the methods of
-Sets (`builtins/maps.py`). Equality walks with an explicit stack and holds to the nesting limit of G-6.1.
+Sets (`builtins/maps.py`). No value is changed, and no key of a Set made: those are in `structural.py`. Equality walks with an
+explicit stack and holds to the nesting limit of G-6.1.
 """
 
 from __future__ import annotations
@@ -111,8 +112,8 @@ def _sets(a: Set, b: Set) -> bool:
 
 
 def fresh_key(key: Any) -> Any:
-    """Return the key of a Set's element as one to look up in another Set. A dict takes one and the same key object for equal
-    without comparing, but a value that holds a NaN differs from itself."""
+    """Return the key of a Set's element (`structural.set_key`) as one to look up in another Set. A dict takes one and the same
+    key object for equal without comparing, but a value that holds a NaN differs from itself."""
     return key if type(key) in SCALAR_KEYS else key.fresh()
 
 
