@@ -56,7 +56,7 @@ def tool_name(owner: str, method: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in f"{owner}__{method}")
 
 
-STORE_METHODS = ("get", "set", "query")  # what hashmaps and ledgers offer to models as tools (O-4.22)
+STORE_METHODS = ("get", "set", "query")  # what hashmaps and ledgers offer to models as tools
 RESPOND = "respond"  # the tool by which a model gives a value of a schema (O-2.43)
 
 

@@ -6,8 +6,8 @@ nothing was put into yet. An image may state a type wrongly. So a kind chooses a
 panic for a value of another kind (V-2.6).
 
 Hands on `Kinds` to `liveness`, and the kinds that have names, the sets of their words and `join` to all that translates. The word
-"" (of ANY) says nothing, `plain` that a value has no mark of sharing. Nothing here looks at values or writes text; a method that
-cannot tell returns ANY, and raises nothing.
+"" (of ANY) says nothing, `plain` that a value has no mark of sharing. Nothing here looks at values or writes text; a question
+about a kind that cannot be answered gives ANY.
 """
 
 from __future__ import annotations

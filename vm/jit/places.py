@@ -232,7 +232,8 @@ def make_unique(e: Emitter, name: str, kind: Kind) -> None:
 
 
 def copier(e: Emitter, kind: Kind) -> str:
-    """Return the name of the function that copies a container of a kind: `own_plain` for an Array of values without a mark."""
+    """Return the name of the function that copies a container of a kind: `own_plain` for an Array of values without a mark, else
+    `own`."""
     return "own_plain" if kind[0] == "array" and e.kinds.inner(kind)[0] in kinds.SCALARS else "own"
 
 

@@ -1,8 +1,8 @@
 """Equality and order (L-5.3).
 
 Hands on `equal` to both tiers, built-ins, the compiler and Sets, `comparable` to arithmetic and `fresh_key` to the methods of
-Sets (`builtins/maps.py`). No value is changed, and no key of a Set made: those are in `structural.py`. Equality walks with an
-explicit stack and holds to the nesting limit of G-6.1.
+Sets (`builtins/maps.py`). No value is changed; how keys of a Set are made is in `structural.py`. Equality walks with an explicit
+stack and holds to the nesting limit of G-6.1.
 """
 
 from __future__ import annotations
