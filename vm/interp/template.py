@@ -295,10 +295,12 @@ def CONCAT__STORE(a: Any, b: Any, operand: int, loop: Loop) -> Any:
 
 
 def DROP(any: list[Any]) -> Any:
+    """Drop the values; `any` may hold iterators."""
     return NOTHING
 
 
 def SLIDE(any: list[Any], value: Any) -> Any:
+    """Drop the values beneath the top."""
     return value
 
 
@@ -306,11 +308,13 @@ def SLIDE(any: list[Any], value: Any) -> Any:
 
 
 def JUMP(operand: Target, loop: Loop) -> Any:
+    """Go on at the target."""
     loop.jump(operand)
     return NOTHING
 
 
 def JUMP_IF(bool: Any, operand: Target, loop: Loop) -> Any:
+    """Go on at the target if the condition is true. Raises P007 for no Bool."""
     if bool is True:
         loop.jump(operand)
         return NOTHING
@@ -320,6 +324,7 @@ def JUMP_IF(bool: Any, operand: Target, loop: Loop) -> Any:
 
 
 def JUMP_UNLESS(bool: Any, operand: Target, loop: Loop) -> Any:
+    """Go on at the target if the condition is false. Raises P007 for no Bool."""
     if bool is False:
         loop.jump(operand)
         return NOTHING
@@ -329,6 +334,7 @@ def JUMP_UNLESS(bool: Any, operand: Target, loop: Loop) -> Any:
 
 
 def NEXT(iterator: Iterator[Any], operand: Target, loop: Loop) -> Any:
+    """Push the iterator and its next element, or drop it and go on at the target."""
     for value in iterator:
         return iterator, value
     loop.jump(operand)
@@ -339,11 +345,13 @@ def NEXT(iterator: Iterator[Any], operand: Target, loop: Loop) -> Any:
 
 
 def CALL(args: list[Any], operand: Code, loop: Loop) -> Any:
+    """Enter a function of the image."""
     loop.enter(operand, args, ())
     return NOTHING
 
 
 def CALL_VALUE(callee: Any, args: list[Any], operand: int, loop: Loop) -> Any:
+    """Enter a function value. Raises P015 for what is none, or takes another number of arguments."""
     if type(callee) is not Closure or callee.function.argc != operand:
         raise bad_call(callee, operand)
     loop.enter(callee.function, args, callee.cells)
@@ -351,17 +359,20 @@ def CALL_VALUE(callee: Any, args: list[Any], operand: int, loop: Loop) -> Any:
 
 
 def CALL_BUILTIN(args: list[Any], operand: tuple[Callable[..., Any], int], loop: Loop) -> Any:
+    """Return what a built-in gives that cannot suspend; `operand`: its body, and how many arguments it takes."""
     value = operand[0](*args)
     loop.settle_debt()
     return value
 
 
 def CALL_HOST(args: list[Any], operand: HostFunction, loop: Loop) -> Any:
+    """Suspend the task with an effect that the host answers: a built-in function that is its matter."""
     loop.machine.suspend(loop.task, operand.effect, operand.prepare(*args))
     return SUSPENDED
 
 
 def CALL_METHOD(receiver: Any, args: list[Any], operand: Site, loop: Loop) -> Any:
+    """Return what a method gives that is found at run time, enter a function for it, or suspend. Raises P014 without one."""
     value = exec_call_method(loop.machine, loop.task, receiver, operand, args)
     if value is SUSPENDED:
         return SUSPENDED
@@ -373,16 +384,19 @@ def CALL_METHOD(receiver: Any, args: list[Any], operand: Site, loop: Loop) -> An
 
 
 def CHANGES_SELF(receiver: Any, operand: Site, loop: Loop) -> Any:
+    """Return whether the receiver has a method of the program by that name with `mut self`."""
     return changes_self(loop.machine, receiver, operand)
 
 
 def CALL_INOUT(receiver: Any, args: list[Any], operand: Site, loop: Loop) -> Any:
+    """Enter such a method, which returns the pair of its result and the new receiver."""
     call = exec_call_inout(loop.machine, receiver, operand, args)
     loop.enter(call.code, call.arguments, ())
     return NOTHING
 
 
 def RETURN(value: Any, loop: Loop) -> Any:
+    """Leave the function with a value."""
     loop.leave()
     return value
 
@@ -391,10 +405,13 @@ def RETURN(value: Any, loop: Loop) -> Any:
 
 
 def ERR(value: Any, operand: Way) -> Any:
+    """Return Err(value), made here."""
     return begun(value, operand) if type(value) is ErrorValue and value.way else Err(value, operand)
 
 
 def TRY(result: Any, operand: Handler, loop: Loop) -> Any:
+    """`?`: return the payload of Ok or Some. An Err goes to the handler or out of the function; so does a new error for None,
+    which leaves a function that gives an Option as it is. Raises P007 for any other value."""
     kind = type(result)
     if kind is Ok or kind is Some:
         return result.value
@@ -412,6 +429,7 @@ def TRY(result: Any, operand: Handler, loop: Loop) -> Any:
 
 
 def THROW(error: Any, operand: Handler, loop: Loop) -> Any:
+    """Let an error go to the handler, or out of the function as an Err."""
     target, cost, beneath, _, here = operand
     if beneath:
         del loop.stack[len(loop.stack) - beneath :]
@@ -424,16 +442,19 @@ def THROW(error: Any, operand: Handler, loop: Loop) -> Any:
 
 
 def POP_TRY(value: Any, operand: Handler, loop: Loop) -> Any:
+    """Drop the value of a statement inside `try`; an Err goes to the handler or out of the function."""
     if type(value) is Err:
         return loop.fail(value, operand)
     return NOTHING
 
 
 def FAIL_MATCH(value: Any) -> Any:
+    """Raise P009 for a value that no arm fits."""
     raise Panic("P009", f"no arm matches {debug(value)}")
 
 
 def FAIL_LENGTH(value: Any, operand: int) -> Any:
+    """Raise P010 for an Array that has another length than its pattern, `operand`."""
     raise wrong_length(operand, value)
 
 
@@ -441,10 +462,12 @@ def FAIL_LENGTH(value: Any, operand: int) -> Any:
 
 
 def START(args: list[Any], operand: Code, loop: Loop) -> Any:
+    """Return the handle of a new child task that runs the function."""
     return loop.machine.start_task(loop.task, operand, args, loop.cells)
 
 
 def AWAIT_ALL(tasks: list[Any], loop: Loop) -> Any:
+    """Return the values of the tasks as a tuple, or suspend until all have ended."""
     value = loop.machine.join(loop.task, tasks)
     if value is SUSPENDED:
         return SUSPENDED
@@ -452,6 +475,7 @@ def AWAIT_ALL(tasks: list[Any], loop: Loop) -> Any:
 
 
 def RACE(tasks: list[Any], loop: Loop) -> Any:
+    """Return the value of the first task to end, or suspend; the others are cancelled."""
     value = loop.machine.race(loop.task, tasks)
     if value is SUSPENDED:
         return SUSPENDED
@@ -459,6 +483,7 @@ def RACE(tasks: list[Any], loop: Loop) -> Any:
 
 
 def PARALLEL(iterable: Any, limit: Any, operand: Code, loop: Loop) -> Any:
+    """Suspend until a child task per element has ended, at most `limit` at a time, for the Array of their values."""
     value = loop.machine.parallel(loop.task, operand, loop.cells, iterable, limit)
     if value is SUSPENDED:
         return SUSPENDED
@@ -466,6 +491,7 @@ def PARALLEL(iterable: Any, limit: Any, operand: Code, loop: Loop) -> Any:
 
 
 def AWAIT(value: Any, loop: Loop) -> Any:
+    """Return the value of a task, or suspend; any other value is itself."""
     outcome = loop.machine.await_value(loop.task, value)
     if outcome is SUSPENDED:
         return SUSPENDED
@@ -473,6 +499,7 @@ def AWAIT(value: Any, loop: Loop) -> Any:
 
 
 def SETTLE(value: Any, loop: Loop) -> Any:
+    """Before a return: wait for the tasks that the function started, or cancel them if the value is an Err."""
     outcome = loop.machine.settle(loop.task, value, len(loop.frames))
     if outcome is SUSPENDED:
         return SUSPENDED
@@ -483,35 +510,43 @@ def SETTLE(value: Any, loop: Loop) -> Any:
 
 
 def EMIT(channel: Any, payload: Any, loop: Loop) -> Any:
+    """Make an emit, and end the slice. Raises P007 or P103 for a wrong channel or payload."""
     loop.machine.emit(loop.task, channel, payload)
     return SUSPENDED
 
 
 def ASK(channel: Any, payload: Any, timeout: Any, loop: Loop) -> Any:
+    """Make an emit whose answer the task waits for, `timeout` milliseconds at most. Raises as EMIT, and P013 for a wrong
+    timeout."""
     loop.machine.ask(loop.task, channel, payload, timeout)
     return SUSPENDED
 
 
 def ASK_FOR(channel: Any, payload: Any, timeout: Any, operand: Any, loop: Loop) -> Any:
+    """Do as ASK, for an answer of the type `operand`."""
     loop.machine.ask(loop.task, channel, payload, timeout, operand)
     return SUSPENDED
 
 
 def FLUSH(loop: Loop) -> Any:
+    """Let the host deliver buffered emits."""
     loop.machine.flush(loop.task)
     return SUSPENDED
 
 
 def PRINT(values: list[Any], loop: Loop) -> Any:
+    """Let the host write the Display texts of the values, with blanks between them."""
     loop.machine.print(loop.task, values, "")
     return SUSPENDED
 
 
 def PRINTLN(values: list[Any], loop: Loop) -> Any:
+    """Do as PRINT, with a line end behind."""
     loop.machine.print(loop.task, values, "\n")
     return SUSPENDED
 
 
 def CONFIGURE(value: Any, operand: tuple[str, int, str], loop: Loop) -> Any:
+    """Keep the value of a field of a declaration; `operand`: section, number of the entry, name of the field."""
     loop.machine.configure(operand, value)
     return NOTHING
