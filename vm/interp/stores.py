@@ -88,7 +88,7 @@ class HashStore:
 
     def calls(self, changes: Iterable[Change]) -> list[Any]:
         """Return the calls of watchers for these changes, in order, as (whether it watches every key, closure, key, old value,
-        new value) (O-5.11)."""
+        new value), the values as Options; the key is one of the program, of a watched scope without its prefix (O-5.11)."""
         calls: list[Any] = []
         for key, old, new in changes:
             for prefix, watched, closure in self.watchers:

@@ -78,9 +78,11 @@ def starred_count(op: Opcode, operand: int, linked: Any) -> int:
 
 
 class Emitter:
-    """The writer of one translation. `invariants`: what holds everywhere in the function, under these keys: of a local its slot,
-    of the stack (start of a block, position), of what a local Array or Map holds ("element", slot) and ("key", slot). `metered`:
-    fuel is counted (V-6.7), in the variable `n` until it is paid; otherwise loops only look at the stop flag."""
+    """The writer of one translation. `program`: the linked one, `graph`: its call graph, `body`: the code that is translated,
+    `uses`: how its locals are used, `kinds`: the kinds of its types. `invariants`: what holds everywhere in the function, under
+    these keys: of a local its slot, of the stack (start of a block, position), of what a local Array or Map holds ("element",
+    slot) and ("key", slot). `metered`: fuel is counted (V-6.7), in the variable `n` until it is paid; otherwise loops only look
+    at the stop flag."""
 
     def __init__(
         self, program: Any, graph: CallGraph, body: Body, uses: LocalUses, invariants: dict[Any, Value], metered: bool

@@ -5,9 +5,9 @@ that only the translator tells apart, `UNKNOWN` where nothing is known of what i
 nothing was put into yet. An image may state a type wrongly. So a kind chooses a form and proves nothing: every form raises a
 panic for a value of another kind (V-2.6).
 
-Hands on `Kinds` to `liveness`, and the kinds that have names, the sets of their words and `join` to all that translates. The word
-"" (of ANY) says nothing, `plain` that a value has no mark of sharing. Nothing here looks at values or writes text; a question
-about a kind that cannot be answered gives ANY.
+Hands on `Kinds` to `liveness`, and the kinds that have names (ANY, INT, STRING …), the sets of their words (SCALARS, CONTAINERS),
+`join` and the type `Kind` to all that translates. The word "" (of ANY) says nothing, `plain` that a value has no mark of sharing.
+Nothing here looks at values or writes text; a question about a kind that cannot be answered gives ANY.
 """
 
 from __future__ import annotations

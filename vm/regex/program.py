@@ -1,8 +1,8 @@
 """From the tree of a pattern to a program of small instructions.
 
 Hands on to the two matchers (`matcher.py`, `automaton.py`) `compile_forward`, `compile_backward` and `Program`, the numbers of
-the operations, `Subject` (a text as they see it), its symbols, `class_of` and `holds`. An instruction is (operation, first,
-second):
+the operations, `Subject` (a text as they see it), its symbols START, END and FINAL_LINE_END, `class_of` and `holds`. An
+instruction is (operation, first, second):
 
     CHAR c | SET set         take one character          SPLIT a b    continue at a, later at b
     JUMP a                   continue at a               SAVE n       the position into slot n
@@ -12,7 +12,8 @@ second):
     LOOK (program, ahead, negative, width)               BACKREF n fold
 
 What a pattern means as text is for `syntax.py`, which makes the tree; how instructions are run is for the matchers. Writing a
-long program looks whether the run is to stop, so what ends it (`values/metering.py`) may come out.
+long program looks whether the run is to stop, so what ends it (P102 for its time, P103 for its memory, or what the host has set:
+`values/metering.py`) may come out.
 
 Loops whose body may be empty carry a number; a matcher holds one bit per such loop, set when a character is taken and outside of
 the loop. So an empty iteration ends its loop, as in the pattern languages programmers know, and no walk goes in circles.

@@ -170,7 +170,7 @@ class Pattern:
 
 def parse_pattern(source: str) -> Pattern:
     """Return the parsed pattern. Raises PatternError for text that is no pattern, or one beyond a limit of this file; with a long
-    text also what ends the run (`values/metering.py`)."""
+    text also what ends the run (P102 for its time, P103 for its memory, or what the host has set: `values/metering.py`)."""
     parser = Parser(source)
     parser.global_flags()
     tree = parser.alternatives()

@@ -3,7 +3,7 @@
 Hands on `matches`, `check`, `cast` and `try_cast`, all driven by descriptors (`types.py`), to both tiers, built-ins, snapshots,
 the compiler and the runtime, and `truth` to built-ins. None of them changes the value. A descriptor is a type as a tuple: a word,
 such as "array", then the descriptors of its parts or what else the word needs. Panics are P007 (`check`), P008 (`cast`), and P103
-beyond a limit.
+beyond a limit. What values a type takes is a row of CLASSES or `_TESTS`, a conversion one of SCALAR_CASTS.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ SCALAR_CASTS: dict[str, Callable[[Any, Descriptor], Any]] = {
 def cast(value: Any, descriptor: Descriptor) -> Any:
     """Return `value as T` (L-3.5): a conversion to a scalar type, for any other type the value after a deep check, or a copy of
     it where an Int inside becomes a Float. Raises P008, P103 beyond the limits on nesting and on the size of a text, and what
-    ends the run (`metering.py`)."""
+    ends the run (P102 for its time, P103 for its memory, or what the host has set: `metering.py`)."""
     scalar = SCALAR_CASTS.get(descriptor[0])
     return scalar(value, descriptor) if scalar else Conformer(value, descriptor).conform(value, descriptor, 1)
 

@@ -2,7 +2,7 @@
 
 Hands on `equal` to both tiers, built-ins, the compiler and Sets, `comparable` to arithmetic and `fresh_key` to the methods of
 Sets (`builtins/maps.py`). No value is changed; how keys of a Set are made is in `structural.py`. Equality walks with an explicit
-stack and holds to the nesting limit of G-6.1.
+stack and holds to the nesting limit of G-6.1. What of a kind is compared is its row in `_SPLITTERS`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ SCALAR_KEYS = frozenset({int, float, str, bytes, BoolKey, type(None)})
 
 def equal(a: Any, b: Any) -> bool:
     """Return whether `a == b` in Concerto: structural; functions, tasks and handles are equal when they are, or name, the same
-    one, whatever object stands for it. Raises P103 beyond the limit on nesting, and with large values what ends the run
-    (`metering.py`)."""
+    one, whatever object stands for it. Raises P103 beyond the limit on nesting, and with large values what ends the run (P102 for
+    its time, P103 for its memory, or what the host has set: `metering.py`)."""
     kind = type(a)
     if kind is type(b):
         if kind is str:
