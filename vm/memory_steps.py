@@ -167,7 +167,7 @@ def _are_apart(parts: Mapping[str, Argument], name: str) -> Takes:
 
 
 # ----------------------------------------------------------------
-# Kinds of arguments, by the words that `Argument.kind` has; the functions of the same names below say what each is.
+# Kinds of arguments, by the words that `Argument.kind` has; the functions of like names below say what each is.
 
 COUNT, SHARE, DURATION, TEXT, FLAG = "count", "share", "duration", "text", "flag"
 WORD, SOME, SWITCH, REDACTOR = "word", "some", "switch", "redactor"

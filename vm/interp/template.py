@@ -367,7 +367,7 @@ def CALL_BUILTIN(args: list[Any], operand: tuple[Callable[..., Any], int], loop:
 
 
 def CALL_HOST(args: list[Any], operand: HostFunction, loop: Loop) -> Any:
-    """Suspend the task with an effect that the host answers: a built-in function that is its matter."""
+    """Suspend the task with an effect: a built-in function that the host performs, on these arguments."""
     loop.machine.suspend(loop.task, operand.effect, operand.prepare(*args))
     return SUSPENDED
 
@@ -411,8 +411,8 @@ def ERR(value: Any, operand: Way) -> Any:
 
 
 def TRY(result: Any, operand: Handler, loop: Loop) -> Any:
-    """`?`: return the payload of Ok or Some. An Err goes to the handler or out of the function; so does a new error for None,
-    which leaves a function that gives an Option as it is. Raises P007 for any other value."""
+    """`?`: return the payload of Ok or Some. An Err goes to the handler or out of the function. None does so as a new error, but
+    out of a function that gives an Option as it is. Raises P007 for any other value."""
     kind = type(result)
     if kind is Ok or kind is Some:
         return result.value
@@ -484,7 +484,8 @@ def RACE(tasks: list[Any], loop: Loop) -> Any:
 
 
 def PARALLEL(iterable: Any, limit: Any, operand: Code, loop: Loop) -> Any:
-    """Suspend until a child task per element has ended, at most `limit` at a time, for the Array of their values."""
+    """Suspend until a child task per element has ended, at most `limit` at a time, for the Array of their values; return an empty
+    one for no elements. Raises P007 and P013 for what is no iterable or no limit."""
     value = loop.machine.parallel(loop.task, operand, loop.cells, iterable, limit)
     if value is SUSPENDED:
         return SUSPENDED

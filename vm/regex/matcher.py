@@ -381,8 +381,8 @@ class FirstCharacters:
 
 class Budgeted:
     """The search of the backtracker: each start in turn. What it may spend grows with the characters behind it, so a long text is
-    no reason to fail, but one place is. With `memory`, failures are remembered from one start to the next instead, and nothing is
-    spent. `furthest`: the last start whose characters have been added to the budget."""
+    no reason to fail, but one place is. With `memory`, failures are remembered from one start to the next instead, and no budget
+    ends it. `furthest`: the last start whose characters have been added to the budget."""
 
     __slots__ = ("regex", "text", "furthest", "backtracker")
 

@@ -2,8 +2,9 @@
 
 Hands on `Writer`, to `snapshot/machine.py` and `runtime/session/state.py`: `put` writes a value and returns its form, `place`
 returns the form of one that was written, `sealed` returns the bytes. The form of a scalar or short String is itself, `[]` that of
-None, `[n]` that of the value in row n. What a row of each kind has is for `kinds.py`, the head of the bytes for `envelope.py`;
-nothing is read here, and no file written. The order of rows follows from the values alone, so equal states have equal bytes.
+the Option None, `[n]` that of the value in row n. What a row of each kind has is for `kinds.py`, the head of the bytes for
+`envelope.py`; nothing is read here, and no file written. The order of rows follows from the values alone, so equal states have
+equal bytes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The text of every value: Display and debug form (L-5.1, columns Display; L-5.1.19), and JSON of plain values.
 
-Hands on `display`, `debug` and `brief`, `quote`, `to_json`, `json_fits` `key_text` and `from_json`, and `cut_to` with its sign
+Hands on `display`, `debug` and `brief`, `quote`, `to_json`, `json_fits`, `key_text` and `from_json`, and `cut_to` with its sign
 CUT, to the rest of the machine, the runtime, the API and the command line. Display and debug form have the same rows for
 composite kinds and differ in Strings, Floats and errors. With large values, what ends the run (P102 for its time, P103 for its
 memory, or what the host has set: `metering.py`) may come out of each but `brief` and `quote`. How the parts of a Float or of
