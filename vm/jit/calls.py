@@ -6,10 +6,10 @@ before the call too. Hands on `EMIT` to `control`, `prologue` to `functions`, `o
 `branches`.
 
 A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode and its operand. It pops abstract values (a `Value` is
-a Python expression with what is known of it) from `e.stack`, pushes one for the result, writes statements to `e.out`, and returns
-nothing: it calls nothing of the program, and what fails does so when the text runs. In the text `fnN` is function N, `d` how many
-calls may still nest, `F[0]` the fuel left and `n` what is counted and not paid (where the run counts steps), `END` no entry,
-`raise Deoptimise` the way back to the interpreter. What is called there is in `tier` and `library`; built-ins are in
+a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
+returns nothing: it calls nothing of the program, and what fails does so when the text runs. In the text `fnN` is function N, `d`
+how many calls may still nest, `F[0]` the fuel left and `n` what is counted and not paid (where the run counts steps), `END` no
+entry, `raise Deoptimise` the way back to the interpreter. What is called there is in `tier` and `library`; built-ins are in
 `intrinsics`.
 """
 

@@ -7,10 +7,10 @@ what guards and writes elements of Arrays and Maps: `guard_key`, `checks_at_push
 `set_map_entry`.
 
 A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode and its operand. It pops abstract values (a `Value` is
-a Python expression with what is known of it) from `e.stack`, pushes one for the result, writes statements to `e.out`, and returns
-nothing: it moves no value of the program, and what fails does so when the text runs. In the text `lN` is local N, `cN` a cell,
-`aN` the list of the array in local N, `KEEP` whether panics show locals, so that what moves on has to stay as it is, `M` the most
-elements of a container, `Q` the most characters that are surely allowed. Unique is what no other place holds.
+a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
+returns nothing: it moves no value of the program, and what fails does so when the text runs. In the text `lN` is local N, `cN` a
+cell, `aN` the list of the array in local N, `KEEP` whether panics show locals, so that what moves on has to stay as it is, `M`
+the most elements of a container, `Q` the most characters that are surely allowed. Unique is what no other place holds.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ Hands on `EMIT` to `control`, `err` to `calls`, `error_constant` and `extended_p
 `intrinsics`.
 
 A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode and its operand. It pops abstract values (a `Value` is
-a Python expression with what is known of it) from `e.stack`, pushes one for the result, writes statements to `e.out`, and returns
-nothing: it builds no value of the program, and what fails does so when the text runs. An unboxed Option or Result is one that is
-only built where somebody wants it whole: a variable has its payload, or `END` for None, the Err of a Result. The path of an error
-is the places in the program that it has passed.
+a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
+returns nothing: it builds no value of the program, and what fails does so when the text runs. An unboxed Option or Result is one
+that is only built where somebody wants it whole: a variable has its payload, or `END` for None, the Err of a Result. The path of
+an error is the places in the program that it has passed.
 """
 
 from __future__ import annotations
