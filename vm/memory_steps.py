@@ -7,12 +7,14 @@ refuse (`problem`), and the runtime makes policies from them. A new step is a ro
 field.
 
 Hands on the rows (`STEPS`, `BLOCK`, `SUMMARY`, `RULE`), their classes `Step` and `Argument`, the kinds of arguments, the words of
-steps and what follows from the rows (BOUNDS, LOWS, WORD_STEPS …) to the compiler, `runtime/memory/` and the language server;
-HALF_LIFE, OBSERVED_TOPICS and OBSERVED_PREFIX to facts, TOOL_METHODS to tools of memories; `is_text` and `is_key_value` to the
-checker; `field_rank` to the compiler and its formatter; `problem` and `written_problem` to the verifier; `bound_problem` to
-`runtime/memory/bounds.py`; MADE, VALUE and COMPUTED to linking, code generation and built-ins; `is_function` to `concerto
-inspect`. Durations are milliseconds. Nothing is raised or reported here: tests return whether a value is right, and callers make
-the message.
+steps (EVENTS, FACT_TIERS, SOURCES …) and what follows from the rows (BOUNDS, LOWS, WORD_STEPS …) to the compiler,
+`runtime/memory/` and the language server; HALF_LIFE, OBSERVED_TOPICS and OBSERVED_PREFIX to facts, TOOL_METHODS to tools of
+memories; `is_text` and `is_key_value` to the checker; `field_rank` to the compiler and its formatter; `problem`,
+`written_problem`, `is_store` and `is_embedder` to the verifier; `bound_problem` to `runtime/memory/bounds.py`; MADE, VALUE and
+COMPUTED to linking, code generation and built-ins; `is_function` to `concerto inspect`. Durations are milliseconds. A step is a
+call in the chain of a declaration, such as `.retain(20)`; the image is the compiled program, the policy what the runtime works
+by. Nothing is raised or reported here: tests return whether a value is right, and callers make the message. What a step does when
+a run comes to it is in `runtime/memory/`.
 """
 
 from __future__ import annotations
@@ -79,6 +81,7 @@ def is_share(value: Any) -> bool:
 
 
 def is_true(value: Any) -> bool:
+    """Return whether a value is `true` itself, as an image has it for a flag that is set."""
     return value is True
 
 
@@ -164,7 +167,7 @@ def _are_apart(parts: Mapping[str, Argument], name: str) -> Takes:
 
 
 # ----------------------------------------------------------------
-# Kinds of arguments.
+# Kinds of arguments, by the words that `Argument.kind` has; the functions of like names below say what each is.
 
 COUNT, SHARE, DURATION, TEXT, FLAG = "count", "share", "duration", "text", "flag"
 WORD, SOME, SWITCH, REDACTOR = "word", "some", "switch", "redactor"

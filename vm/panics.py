@@ -2,7 +2,7 @@
 
 Hands on `Panic` to every part of the machine, to the runtime, the API, the command line and the checker's constants, and the
 table `PANICS` to documentation and tests. The machine fills in where a panic happened: whoever raises one gives code and text
-only. A new code is a row of `PANICS`.
+only. A new code is a row of `PANICS`. Nothing is caught or printed here: the machine ends the run, and the host shows the panic.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ PANICS: Final[dict[str, tuple[str, str]]] = {
 
 
 class Panic(Exception):
-    """A panic on its way out of the program; nothing in the language catches it (L-5.12.5).
+    """A panic on its way out of the program; nothing in the language catches it (L-5.12.5). `code` is a key of PANICS, which
+    nobody checks, and `message` what happened, as one line.
 
     `position` (file, line, column) and `trace` (function, file, line, column of each frame, innermost first) stay empty until the
     machine, which alone knows its frames, adds them; so does `locals`, per frame of the trace the names and values of its

@@ -6,9 +6,10 @@ here because compiler and runtime both read it; the machine does not (V-1.8).
 
 Hands on `PROVIDERS` to the compiler (checker, fields, manifest), the commands `compile`, `init` and `models` and, with
 `ProviderRow`, to `runtime/connections.py`, `PREDECLARED` to the checker, `models` and `runtime/connections.py`, `WRITTEN` to the
-checker and `runtime/providers/sdk.py`, `two_accounts` to the checker and
-`runtime/connections.py`, `APIS` to `declaration_fields.py`, and the forms of a prompt cache, MARKS and NAME, to the
-checker and `runtime/prompt_cache.py`. Nothing is sent here: that is `runtime/providers/`.
+checker and `runtime/providers/sdk.py`, `two_accounts` to the checker and `runtime/connections.py`, `APIS` to
+`declaration_fields.py`, the forms of a prompt cache, MARKS and NAME, to the checker and `runtime/prompt_cache.py`, and TOTAL_USES
+to `runtime/providers/openai.py`. Nothing is sent here, and no key or variable of the environment read: that is `runtime/`. A wire
+is the form of the requests of one API; a new provider is a row of `_ROWS`.
 """
 
 from __future__ import annotations
@@ -200,7 +201,8 @@ class ProviderRow:
         return tuple(name for name in (self.token_variable, self.key_variable) if name is not None)
 
     def address(self, region: str | None) -> str | None:
-        """Return the base URL of a connection that has none, None where that is nowhere: without a region that is needed."""
+        """Return the base URL of a connection whose declaration gives none, for its field `region` (None if not set); None where
+        there is no such address, or a region is needed and missing."""
         if self.base_url is None or "{region}" not in self.base_url:
             return self.base_url
         return None if region is None else self.region_urls.get(region, self.base_url.replace("{region}", region))
@@ -262,7 +264,8 @@ KEY_FIELDS = ("api_key", "api_key_env")
 
 
 def two_accounts(row: ProviderRow, fields: Mapping[str, object]) -> tuple[str, str] | None:
-    """Return the names of two fields of a connection that both say who asks, None where there are no such two (O-1.285)."""
+    """Return the names of two fields of a connection that both say who asks, "profile" and then one of KEY_FIELDS; None where
+    there are no such two (O-1.285). `fields`: those that the connection sets, by name."""
     key = next((name for name in KEY_FIELDS if fields.get(name)), None)
     has_both = key is not None and fields.get("profile") is not None and "profile" in row.fields
     return ("profile", str(key)) if has_both else None

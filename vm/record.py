@@ -9,7 +9,8 @@ written by hand.
 
 Hands on `record`, a decorator, and `field` to the compiler, the runtime and parts of the machine, and `fields_of` and `FieldSpec`
 to `compiler/syntax/ast.py`. As in a plain function, a field without a default must not come behind a positional one with a
-default, also not behind an inherited one: nothing checks that.
+default, also not behind an inherited one: nothing checks that, nor what class a value has. A constructor raises TypeError for
+arguments that do not fit its fields, as any function does.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 
 class FieldSpec:
-    """What stands behind `=` at a field, other than a plain default; see `field`."""
+    """What stands behind `=` at a field, other than a plain default. The attributes are the parameters of `field`; where there is
+    a factory, `default` is NEW."""
 
     __slots__ = ("default", "factory", "init", "kw_only", "is_derived")
 
@@ -50,13 +52,14 @@ def field(
 ) -> Any:
     """Return the specification of a field: its default, or the function that gives a new one for each record. With `kw_only` it
     is passed by keyword only. Without `init` it is no parameter of the constructor, and at first what `factory` gives, else None.
-    `is_derived` is a mark for readers of the table of fields."""
+    `is_derived` is a mark for readers of the table of fields: the record has no use for it."""
     return FieldSpec(NEW if factory is not None else default, factory, init, kw_only, is_derived)
 
 
 def fields_of(value: Any) -> dict[str, Any]:
     """Return the fields of a record, or of a class of records: by name, those of its bases, then its own, with the plain default
-    or the FieldSpec, REQUIRED for none. The table is the class's own: do not change it."""
+    or the FieldSpec, REQUIRED for none. The table is the class's own: do not change it. Raises AttributeError for what is no
+    record."""
     fields: dict[str, Any] = value.record_fields
     return fields
 

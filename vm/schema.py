@@ -18,11 +18,12 @@ Names of objects and sums are unique in a tree: a generic schema carries its arg
 
 Hands on `plain_form`, `strict_form` and `arguments_form` as ordered dicts, ready to send to a provider, to the compiler, which
 puts them into an image, to the verifier and to the runtime; `is_strict_form` to `runtime/providers/openai.py`; questions about
-schema types, their types (`SchemaType`, `Field`, `Json`) and `type_text` to `runtime/schema/`; the names of schemas and tools as
-models see them (`wire_name`, `tool_name`, `store_name`, STORE_METHODS, RESPOND) to the compiler and the runtime; `bare_name` to
-the verifier and `runtime/records.py`; `partial_key` and PROGRESS to the checker and `runtime/schema/partial_values.py`; and
-`DeclaredTypes`, the declared types of a program as whatever builds values from text or bytes asks for them. A schema type is
-never changed here, and is taken for sound: whether an image has a sound one is asked in `bytecode/verify_tables.py`.
+schema types (`is_optional`, `is_recursive`, `enum_type`, `objects`, `definitions`), their types (`SchemaType`, `Field`, `Json`)
+and `type_text` to `runtime/schema/`; the names of schemas and tools as models see them (`wire_name`, `tool_name`, `store_name`,
+STORE_METHODS, INDEX_METHOD, RESPOND) to the compiler and the runtime; `bare_name` to the verifier and `runtime/records.py`;
+`partial_key` and PROGRESS to the checker and `runtime/schema/partial_values.py`; and `DeclaredTypes`, the declared types of a
+program as whatever builds values from text or bytes asks for them. A schema type is never changed here, and is taken for sound:
+whether an image has a sound one is asked in `bytecode/verify_tables.py`.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def tool_name(owner: str, method: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in f"{owner}__{method}")
 
 
-STORE_METHODS = ("get", "set", "query")
+STORE_METHODS = ("get", "set", "query")  # what hashmaps and ledgers offer to models as tools
 RESPOND = "respond"  # the tool by which a model gives a value of a schema (O-2.43)
 
 
@@ -127,7 +128,7 @@ def objects(kind: SchemaType) -> Iterator[SchemaType]:
 
 
 def definitions(kind: SchemaType) -> dict[str, SchemaType]:
-    """Return the objects and sums of a tree by name, for following `ref`."""
+    """Return the objects and sums of a tree by name, for following a `ref`, which has the same name."""
     by_name: dict[str, SchemaType] = {}
     for node in declared(kind):
         by_name.setdefault(node[1], node)

@@ -1,9 +1,11 @@
 """The tree of tasks: which can run, who waits for whom, what a cancellation takes with it (V-6.4, O-6.12 to O-6.16, G-7.2).
 
-Hands on `Scheduler`, the base class of the machine, and the classes of what a task waits for, which snapshots write. Ready tasks
-run in order of creation. At most `task_limit` are at work; the rest are held back until one ends or waits for others. Nothing
-here runs an instruction: that is the loop, which `machine.py` calls. Where a method returns SUSPENDED, the slice of the task is
-over.
+Hands on `Scheduler`, the base class of the machine, and `HostCall` to `machine.py`, and these with `Wait` and its classes
+`Await`, `JoinAll`, `First`, `Each` and `AllEnded` to `vm/snapshot/machine.py`, which writes and reads them. Ready tasks run in
+order of creation. At most `task_limit` are at work; the rest are held back until one ends or waits for others. A slice is what a
+task runs in one go: where a method returns SUSPENDED, it is over. An effect is a request to the host, the program around the
+machine, which alone performs it. Nothing here runs an instruction (that is the loop, which `machine.py` calls), does input or
+output, or reads a clock. Which task comes next is decided in `next_ready`, what a cancellation takes with it in `cancel`.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ def outcome(machine: Machine, ended: Task) -> Any:
 
 
 class Wait:
-    """Why `task` is suspended inside the machine."""
+    """Why `task` is suspended inside the machine. It stands in the `watchers` of each task whose end it waits for."""
 
     __slots__ = ("task",)
 
@@ -61,7 +63,7 @@ class Wait:
         self.task = task
 
     def ended(self, machine: Machine, ended: Task) -> None:
-        """Take note of the end of one watched task."""
+        """Take note that the watched task `ended` has ended, and answer the waiting one when nothing is missing any more."""
         raise NotImplementedError
 
 
@@ -75,7 +77,7 @@ class Await(Wait):
 
 
 class JoinAll(Wait):
-    """`await (a, b)`: all values as a tuple in operand order."""
+    """`await (a, b)`: all values as a tuple in operand order. `pending`: how many operands have not ended."""
 
     __slots__ = ("operands", "pending")
 
@@ -90,6 +92,7 @@ class JoinAll(Wait):
             machine.answer(self, lambda: self.values(machine))
 
     def values(self, machine: Machine) -> tuple[Any, ...]:
+        """Return the values of the operands, which have all ended. Raises P413 as `outcome`."""
         return tuple([outcome(machine, operand) for operand in self.operands])
 
 
@@ -155,7 +158,7 @@ class Each(Wait):
 
 
 class AllEnded(Wait):
-    """The tasks a function started, before it returns `value` (O-6.14)."""
+    """The tasks a function started, before it returns `value` (O-6.14). `pending`: how many of them have not ended."""
 
     __slots__ = ("value", "pending")
 
@@ -191,7 +194,9 @@ class HostCall:
 
 
 class Scheduler:
-    """The tasks of one machine, from their start to their end."""
+    """The tasks of one machine, from their start to their end. `task_limit`: how many are at work at most, where the machine sets
+    no other number. `roots`: the tasks without a parent that have not ended, in order of creation. `created`, `root_count`: how
+    many tasks and roots there have been. `running`: the task whose instructions run now, None between slices."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -273,14 +278,14 @@ class Scheduler:
             self.current = task
 
     def wait_for_host(self, task: Task, effect: Effect) -> None:
-        """Let a task wait for an effect; it still counts as at work."""
+        """Let a task wait for an effect, which the host answers; it still counts as at work."""
         task.status = WAITING
         task.effect = effect
 
     # ------------------------------------------------------------ ends
 
     def _end(self, task: Task) -> None:
-        """End a task that has run to its end; children that still run are cancelled."""
+        """End a task that has run to its end; its children that have not ended are cancelled."""
         for child in list(task.children):
             self.cancel(child)
         self._leave(task)
@@ -467,7 +472,8 @@ class Scheduler:
         contains: bool = False,
     ) -> HostCall:  # fmt: skip
         """Run a function as a child of the task that waits for `effect`; `on_end` is called with the child when it has ended.
-        `captured`: the cells of a closure. Raises ValueError when no task awaits the effect."""
+        `captured`: the cells of a closure; `contains`: a panic ends the child alone. Return the record of the call. Raises
+        ValueError when no task awaits the effect."""
         parent = effect.task
         if parent.effect is not effect:
             raise ValueError(f"{effect!r} is not awaited")
@@ -477,7 +483,7 @@ class Scheduler:
         return self.watched(task, on_end, contains)
 
     def watched(self, task: Task, on_end: Callable[[Task], None], contains: bool = False) -> HostCall:
-        """Return the host's record of a task whose end it waits for."""
+        """Return the host's record of a task whose end it waits for; the parameters are those of `HostCall`."""
         call = HostCall(task, on_end, contains)
         task.watchers.append(call)
         return call
@@ -523,7 +529,7 @@ def copies(code: Code, cells: list[Any]) -> list[Any]:
 
 
 def tasks_of(handles: list[Any]) -> list[Task]:
-    """Return the tasks behind handles; P007 for any other value."""
+    """Return the tasks behind handles, in order. Raises P007 for any other value."""
     for handle in handles:
         if type(handle) is not TaskHandle:
             raise Panic("P007", f"expected Task, found {typeof(handle)}")

@@ -1,11 +1,12 @@
 """Hashmaps whose entries are in a store (O-5.41): each entry is a fact of a memory that the compiler made for the hashmap. Its
 name is the JSON text of the key, its content the value.
 
-Hands on `kept` to `stores.py`, which puts it into the `HashStore` of such a hashmap; `TABLE` and `table`, which does a method of
-that name, to `context_slots.py`, where the host finds it to call it again when it has waited; `table` also to the tools that
-models get (`runtime/tools/memory_tools.py`). A method reads the entries that it needs into a hashmap of its
-own, is done there as on any other, and writes what it changed; between the two no other task of the session runs, and of another
-session's writes the last one to an entry counts. A change in place (`_swap`) compares first.
+Hands on `kept` to `stores.py`, which puts it into the `HashStore` of such a hashmap; `table`, and `TABLE`, the name by which an
+effect asks for it, to `context_slots.py`, where the host finds it to call it again when it has waited; `table` also to the tools
+that models get (`runtime/tools/memory_tools.py`). A method reads the entries that it needs into a hashmap of its own, is done
+there as on any other, and writes what it changed; between the two no other task of the session runs, and of another session's
+writes the last one to an entry counts. A change in place (`_swap`) compares first. What the methods do is in
+`builtins/hashmaps.py`, input and output in the memories of the host: nothing here opens a file or a connection.
 """
 
 from __future__ import annotations
@@ -29,14 +30,16 @@ if TYPE_CHECKING:
     from .tasks import Task
 
 TABLE = "_table"
+# Methods whose first argument is the key of the one entry that they need; the others read all entries.
 OF_ONE_KEY = ("get", "has", "require", "_at", "set", "delete", "_swap")
 
 
 def kept(machine: MachineContext, task: Task, ref: HashMapRef, name: str, arguments: Sequence[Any], told: bool) -> Any:
-    """Do the method `name` of a hashmap in a store and return its result; with `told` the pair of the calls of watchers, as
-    `HashStore.calls` returns them in an Array, and the result. SUSPENDED where the store has to be waited for. Panics with P412
-    for a store that cannot be read or written, and for what is stored and does not fit; with `told` as `calls_of`; else as the
-    method does."""
+    """Do the method `name` of a hashmap in a store and return its result: of `delete` and `_swap` whether they did something, of
+    other methods that write None. Of one that writes, with `told`, return the pair (calls of watchers, result); the calls are an
+    Array of what `HashStore.calls` returns. Return SUSPENDED where the store has to be waited for: the host then does the method.
+    Raises P412 for a store that cannot be read or written, and for an entry in it that does not fit the declared types; with
+    `told` what `calls_of` raises (P405 for watchers that call each other too deeply); else what the method raises."""
     memory = MemoryRef(memory_of_hashmap(ref.name))
     values = Array(list(arguments))
     try:
@@ -49,7 +52,8 @@ def kept(machine: MachineContext, task: Task, ref: HashMapRef, name: str, argume
 def table(
     machine: MachineContext, task: Task, memory: MemoryRef, ref: HashMapRef, name: str, values: Array, told: bool
 ) -> Any:
-    """Do what `kept` does in one go. Raises `must_wait` of the memories, having changed nothing, where the store has to be waited
+    """Return what `kept` returns, done in one go; `memory` is the one that has the entries, `values` the arguments. Raises what
+    `kept` raises, and the exception `machine.memories.must_wait`, having changed nothing, where the store has to be waited
     for."""
     entries = _Entries(machine, task, memory, ref)
     arguments = values.items
@@ -94,7 +98,7 @@ class _Entries:
             self._hold(_name(at), content)
 
     def changed(self, name: str, arguments: list[Any]) -> list[Change]:
-        """Do a method that writes, and write its changes to the store; return them."""
+        """Do a method that writes, any but `_swap`, and write its changes to the store; return them."""
         view = self.view(self.ref)
         self.takes_any = not self.machine.stores.hashmaps[self.ref.name].watchers
         if name == "set":
@@ -147,5 +151,5 @@ class _Entries:
 
 
 def _name(at: Any) -> str:
-    """Return the name of the fact for a dict key."""
+    """Return the name of the fact for a dict key (a key as `key_of` gives it): the JSON text of the program's key."""
     return to_json(unkey(at))

@@ -4,8 +4,11 @@
 what watchers, files and wrong arguments need, are in `builtins/hashmaps.py` and `builtins/ledgers.py`.
 
 Hands on `Stores` to the machine, which has one, and with the classes of stores to snapshots; `HashStore` and `Change` also to
-those built-ins and the translated tier; `Ledger` and `words` to `runtime/calls/settings.py`. Where many entries are walked over,
-the run is charged for them and what ends it (`values/metering.py`) may come out.
+those built-ins and the translated tier; `View` to `stored_hashmaps.py`; `Ledger` and `words` to `runtime/calls/settings.py`. No
+watcher is called and no file is read or written here. Where many entries are walked over, the run is charged for them, and what
+ends it may come out: P102 for its time, P103 for its memory, or the exception that the host has set (`values/metering.py`). A
+scope is the part of a store that a handle made by `scope("a")` sees: of a hashmap the keys that begin with `a:`, which it shows
+without that; of a ledger a store of its own.
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ class HashStore:
 
     @property
     def said(self) -> tuple[Any, ...]:
-        """What its declaration says of it."""
+        """What its declaration says of it: (key type, value type, file, what does its methods)."""
         return (self.key_type, self.value_type, self.path, self.kept)
 
     def empty(self) -> HashStore:
@@ -67,8 +70,8 @@ class HashStore:
         return View(self, prefix) if prefix else self.whole
 
     def fitting(self, value: Any, descriptor: Any, what: str) -> Any:
-        """Return a value as one of the declared type. Raises P415 for another, which may come from behind Any. `what` names
-        it."""
+        """Return a value as one of the type `descriptor`. Raises P415 for another, which may come from behind Any; `what` names
+        the value in the message."""
         try:
             return check(value, descriptor)
         except Panic:
@@ -85,7 +88,7 @@ class HashStore:
 
     def calls(self, changes: Iterable[Change]) -> list[Any]:
         """Return the calls of watchers for these changes, in order, as (whether it watches every key, closure, key, old value,
-        new value) (O-5.11)."""
+        new value), the values as Options; the key is one of the program, of a watched scope without its prefix (O-5.11)."""
         calls: list[Any] = []
         for key, old, new in changes:
             for prefix, watched, closure in self.watchers:
@@ -153,8 +156,8 @@ class View:
         return at, old, Some(value)
 
     def set_many(self, entries: Map) -> list[Change]:
-        """Write all entries and return the changes, in their order. Raises P415 when one does not fit; then the store is as it
-        was."""
+        """Write all entries of a Map and return the changes, in its order. Raises P415 when one does not fit; then the store is
+        as it was."""
         works_on(len(entries.items))
         changes: list[Change] = []
         new: dict[Any, Any] = {}
@@ -172,7 +175,8 @@ class View:
         return [(key, Some(items.pop(key)), NONE) for key in keys if key in items]
 
     def watch(self, key: Any, closure: Any) -> None:
-        """Subscribe a closure to the changes of a key, which comes as a tuple of one, or with None of every key of this view."""
+        """Subscribe a closure to the changes of a key, which comes as a tuple of one, or with None of every key of this view.
+        Calls nothing now: `HashStore.calls` says later what is to be called."""
         self.store.watchers.append((self.prefix, None if key is None else self.key(key[0]), closure))
 
 
@@ -235,7 +239,8 @@ def words(text: str) -> set[str]:
 
 
 class Stores:
-    """The stores of one session by the names of their declarations."""
+    """The stores of one session: `hashmaps` by the names of their declarations, `ledgers` by (name, scope), those that have been
+    used, of the declared ones `ledger_names`. `program` is the linked one, which has the type descriptors and the image."""
 
     def __init__(self, program: Any) -> None:
         types = program.descriptors

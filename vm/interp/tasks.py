@@ -1,7 +1,9 @@
 """A task: one chain of frames with its operand stack, and its place in the tree of tasks (V-6.1, V-6.4).
 
 `Task.frames` holds the suspended callers as (next node, locals, cells, code), `Task.state` the running frame in the same form
-with the top of the stack. The scheduler decides when a task runs and what ends its wait; the loop runs its instructions.
+with the top of the stack. A node is a linked instruction, a cell the box of a variable that closures share. This is data: the
+scheduler decides when a task runs and what ends its wait, and the loop runs its instructions. An effect is a request to the host,
+which a task waits for; a slice is what a task runs in one go.
 
 Hands on `Task` and its states READY, WAITING and DONE to the machine, snapshots and the runtime; `Invoke`, `SUSPENDED` and
 `NOTHING`, which methods and opcodes return to the loop, to the loop, built-ins, the translated tier and, `Invoke` only, to
@@ -31,7 +33,9 @@ def is_below(path: str, above: str) -> bool:
 
 
 class Task:
-    """One task. `number` is the order of creation; `path` names the task whatever the order of running (V-6.5).
+    """One task. `number` is the order of creation; `path` names the task whatever the order of running (V-6.5). `code`: the
+    function that it began with; `stack`: its operand stack, between slices without the top; `status`: READY, WAITING or DONE. The
+    constructor takes `arguments` and `cells` of that function, and the nodes `begin`, its first, and `halt`, which ends the task.
 
     `base` counts the frames of the tasks above it, `depth` those of its parent when it started. `working`: it counts against the
     limit of tasks at work. `wait`: the wait inside the machine that it is suspended in; `watchers`: the waits for its end.
@@ -83,6 +87,7 @@ class Task:
 
     @property
     def handle(self) -> TaskHandle:
+        """A new handle of the task, a value of the program."""
         return TaskHandle(self, self.code.label)
 
     def next_key(self) -> str:
@@ -132,7 +137,7 @@ class Task:
 
 
 class Invoke:
-    """Enter `code` with these arguments and captured cells."""
+    """Enter the function `code` with these arguments and captured cells; the loop pushes what that returns."""
 
     __slots__ = ("code", "arguments", "cells")
 

@@ -7,8 +7,13 @@ runs, `loop.stack` is what lies beneath its parameters.
 
 `tools/gen_loop.py` writes the fast loop from these functions and those of `vm/interp/ops.py`: it puts them into one function,
 with the variables of `Loop` as local ones. `run` does the same slowly, call by call, so that a test can compare the two; nothing
-else imports this file. Opcodes that stay within one frame, and go on with the next instruction, are in `ops.py`; what
-methods do, in `dispatch.py` and `builtins/`.
+else imports this file. A change of what one of these opcodes does is made here, and the fast loop generated again; it is never
+edited. Opcodes that stay within one frame, and go on with the next instruction, are in `ops.py`; what methods do, in
+`dispatch.py` and `builtins/`.
+
+A node is a linked instruction, fuel the steps that a run may still take. A panic (`Panic`) is how an opcode fails: P007 for a
+value that is no Bool, Result or Option where one is needed, P009 and P010 for what no pattern matches, P012 for calls nested too
+deeply, P015 for a call of what is no fitting function, P101 for fuel used up, and what built-ins and methods raise.
 """
 
 from __future__ import annotations
@@ -59,8 +64,9 @@ INLINED = (exec_call_method, passed)
 
 
 class Loop:
-    """The variables of the loop: the running frame with its next node, the operand stack and the callers of its task, the fuel
-    left in this chunk, and what built-ins have charged and nobody has paid."""
+    """The variables of the loop: the running frame (`ins`, its next node, `locs`, its locals, `cells`, `code`), the operand
+    `stack` and the `frames` of the callers of its task, `limit`, how many frames the task may have, the `fuel` left in this
+    chunk, and `debt`, what built-ins have charged and nobody has paid."""
 
     __slots__ = ("machine", "task", "ins", "locs", "cells", "code", "stack", "frames", "limit", "debt", "fuel")
 
@@ -97,7 +103,8 @@ class Loop:
         self.charge(cost)
 
     def enter(self, callee: Code, arguments: list[Any], captured: Sequence[Any]) -> None:
-        """Begin a new frame, whose first cells are those that a closure has captured. Raises P012, and as `charge`."""
+        """Begin a new frame, whose first cells are those that a closure has captured. Raises P012 where calls are nested too
+        deeply, and as `charge`."""
         if len(self.frames) >= self.limit:
             raise self.machine.too_deep()
         self.frames.append((self.ins, self.locs, self.cells, self.code))
@@ -132,7 +139,9 @@ class Loop:
 
 
 class Meaning:
-    """A function of an opcode as the plain loop calls it."""
+    """A function of an opcode as the plain loop calls it: the names of its `parameters`, the `row` of the opcode in the table of
+    opcodes, None for one of linked code only, and `moves`, whether it is one of this file, whose result is pushed though the row
+    may push nothing."""
 
     __slots__ = ("function", "parameters", "row", "moves")
 
@@ -143,7 +152,8 @@ class Meaning:
         self.moves = function.__module__ == __name__  # it is one of this file
 
     def arguments(self, operand: Any, loop: Loop) -> dict[str, Any]:
-        """Return the values of its parameters by name; those of its stack effect are taken off the stack."""
+        """Return the values of its parameters by name, for a node with this linked `operand`; those of its stack effect are taken
+        off the stack."""
         context = {"operand": operand, "loop": loop, "locals_": loop.locs, "cells": loop.cells, "machine": loop.machine}
         values: dict[str, Any] = {}
         for parameter in reversed(self.parameters):
@@ -166,8 +176,9 @@ def meanings() -> dict[int, Meaning]:
 
 
 def run(machine: Machine, task: Task) -> None:
-    """Run `task` until it ends, suspends or emits, by one call per opcode. The code must have been linked without fused nodes. A
-    panic leaves as Panic with the place noted on the task."""
+    """Run `task` until it ends, suspends or emits, by one call per opcode; `task.state` then says where it goes on. The code must
+    have been linked without fused nodes (several opcodes in one). Raises the Panic of what fails, which some of Python's own
+    errors become, or whatever else ends the run, with the place noted on the task."""
     loop = Loop(machine, task)
     try:
         while step(loop):
@@ -181,7 +192,7 @@ def run(machine: Machine, task: Task) -> None:
 
 
 def step(loop: Loop) -> bool:
-    """Run one opcode; False when the slice is over."""
+    """Run one opcode and return True, or False when the slice is over. Raises what the opcode raises."""
     number, operand, loop.ins = loop.ins[:3]
     meaning = meanings()[number]
     outcome = meaning.function(**meaning.arguments(operand, loop))
@@ -199,6 +210,7 @@ def step(loop: Loop) -> bool:
 
 # ---------------------------------------------------------------- of linked code only, never in an image
 
+# The names that have a number in the fast loop, but no row in the table of opcodes.
 LINKED_ONLY = ("LINK", "RETURN_RESULT", "ENTER", "LOOP", "HALT", "CONCAT__STORE")
 
 
@@ -263,7 +275,7 @@ def LOOP(top: Any, operand: LoopSite, loop: Loop) -> Any:
 
 
 def HALT(value: Any, loop: Loop) -> Any:
-    """Behind the last instruction of a task's first function."""
+    """Behind the last instruction of a task's first function: the task ends with its value."""
     loop.task.finish(value)
     return SUSPENDED
 
@@ -284,10 +296,12 @@ def CONCAT__STORE(a: Any, b: Any, operand: int, loop: Loop) -> Any:
 
 
 def DROP(any: list[Any]) -> Any:
+    """Drop the values; `any` may hold iterators."""
     return NOTHING
 
 
 def SLIDE(any: list[Any], value: Any) -> Any:
+    """Drop the values beneath the top."""
     return value
 
 
@@ -295,11 +309,13 @@ def SLIDE(any: list[Any], value: Any) -> Any:
 
 
 def JUMP(operand: Target, loop: Loop) -> Any:
+    """Go on at the target."""
     loop.jump(operand)
     return NOTHING
 
 
 def JUMP_IF(bool: Any, operand: Target, loop: Loop) -> Any:
+    """Go on at the target if the condition is true. Raises P007 for no Bool."""
     if bool is True:
         loop.jump(operand)
         return NOTHING
@@ -309,6 +325,7 @@ def JUMP_IF(bool: Any, operand: Target, loop: Loop) -> Any:
 
 
 def JUMP_UNLESS(bool: Any, operand: Target, loop: Loop) -> Any:
+    """Go on at the target if the condition is false. Raises P007 for no Bool."""
     if bool is False:
         loop.jump(operand)
         return NOTHING
@@ -318,6 +335,7 @@ def JUMP_UNLESS(bool: Any, operand: Target, loop: Loop) -> Any:
 
 
 def NEXT(iterator: Iterator[Any], operand: Target, loop: Loop) -> Any:
+    """Push the iterator and its next element, or drop it and go on at the target."""
     for value in iterator:
         return iterator, value
     loop.jump(operand)
@@ -328,11 +346,13 @@ def NEXT(iterator: Iterator[Any], operand: Target, loop: Loop) -> Any:
 
 
 def CALL(args: list[Any], operand: Code, loop: Loop) -> Any:
+    """Enter a function of the image."""
     loop.enter(operand, args, ())
     return NOTHING
 
 
 def CALL_VALUE(callee: Any, args: list[Any], operand: int, loop: Loop) -> Any:
+    """Enter a function value. Raises P015 for what is none, or takes another number of arguments."""
     if type(callee) is not Closure or callee.function.argc != operand:
         raise bad_call(callee, operand)
     loop.enter(callee.function, args, callee.cells)
@@ -340,17 +360,20 @@ def CALL_VALUE(callee: Any, args: list[Any], operand: int, loop: Loop) -> Any:
 
 
 def CALL_BUILTIN(args: list[Any], operand: tuple[Callable[..., Any], int], loop: Loop) -> Any:
+    """Return what a built-in gives that cannot suspend; `operand`: its body, and how many arguments it takes."""
     value = operand[0](*args)
     loop.settle_debt()
     return value
 
 
 def CALL_HOST(args: list[Any], operand: HostFunction, loop: Loop) -> Any:
+    """Suspend the task with an effect: a built-in function that the host performs, on these arguments."""
     loop.machine.suspend(loop.task, operand.effect, operand.prepare(*args))
     return SUSPENDED
 
 
 def CALL_METHOD(receiver: Any, args: list[Any], operand: Site, loop: Loop) -> Any:
+    """Return what a method gives that is found at run time, enter a function for it, or suspend. Raises P014 without one."""
     value = exec_call_method(loop.machine, loop.task, receiver, operand, args)
     if value is SUSPENDED:
         return SUSPENDED
@@ -362,16 +385,19 @@ def CALL_METHOD(receiver: Any, args: list[Any], operand: Site, loop: Loop) -> An
 
 
 def CHANGES_SELF(receiver: Any, operand: Site, loop: Loop) -> Any:
+    """Return whether the receiver has a method of the program by that name with `mut self`."""
     return changes_self(loop.machine, receiver, operand)
 
 
 def CALL_INOUT(receiver: Any, args: list[Any], operand: Site, loop: Loop) -> Any:
+    """Enter such a method, which returns the pair of its result and the new receiver."""
     call = exec_call_inout(loop.machine, receiver, operand, args)
     loop.enter(call.code, call.arguments, ())
     return NOTHING
 
 
 def RETURN(value: Any, loop: Loop) -> Any:
+    """Leave the function with a value."""
     loop.leave()
     return value
 
@@ -380,10 +406,13 @@ def RETURN(value: Any, loop: Loop) -> Any:
 
 
 def ERR(value: Any, operand: Way) -> Any:
+    """Return Err(value), made here."""
     return begun(value, operand) if type(value) is ErrorValue and value.way else Err(value, operand)
 
 
 def TRY(result: Any, operand: Handler, loop: Loop) -> Any:
+    """`?`: return the payload of Ok or Some. An Err goes to the handler or out of the function. None does so as a new error, but
+    out of a function that gives an Option as it is. Raises P007 for any other value."""
     kind = type(result)
     if kind is Ok or kind is Some:
         return result.value
@@ -401,6 +430,7 @@ def TRY(result: Any, operand: Handler, loop: Loop) -> Any:
 
 
 def THROW(error: Any, operand: Handler, loop: Loop) -> Any:
+    """Let an error go to the handler, or out of the function as an Err."""
     target, cost, beneath, _, here = operand
     if beneath:
         del loop.stack[len(loop.stack) - beneath :]
@@ -413,16 +443,19 @@ def THROW(error: Any, operand: Handler, loop: Loop) -> Any:
 
 
 def POP_TRY(value: Any, operand: Handler, loop: Loop) -> Any:
+    """Drop the value of a statement inside `try`; an Err goes to the handler or out of the function."""
     if type(value) is Err:
         return loop.fail(value, operand)
     return NOTHING
 
 
 def FAIL_MATCH(value: Any) -> Any:
+    """Raise P009 for a value that no arm fits."""
     raise Panic("P009", f"no arm matches {debug(value)}")
 
 
 def FAIL_LENGTH(value: Any, operand: int) -> Any:
+    """Raise P010 for an Array that has another length than its pattern, `operand`."""
     raise wrong_length(operand, value)
 
 
@@ -430,10 +463,12 @@ def FAIL_LENGTH(value: Any, operand: int) -> Any:
 
 
 def START(args: list[Any], operand: Code, loop: Loop) -> Any:
+    """Return the handle of a new child task that runs the function."""
     return loop.machine.start_task(loop.task, operand, args, loop.cells)
 
 
 def AWAIT_ALL(tasks: list[Any], loop: Loop) -> Any:
+    """Return the values of the tasks as a tuple, or suspend until all have ended."""
     value = loop.machine.join(loop.task, tasks)
     if value is SUSPENDED:
         return SUSPENDED
@@ -441,6 +476,7 @@ def AWAIT_ALL(tasks: list[Any], loop: Loop) -> Any:
 
 
 def RACE(tasks: list[Any], loop: Loop) -> Any:
+    """Return the value of the first task to end, or suspend; the others are cancelled."""
     value = loop.machine.race(loop.task, tasks)
     if value is SUSPENDED:
         return SUSPENDED
@@ -448,6 +484,8 @@ def RACE(tasks: list[Any], loop: Loop) -> Any:
 
 
 def PARALLEL(iterable: Any, limit: Any, operand: Code, loop: Loop) -> Any:
+    """Suspend until a child task per element has ended, at most `limit` at a time, for the Array of their values; return an empty
+    one for no elements. Raises P007 and P013 for what is no iterable or no limit."""
     value = loop.machine.parallel(loop.task, operand, loop.cells, iterable, limit)
     if value is SUSPENDED:
         return SUSPENDED
@@ -455,6 +493,7 @@ def PARALLEL(iterable: Any, limit: Any, operand: Code, loop: Loop) -> Any:
 
 
 def AWAIT(value: Any, loop: Loop) -> Any:
+    """Return the value of a task, or suspend; any other value is itself."""
     outcome = loop.machine.await_value(loop.task, value)
     if outcome is SUSPENDED:
         return SUSPENDED
@@ -462,6 +501,7 @@ def AWAIT(value: Any, loop: Loop) -> Any:
 
 
 def SETTLE(value: Any, loop: Loop) -> Any:
+    """Before a return: wait for the tasks that the function started, or cancel them if the value is an Err."""
     outcome = loop.machine.settle(loop.task, value, len(loop.frames))
     if outcome is SUSPENDED:
         return SUSPENDED
@@ -472,35 +512,43 @@ def SETTLE(value: Any, loop: Loop) -> Any:
 
 
 def EMIT(channel: Any, payload: Any, loop: Loop) -> Any:
+    """Make an emit, and end the slice. Raises P007 or P103 for a wrong channel or payload."""
     loop.machine.emit(loop.task, channel, payload)
     return SUSPENDED
 
 
 def ASK(channel: Any, payload: Any, timeout: Any, loop: Loop) -> Any:
+    """Make an emit whose answer the task waits for, `timeout` milliseconds at most. Raises as EMIT, and P013 for a wrong
+    timeout."""
     loop.machine.ask(loop.task, channel, payload, timeout)
     return SUSPENDED
 
 
 def ASK_FOR(channel: Any, payload: Any, timeout: Any, operand: Any, loop: Loop) -> Any:
+    """Do as ASK, for an answer of the type `operand`."""
     loop.machine.ask(loop.task, channel, payload, timeout, operand)
     return SUSPENDED
 
 
 def FLUSH(loop: Loop) -> Any:
+    """Let the host deliver buffered emits."""
     loop.machine.flush(loop.task)
     return SUSPENDED
 
 
 def PRINT(values: list[Any], loop: Loop) -> Any:
+    """Let the host write the Display texts of the values, with blanks between them."""
     loop.machine.print(loop.task, values, "")
     return SUSPENDED
 
 
 def PRINTLN(values: list[Any], loop: Loop) -> Any:
+    """Do as PRINT, with a line end behind."""
     loop.machine.print(loop.task, values, "\n")
     return SUSPENDED
 
 
 def CONFIGURE(value: Any, operand: tuple[str, int, str], loop: Loop) -> Any:
+    """Keep the value of a field of a declaration; `operand`: section, number of the entry, name of the field."""
     loop.machine.configure(operand, value)
     return NOTHING

@@ -2,7 +2,8 @@
 
 Hands on `weight_of_run` to the machine, and `MemoryGauge`, the protocol by which the host says when to weigh. Each value is
 weighed once, however often it is reached, by the bytes that CPython reports for it, rounded up as its allocator does. The stack
-of Python is searched too, so that values in the hands of translated code and of built-ins count.
+of Python is searched too, so that values in the hands of translated code and of built-ins count. Nothing here sets the budget or
+ends a run that is over it: the machine compares, and raises. What counts at all is said by PROGRAM, LEAVES and `weight_of_run`.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ OWN = frozenset({
     "callee2", "target", "target2", "entry", "error",
 })  # fmt: skip
 OPERAND = re.compile(r"o\d+").fullmatch
-BATCH = 4096
+BATCH = 4096  # values weighed between two looks whether the run is to stop
 STEP = 64  # containers whose parts are asked for in one call of `get_referents`
 LONG = 1024  # bytes of a container from which its parts are walked with an iterator, not listed
 ITERABLE = frozenset({list, tuple, set, deque})
@@ -72,7 +73,7 @@ ALONE = 4
 
 def weight_of_run(machine: Any, most: int) -> int:
     """Return the bytes of all values that a run can reach; the walk stops once they are more than `most`, and the result is then
-    only above it. Raises what `look` raises."""
+    only above it. Raises what `look` raises when the run is to stop: P102, P103, or what the host has set."""
     roots: list[Any] = [machine.stores, machine.memories, machine.effects, machine.configured]
     roots += [parts() for parts in machine.beside]
     for task in machine.roots:
@@ -104,8 +105,8 @@ class Seen(dict[int, bytearray]):
 
 
 def weight_of(roots: Iterable[Any], most: int, passed: frozenset[int] = frozenset()) -> int:
-    """Return the bytes of the values and of all that they hold, without the objects whose `id` is in `passed`; the walk stops
-    once they are more than `most`. Raises what `look` raises."""
+    """Return the bytes of the values `roots` and of all that they hold, without the objects whose `id` is in `passed`; the walk
+    stops once they are more than `most`. Raises as `weight_of_run`."""
     pending: list[Any] = [list(roots)]  # lists of values that are taken off, and iterators over long wholes
     addresses = Seen()
     for at in passed:
@@ -151,7 +152,7 @@ def weight_of(roots: Iterable[Any], most: int, passed: frozenset[int] = frozense
 
 
 def next_batch(pending: list[Any]) -> list[Any]:
-    """Take at most BATCH values off the last list or iterator of `pending`, and return them."""
+    """Take at most BATCH values off the last list or iterator of `pending`, and return them; what is used up is removed."""
     last = pending[-1]
     if type(last) is list:
         batch = last[-BATCH:]

@@ -3,8 +3,9 @@
 A call of a function value, or of a method that is found at run time, is not followed: there translated code asks what it meets.
 
 Hands on `CallGraph` to the rest of the translator and the tier, `INTERPRETED` to `control` and `functions`, `ends_of_arguments`
-to `inlining`, `LARGEST` to `functions` and `TALLEST` to the tier. It only reads the verified image; numbers are those of
-functions in it. What may be inlined is decided here (`CallGraph.inlined_size`, `MOST_INLINED`), how much of it in `inlining`.
+to `inlining`, `LARGEST` to `functions` and `TALLEST` to the tier. It only reads the verified image and writes no code; numbers
+are those of functions in it. Fuel is the count of instructions that a run may still do. What may be inlined is decided here
+(`CallGraph.inlined_size`, `MOST_INLINED`), how much of it in `inlining`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 LOAD, LOAD_OWN, MOVE, STORE, CALL_BUILTIN, CALL, CALL_VALUE, CLOSURE = (
     BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "MOVE", "STORE", "CALL_BUILTIN", "CALL", "CALL_VALUE", "CLOSURE")
 )
+# Of what a parameter may be used for: opcodes that take it alone, those with a position, built-ins.
 READS = frozenset({BY_NAME["GET_FIELD"].number, BY_NAME["LENGTH"].number})
 INDEXES = frozenset({BY_NAME["INDEX_ARRAY"].number, BY_NAME["INDEX"].number})
 ASKING = frozenset({("Array", "len"), ("Array", "is_empty"), ("Map", "len")})
@@ -39,8 +41,9 @@ WHOLES = frozenset({"struct", "schema", "array", "map"})
 
 
 def only_reads(image: Any, number: int, facts: FunctionFacts, position: int) -> bool:
-    """Return whether the parameter at `position`, from 0, is used for nothing but reading its fields, elements and length. The
-    function may call nothing but built-ins, which is not tested here."""
+    """Return whether the parameter at `position`, from 0, of function `number` is used for nothing but reading its fields,
+    elements and length; `facts` are what the verifier found of the function. It may call nothing but built-ins, which is not
+    tested here. False for a parameter whose type is none of WHOLES."""
     if image.types[image.functions[number].params[position][1]][0] not in WHOLES:
         return False
     for at, (_, opcode, operand) in enumerate(facts.instructions):
@@ -88,10 +91,10 @@ TALLEST = 40  # calls of functions that cannot recur may nest so deep without be
 
 
 class CallGraph:
-    """By function: `calls`, the functions that it calls by number; `suspends`, whether it may do what only the interpreter does,
-    by itself or through such a call; `counted`, whether it takes the number of calls that may still nest as an argument; `leaf`,
-    whether it calls nothing but built-ins. `values`: the functions that become function values or capture variables, which take
-    their cells as an argument."""
+    """The call graph of a linked program. By function: `calls`, the functions that it calls by number; `suspends`, whether it may
+    do what only the interpreter does, by itself or through such a call; `counted`, whether it takes the number of calls that may
+    still nest as an argument; `leaf`, whether it calls nothing but built-ins. `values`: the functions that become function values
+    or capture variables, which take their cells as an argument."""
 
     def __init__(self, program: Any) -> None:
         self.verified = program.verified

@@ -3,6 +3,12 @@
 What is known of the bounds of an Int (a range analysis) leaves out the overflow tests that cannot fail. Hands on `EMIT` to
 `control`. Each form means, for values of the declared types, what the function of the opcode in vm/interp/ops.py means; for a
 value of another kind it raises a panic or gives what the generic form gives (V-2.6).
+
+A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode and its operand. It pops abstract values (a `Value` is
+a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
+returns nothing: it computes nothing of the program, and what fails does so when the text runs. In the text `w` is a variable for
+the moment, `Q` a length that is surely not too long for a String of the run, `op_NAME` the function of an opcode. Kinds (what
+types are reckoned with) are those of `kinds`.
 """
 
 from __future__ import annotations
@@ -30,7 +36,7 @@ TOP, LOWEST = (1 << 63) - 1, -1 << 63
 
 
 def bounds(value: Value) -> tuple[int, int]:
-    """Return the least and the greatest Int that a value may be."""
+    """Return the least and the greatest Int that a value may be, both included: of 64 bits where nothing is known."""
     return (LOWEST if value.low is None else value.low, TOP if value.high is None else value.high)
 
 
@@ -62,8 +68,8 @@ def mul_int(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def checked(e: Emitter, sign: str, low: int, high: int) -> None:
-    """Push an operation on two Ints whose exact result is between `low` and `high`: with an overflow test, unless it fits or the
-    same operation stands in a variable already."""
+    """Pop two Ints and push the operation `sign` (`+`, `-`, `*`) on them, whose exact result is between `low` and `high`: with an
+    overflow test, unless it fits or the same operation stands in a variable already."""
     a, b = parts = e.pop_many(2)
     text = product(a, b) if sign == "*" else f"{a.text} {sign} {b.text}"
     key = (sign, a.name, b.name)
@@ -239,8 +245,8 @@ SHORT = 200  # characters of parts whose length is known
 
 
 def format_string(e: Emitter, count: int) -> None:
-    """Replace the `count` values on top, Strings and Ints, by one f-string of them, with the generic form for a result that may
-    be too long; 20 characters hold any Int."""
+    """Replace the `count` values on top, Strings and Ints, by one f-string of them, with the generic form, which raises P103, for
+    a result that may be too long; 20 characters hold any Int."""
     parts = e.pop_many(count)
     for position, part in enumerate(parts):
         if not part.is_atom:
@@ -287,7 +293,8 @@ def compare_ints(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def implied_limits(sign: str, a: Value, b: Value) -> tuple[Limit, ...]:
-    """Return the bounds of the locals among two Ints for which `a sign b` holds."""
+    """Return the bounds of the locals among two Ints for which `a sign b` holds, each as (slot, at least, at most, None, None);
+    () where nothing follows."""
     if sign in (">", ">="):
         return implied_limits({">": "<", ">=": "<="}[sign], b, a)
     if sign == "!=":
@@ -300,8 +307,8 @@ def implied_limits(sign: str, a: Value, b: Value) -> tuple[Limit, ...]:
 
 
 def implied_order(sign: str, a: Value, b: Value) -> tuple[tuple[str, str], ...]:
-    """Return the pair of locals, the lesser one first, for two Ints for which `a sign b` holds; () if they are no locals or may
-    be equal."""
+    """Return a tuple of the pair of locals, the lesser one first, for two Ints for which `a sign b` holds; () if they are no
+    locals or may be equal."""
     if sign not in "<>" or slot_of(a.text) < 0 or slot_of(b.text) < 0:
         return ()
     return ((a.text, b.text),) if sign == "<" else ((b.text, a.text),)

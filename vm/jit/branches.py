@@ -5,6 +5,12 @@ Hands `end_block` (of blocks that do not simply fall through) and `merged_condit
 Conditions that follow each other become one Python expression with `and` and `or`, and what a condition says of locals, as
 `l2 < 10` does, is a fact on its paths. Code with fuel (`metered`) joins none: each block charges for itself. Nothing here may
 change what the interpreter would do; a case it cannot translate stays a branch.
+
+`s` is the `Structure` of `control`, which walks through the blocks: its `emitter` has the operand stack of abstract values (a
+`Value` is a Python expression with what is known of it), the `facts` about locals on this path, and `out`, the list that
+statements are written to. A block is named by the index of its first instruction. `s.go` translates what comes next, and raises
+Unshaped where that is nested too deeply; so does what calls it here. A single opcode within a block is translated by its family,
+not here.
 """
 
 from __future__ import annotations
@@ -30,7 +36,8 @@ SITE = MARK + END + "0123456789"  # the characters of the mark that tells which 
 
 
 def end_block(s: Structure, start: int, last: int) -> None:
-    """Translate the instruction `last`, which ends the block `start`."""
+    """Translate the instruction `last`, which ends the block `start`, and all that comes after it in the same construct. Raises
+    Unshaped as `Structure.go`."""
     e = s.emitter
     op = OPCODES[s.instructions[last][1]]
     succs = s.flow.blocks[start].succs
@@ -72,7 +79,8 @@ def branch_on_condition(s: Structure, start: int, last: int) -> None:
 
 def condition_at(s: Structure, last: int, succs: list[Successor]) -> Condition:
     """Pop the condition on top of the stack, before the conditional jump `last`, and return it as a Bool, with where control goes
-    when it holds, and when not."""
+    when it holds, and when not; `succs` are the successors of its block, the next instruction first. Code for a condition of
+    another kind raises P007 when it runs."""
     e = s.emitter
     e.at = last
     part = e.pop()
@@ -219,7 +227,8 @@ def fold_default(s: Structure, branch: Branch) -> bool:
 
 
 def next_element(s: Structure, start: int) -> None:
-    """Translate NEXT where it is not the head of a loop."""
+    """Translate NEXT, at the end of block `start`, where it is not the head of a loop: one path has the next element on the
+    stack, the other has lost the iterator."""
     e = s.emitter
     succs = s.flow.blocks[start].succs
     e.spill()
@@ -240,7 +249,8 @@ def next_element(s: Structure, start: int) -> None:
 
 
 def try_in_handler(s: Structure, start: int, last: int, name: str) -> None:
-    """Translate `?`, or the value of a statement, inside `try`."""
+    """Translate the opcode `name` at the end of block `start`: TRY, a `?` inside `try`, or POP_TRY, the end of a statement there,
+    whose Err goes to the handler."""
     e = s.emitter
     succs = s.flow.blocks[start].succs
     if name == "TRY":

@@ -4,6 +4,13 @@ A call that control may leave for the interpreter stands alone on its line, with
 its `Site` says how the frame of the caller goes on. Where the interpreter does the whole call (`again`), it needs the stack from
 before the call too. Hands on `EMIT` to `control`, `prologue` to `functions`, `opened_by_try` and `propagated_error` to
 `branches`.
+
+A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode and its operand. It pops abstract values (a `Value` is
+a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
+returns nothing: it calls nothing of the program, and what fails does so when the text runs. In the text `fnN` is function N, `d`
+how many calls may still nest, `F[0]` the fuel left and `n` what is counted and not paid (where the run counts steps), `END` no
+entry, `raise Deoptimise` the way back to the interpreter. What is called there is in `tier` and `library`; built-ins are in
+`intrinsics`.
 """
 
 from __future__ import annotations
@@ -295,7 +302,8 @@ def try_(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def opened_by_try(e: Emitter) -> tuple[Value, str, Value]:
-    """Pop what a `?` takes apart. Return it, the text of the test that it is there, and its payload, which may be taken then."""
+    """Pop what a `?` takes apart. Return (it, the text of the test that it is Ok or Some, its payload, which may be taken
+    then)."""
     part = e.pop()
     if part.unboxed is not None and part.kind[0] == "option":
         text, _ = payload_text(part)
@@ -337,7 +345,8 @@ def return_error_if(e: Emitter, condition: str, error: str) -> None:
 
 
 def propagated_error(e: Emitter, part: Value) -> str:
-    """Return the expression of what `?` passes on for an Err or a None."""
+    """Return the expression of what `?` passes on for an Err or a None in `part`: an Err with the place of the `?` in its path,
+    or the None in a function that gives an Option. It raises P007 when it runs for any other value."""
     if part.unboxed is not None and part.kind[0] == "option":
         return "NONE_VALUE" if e.body.keeps_none[e.at] else f"err_of(NONE_VALUE, {e.error_path()})"
     return f"{'none_or_err' if e.body.keeps_none[e.at] else 'err_of'}({part.text}, {e.error_path()})"

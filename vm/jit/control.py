@@ -4,7 +4,8 @@ This is structured control flow from the dominator tree: a block stands inside t
 block that several paths join in stands behind that construct. A path that has to pass by one such block, to get to a later one,
 says so in the variable `g`. `loops` writes the loops and `branches` the ends of blocks; both work on the `Structure` of this
 module, which `functions` makes for each part, and `loops` on its `Scope`s too. `EMIT` is the tables of all families in one: what
-an opcode becomes stands in the table of its family.
+an opcode becomes stands in the table of its family. Nothing is compiled or run here. The stack is canonical where position n is
+in the variable `sn`; fuel is the count of instructions that a run may still do.
 """
 
 from __future__ import annotations
@@ -50,8 +51,10 @@ class Scope:
 
 
 class Structure:
-    """The statements of one flow graph, in the making. `costs`: the fuel of the straight run from each instruction on.
-    `surveying`: what only the interpreter does is skipped, so that the fixpoint sees all stores of the function."""
+    """The statements of one flow graph, in the making. `emitter`: what writes them; `flow`: the blocks, each named by the index
+    of its first instruction. `costs`: the fuel of the straight run from each instruction on. `scopes`: the constructs around the
+    place, innermost last; `joins`: by block, those that stand behind its construct. Whatever translates blocks raises Unshaped as
+    `statements`. `surveying`: what only the interpreter does is skipped, so that the fixpoint sees all stores of the function."""
 
     def __init__(self, emitter: Emitter, flow: Flow, costs: list[int], surveying: bool = False) -> None:
         self.emitter = emitter
@@ -147,7 +150,7 @@ class Structure:
         self.close(inside)
 
     def open(self, joins: list[int]) -> None:
-        """Begin the scopes of blocks that stand behind a construct, in order; `close` ends them."""
+        """Begin the scopes of blocks that stand behind a construct, in order; `close`, with the same blocks, ends them."""
         self.scopes += [Scope(join, False) for join in reversed(joins)]
 
     def open_loop(self, head: int) -> Scope:
@@ -230,7 +233,8 @@ class Structure:
         return around or any(target in joins for joins in self.joins.values())
 
     def jump(self, target: int) -> None:
-        """Go on to a block that stands behind some construct, or to the head of a loop; the stack is canonical."""
+        """Go on to a block that stands behind some construct, or to the head of a loop; the stack is canonical. Raises Unshaped
+        where no construct around leads there."""
         e = self.emitter
         if target not in self.flow.blocks:
             e.deoptimise(target)

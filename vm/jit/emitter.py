@@ -8,7 +8,12 @@ fixpoint.
 
 The functions that translate single opcodes stand in families (`arithmetic`, `values`, `places`, `intrinsics`, `calls`); each
 takes the emitter, the opcode and the operand, and is a row of the table `EMIT` of its family. An opcode without a row has the
-generic form, a call of its function in vm/interp/ops.py. What ends a block is in `branches`.
+generic form, a call of its function in vm/interp/ops.py. What ends a block is in `branches`. Nothing is compiled or run here.
+
+Names in the text: `lN` is local N, `cN` a cell, `sN` position N of the operand stack where control flow joins, `tN` a temporary,
+`aN` the list of the array in local N; `KOPCODE_OPERAND` a linked operand, `op_NAME` the function of an opcode, `F[0]` the fuel
+left (instructions that the run may still do), `n` what is counted of it and not paid, `raise Deoptimise` the way to the
+interpreter. An atom is a name or a constant; a site is a place in the bytecode that a line stands for.
 
 Hands on `Emitter` to `functions`, which makes one for each translation, and to the families; `registrar` and `Form` to the
 families, `starred_count` to `values`; `DEEPEST_EXPRESSION` to `branches`.
@@ -73,9 +78,11 @@ def starred_count(op: Opcode, operand: int, linked: Any) -> int:
 
 
 class Emitter:
-    """The writer of one translation. `invariants`: what holds everywhere in the function, under these keys: of a local its slot,
-    of the stack (start of a block, position), of what a local Array or Map holds ("element", slot) and ("key", slot). `metered`:
-    fuel is counted (V-6.7), in the variable `n` until it is paid; otherwise loops only look at the stop flag."""
+    """The writer of one translation. `program`: the linked one, `graph`: its call graph, `body`: the code that is translated,
+    `uses`: how its locals are used, `kinds`: the kinds of its types. `invariants`: what holds everywhere in the function, under
+    these keys: of a local its slot, of the stack (start of a block, position), of what a local Array or Map holds ("element",
+    slot) and ("key", slot). `metered`: fuel is counted (V-6.7), in the variable `n` until it is paid; otherwise loops only look
+    at the stop flag."""
 
     def __init__(
         self, program: Any, graph: CallGraph, body: Body, uses: LocalUses, invariants: dict[Any, Value], metered: bool
@@ -111,8 +118,8 @@ class Emitter:
     # ------------------------------------------------------------ places in the bytecode
 
     def site(self, index: int, stack: list[Value] | None = None) -> str:
-        """Return the mark of a line that stands for the instruction `index`. With a stack, control may leave there, and the
-        entries become names or constants, since the frame of the interpreter takes them over."""
+        """Return the mark, text that begins a line which stands for the instruction `index`. With a stack, control may leave
+        there, and the entries become names or constants, since the frame of the interpreter takes them over."""
         if stack is not None:
             self.bind_all(stack)
         self.sites.append(Site(index, None if stack is None else tuple([value.text for value in stack])))
@@ -147,8 +154,8 @@ class Emitter:
     def push_expression(
         self, text: str, parts: list[Value], kind: Kind = kinds.ANY, *, fails: bool = False, pure: bool = True
     ) -> None:
-        """Push an expression that contains `parts`. One that fails gets a line of its own; without `pure` a statement that is
-        written later may change what it gives."""
+        """Push an expression, the Python text `text`, that contains `parts`. One that fails gets a line of its own; without
+        `pure` a statement that is written later may change what it gives."""
         if fails:
             text = f"({self.here()}{text})"
         repeatable = not fails and all(part.pure for part in parts)
@@ -312,7 +319,7 @@ class Emitter:
     # ------------------------------------------------------------ operands and the generic form
 
     def linked(self, op: Opcode, operand: int) -> Any:
-        """Return what the linker has made of an operand."""
+        """Return what the linker has made of an operand, such as a class of a struct or a call site."""
         return self.program.resolve_operand(op, operand)
 
     def constant(self, op: Opcode, operand: int) -> str:

@@ -5,7 +5,7 @@ Algorithm").
 
 Hands on `Flow` to `functions`, `control`, `loops` and `liveness`, ENDS to `control`, STORES to `loops`, and `Unshaped` to all
 that may find that code cannot be translated; the tier catches it. Blocks are named by the index of their first instruction in a
-`Body`.
+`Body`, the code of a function with what is inlined. How blocks become statements is for `control`: nothing here writes text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from .inlining import Body
 
 
-STORES = frozenset(op.number for op in OPCODES if op.name in ("STORE", "LOAD_OWN"))
+STORES = frozenset(op.number for op in OPCODES if op.name in ("STORE", "LOAD_OWN"))  # they assign a local, or load it for writing
+# The words of `Opcode.flow` that end a block: control goes elsewhere, to one of two places, on or out of a walk, or nowhere.
 ENDS = frozenset({"jump", "branch", "iterate", "stop"})
 
 

@@ -38,7 +38,8 @@ CALL = BY_NAME["CALL"].number
 
 
 class Function:
-    """What is known of a function before any part of it is translated: `body`, its code with what is inlined, and
+    """What is known of function `number` before any part of it is translated: `body`, its code with what is inlined; `flow`, its
+    blocks; `handlers`, by instruction that may throw to one, the start of its handler; `uses`, how its locals are used;
     `invariants`, what holds of its locals. Where fuel is counted (`metered`) nothing is inlined. With `closures` (pairs of a
     parameter and the number of a function) it is specialised for calls that give closures of these functions. The constructor and
     the methods that make parts raise Unshaped if it is too large, nested too deeply, or has a jump into a loop or to no construct
@@ -115,7 +116,8 @@ class Function:
     # ------------------------------------------------------------ parts
 
     def whole(self) -> Part:
-        """Return the function as a part that is entered at its beginning."""
+        """Return the function as a part that is entered at its beginning: its text, with the places in the bytecode of its
+        lines."""
         metered = self.metered
         emitter = self._emitter(self.invariants, metered)
         entry = emitter.site(0, [])

@@ -1,8 +1,10 @@
 """Inlining: the code of one function as it is translated, with small functions in the place of their calls (V-7.2).
 
-A call becomes stores to locals of its own, a return a jump behind the call. An error that an inlined function does not catch
-goes to where the caller catches it, if a `?` stands behind the call. `places` says which instruction of which function each one
-is, for positions, traces and frames. Hands on `Body` to `functions`, which makes it; all that translates reads it.
+A call becomes stores to locals of its own, a return a jump behind the call. An error that an inlined function does not catch goes
+to where the caller catches it, if a `?` stands behind the call. `places` says which instruction of which function each one is,
+for positions, traces and frames. Hands on `Body` to `functions`, which makes it; all that translates reads it. The image stays as
+it is, and no text is written here. Which functions are small enough is said by `CallGraph.inlined_size` (`analysis`), how many go
+into one by MOST_GROWTH, MOST_NESTED and MOST_RECURSIVE.
 """
 
 from __future__ import annotations

@@ -3,10 +3,13 @@
 
 A row of a table gives the text for receiver and arguments; it means what the body in vm/builtins means for values of the declared
 types. `{items}` is the storage of the receiver, `{body}` the body itself for what the short form does not cover, `{room}` the
-characters of a constant last argument and one more; `Q` and `M` are as of a `Tier`. Hands on `EMIT` to `control`. A method that
-is to be written out as an expression gets a row of `INTRINSICS`, or of `UNBOXED` if it gives an Option or the Result of an Int.
-One that is a statement, takes its parts from the stack itself, or unwraps what was not built is a case of `call_builtin`. Any
-other is a call of its body.
+characters of a constant last argument and one more. In it `Q` characters are surely not too many for a String of the run, `M` is
+the most elements that a container has, `BN` the body of the built-in in constant N, `END` an absent entry, `w` and `x` are
+variables for the moment. Hands on `EMIT` to `control`. A method that is to be written out as an expression gets a row of
+`INTRINSICS`, or of `UNBOXED` if it gives an Option or the Result of an Int. One that is a statement, takes its parts from the
+stack itself, or unwraps what was not built is a case of `call_builtin`. Any other is a call of its body. Functions here take the
+emitter `e`; they pop abstract values (a `Value` is a Python expression with what is known of it) from `e.stack`, push the result,
+write statements to `e.out`, and compute nothing of the program.
 """
 
 from __future__ import annotations
@@ -35,9 +38,10 @@ emit = registrar(EMIT)
 
 @record
 class Intrinsic:
-    """`named`: the parts become atoms, since the text has one of them twice. `fails`: the text may raise a panic. `is_length`:
-    it gives an Int from 0 to LONGEST. `needs`: for which parts the row holds; for others `otherwise` is tried. `elements`: the
-    text of the list alone, for a walk over the Array."""
+    """A row. `text`: the expression of the result, where `{0}` is the receiver, `{1}` and so on are the arguments. `named`: the
+    parts become atoms (names or constants), since the text has one of them twice. `fails`: the text may raise a panic.
+    `is_length`: it gives an Int from 0 to LONGEST. `needs`: for which parts the row holds; for others `otherwise` is tried.
+    `elements`: the text of the list alone, for a walk over the Array."""
 
     text: str
     named: bool = False
@@ -54,7 +58,7 @@ class Intrinsic:
         return None if self.otherwise is None else self.otherwise.fitting(parts)
 
 
-# The tests of `needs`: of the kinds of the parts, the receiver first.
+# The tests of `needs`: of the kinds of the parts, the receiver first. `length` is known of constant Strings only.
 
 
 def all_of(word: str) -> Callable[[list[Value]], bool]:
@@ -62,7 +66,8 @@ def all_of(word: str) -> Callable[[list[Value]], bool]:
 
 
 def case_mapping(method: str) -> Intrinsic:
-    """Return the row of a method of Python's str whose result may be longer than its receiver."""
+    """Return the row of a method of Python's str whose result may be longer than its receiver; a result over the limit on Strings
+    is P103, which `join` raises."""
     return Intrinsic(f"w if len(w := {{0}}.{method}()) <= Q else join(EMPTY, [w])")
 
 
@@ -158,6 +163,7 @@ HARMLESS = INTRINSICS.keys() | UNWRAPPING | {("Array", "push"), ("Map", "set")}
 
 @emit("CALL_BUILTIN")
 def call_builtin(e: Emitter, op: Opcode, operand: int) -> None:
+    """Write the call of the built-in that the constant `operand` names, in the shortest form that there is for its parts."""
     method: tuple[str, str] = tuple(e.image.constants[operand][1])
     receiver, name = method
     count = e.program.constants[operand][1]
@@ -242,6 +248,7 @@ def bind_parts(e: Emitter, parts: list[Value]) -> list[Value]:
 
 
 def call_unboxed(e: Emitter, form: Intrinsic, parts: list[Value], kind: Kind, operand: int) -> None:
+    """Write a row of UNBOXED for these parts, and push the Option or Result, of kind `kind`, that is only built if needed."""
     parts = bind_parts(e, parts)
     name = e.temporary()
     e.statement(f"{e.here()}{name} = {expansion(e, form.text, parts, operand)}")
@@ -266,6 +273,7 @@ def unwrap_unboxed(e: Emitter, operand: int, parts: list[Value]) -> None:
 
 
 def map_get(e: Emitter) -> None:
+    """Pop a key and a Map, and push the Option of the value, which is only built if needed."""
     table, key = e.pop_two_bound()
     name = e.temporary()
     e.statement(f"{e.here()}{name} = {e.list_of(table.text)}.get({map_key(key)}, END)")
@@ -287,6 +295,7 @@ def take_entry(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def array_pop(e: Emitter) -> None:
+    """Pop an Array that only one variable sees, and push the Option of the element taken off, which is only built if needed."""
     e.spill()
     array = e.bind(e.pop())
     name = e.temporary()

@@ -5,7 +5,9 @@ that only the translator tells apart, `UNKNOWN` where nothing is known of what i
 nothing was put into yet. An image may state a type wrongly. So a kind chooses a form and proves nothing: every form raises a
 panic for a value of another kind (V-2.6).
 
-Hands on `Kinds` to `liveness`, and the kinds that have names, the sets of their words and `join` to all that translates.
+Hands on `Kinds` to `liveness`, and the kinds that have names (ANY, INT, STRING …), the sets of their words (SCALARS, CONTAINERS),
+`join` and the type `Kind` to all that translates. The word "" (of ANY) says nothing, `plain` that a value has no mark of sharing.
+Nothing here looks at values or writes text; a question about a kind that cannot be answered gives ANY.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ DEEPEST = 3  # containers in one another whose kinds are told apart
 
 
 class Kinds:
-    """The kinds of one image, and of the containers that its functions build."""
+    """The kinds of one image, and of the containers that its functions build. `types`: the descriptors of the image; `built`:
+    those made here, numbered behind them, and `numbers` their numbers."""
 
     def __init__(self, image: Any) -> None:
         self.types = image.types
@@ -133,7 +136,8 @@ class Kinds:
         return (word, UNKNOWN) if word in ("map", "result") else ANY
 
     def filled(self, kind: Kind, element: Kind, key: Kind) -> Kind:
-        """Return the kind of an Array or Map after elements of one kind, under keys of another, were put into it."""
+        """Return the kind of an Array or Map of kind `kind` after elements of one kind, under keys of another, were put into it;
+        the kind of the keys is not used for an Array."""
         if kind[1] == UNKNOWN:
             return kind
         inner = element if kind[1] == EMPTY else join([self.inner(kind), element])
@@ -143,7 +147,7 @@ class Kinds:
 
 
 def join(kinds: Iterable[Kind]) -> Kind:
-    """Return the least kind that includes all of these: what is known of a value that may be of any of them."""
+    """Return the least kind that includes all of these, one or more: what is known of a value that may be of any of them."""
     different = set(kinds)
     if len(different) > 1 and len({word for word, _ in different}) == 1:
         different.discard((next(iter(different))[0], EMPTY))

@@ -3,6 +3,8 @@
 Hands on to the tier `NAMES`, from which it takes the globals of translated code, `Deoptimise` and `blank`, and `Part` with its
 `Site`s, which `functions` makes, the tier runs and a host may keep from one process to the next; `Site` also to the emitter,
 `Inlined` to `inlining`. A name in `NAMES` stands in the texts that the emitter's families write, so it is changed in both places.
+Translated code is Python text made of the instructions of a function (V-7); nothing here translates, compiles or decides what is
+to be. What is marked as shared lies in two places, so that who writes copies it first (V-5.7).
 """
 
 from __future__ import annotations
@@ -115,7 +117,8 @@ def own_cell(cell: Any) -> Any:
 
 
 def span(start: Any, end: Any, inclusive: bool) -> Iterator[int]:
-    """Return an iterator over a range for which no value is built. Raises the panics of `start..end`."""
+    """Return an iterator over the Ints of a range for which no value is built. Raises the panics of `start..end`: P007 for an end
+    that is no Int."""
     if type(start) is int and type(end) is int:
         return iter(range(start, end + 1 if inclusive else end))
     return iter(RangeValue.checked(start, end, inclusive).span())
@@ -168,16 +171,18 @@ def drop_from_store(store: HashStore, key: Any) -> bool:
 # The first raises, since it stands within an expression (`x is True or x is not False and not_a_bool(x)`); the panic of the
 # second stands in a statement `raise`, by which the translator sees that control ends there.
 def not_a_bool(value: Any) -> NoReturn:
+    """Raise P007 for a condition that is no Bool."""
     raise not_bool(value)
 
 
 def no_arm(value: Any) -> Panic:
+    """Return P009, for the value that no arm of a `match` fits."""
     return Panic("P009", f"no arm matches {debug(value)}")
 
 
 def err_of(value: Any, path: Any) -> Any:
     """Return the Err by which `?` leaves a function whose result is a Result; `value` is the Err or None before the `?`, `path`
-    the places in the program that the error passes. Raises the panic for any other value."""
+    the places in the program that the error passes. Raises P007 for any other value."""
     return passed(failure_of(value), path)
 
 
@@ -187,13 +192,13 @@ def none_or_err(value: Any, path: Any) -> Any:
 
 
 def error_for_handler(value: Any, path: Any) -> Any:
-    """Return the error that a handler around a `?` gets; `value` is the Err or None before the `?`. Raises the panic for any
-    other value."""
+    """Return the error that a handler around a `?` gets; `value` is the Err or None before the `?`, `path` as of `err_of`. Raises
+    P007 for any other value."""
     return handled(failure_of(value), path)
 
 
 def failure_of(value: Any) -> Err:
-    """Return the Err before a `?`; for None a new one, whose error says that a value is missing. Raises the panic for any other
+    """Return the Err before a `?`; for None a new one, whose error says that a value is missing. Raises P007 for any other
     value."""
     if type(value) is Err:
         return value

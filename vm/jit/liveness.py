@@ -3,7 +3,8 @@
 `LocalUses` finds the arrays that are only read and written in place, whose lists may be promoted to variables. The functions are
 a liveness analysis: a local that nothing reads is not stored. Hands on `LocalUses` to `functions` and the emitter,
 `hidden_stores` and `read_after` to `functions`, `WRITTEN` to `places` and `loops`. Locals are named by their slots, instructions
-by their index in a `Body`.
+by their index in a `Body`, the code of a function with what is inlined; blocks, by their first instruction, are those of a
+`Flow`. All is found by reading the code: nothing is changed, written or raised here. What promotion looks like is for `loops`.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ INDEXING = frozenset({BY_NAME[name].number for name in ("INDEX_ARRAY", "INDEX", 
 
 
 class LocalUses:
-    """`kinds`: the kinds of the image. `loads`: by local, the instructions that load it, and how each one's value is used
-    (`ESCAPES`, `READ`, `WRITTEN`). `repeated`: locals into which more than one instruction of INDEXING indexes.
-    `constant_parameters`: those that are never assigned; `parameters` is how many the function has."""
+    """How each local of a `Body` is used. `kinds`: the kinds of the image. `loads`: by local, the instructions that load it, and
+    how each one's value is used (`ESCAPES`, `READ`, `WRITTEN`). `repeated`: locals into which more than one instruction of
+    INDEXING indexes. `constant_parameters`: those that are never assigned; `parameters` is how many the function has."""
 
     def __init__(self, body: Body, image: Any, parameters: int) -> None:
         self.kinds = Kinds(image)

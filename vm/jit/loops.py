@@ -1,9 +1,14 @@
 """Loops as Python's `for` and `while`: what is hoisted in front of them, the look at the stop flag, and where they go on
 (V-7.2).
 
-A `for` walks an iterator, or a range in place of a loop that counts. Hoisted out of a loop are the lists of arrays that it
-only reads and writes by position, the test whether such an array is shared, and the test whether there is room for what all
-rounds push. Hands on `counting_loops` and `translate_loop` to `control`.
+A `for` walks an iterator, or a range in place of a loop that counts. Hoisted out of a loop are the lists of arrays that it only
+reads and writes by position, the test whether such an array is shared, and the test whether there is room for what all rounds
+push. Hands on `counting_loops` and `translate_loop` to `control`. What is inside a loop is translated by `control`, through the
+`Structure` `s`: its `emitter` has the operand stack of abstract values and the list `out` that statements are written to.
+
+In the text `lN` is local N, `sN` position N of the operand stack, `vN` the element of the walk by the iterator there, `aN` the
+list of the array in local N, `bN` that list once it is known to be unshared, else None, `mN` whether it is unshared and has room,
+`S` the stop flag, `M` the most elements of a container, `F[0]` the fuel left, `n` what is counted of it and not paid.
 """
 
 from __future__ import annotations
@@ -91,7 +96,8 @@ def _induction(
 
 
 def translate_loop(s: Structure, start: int, inside: list[int]) -> None:
-    """Translate the loop with the head `start`, and the blocks `inside` that stand behind the construct of its head."""
+    """Translate the loop with the head `start`, the blocks `inside` that stand behind the construct of its head, and where
+    control goes from the loop. Raises Unshaped where that is nested too deeply."""
     e = s.emitter
     scope = s.open_loop(start)
     lists, room_tested, hoisted = e.lists, e.room_tested, s.hoisted
@@ -314,7 +320,8 @@ def in_every_round(s: Structure, start: int, block: int) -> bool:
 
 
 def poll(s: Structure, index: int, start: int, iterator: int = -1) -> None:
-    """At the head of a loop, look at the stop flag and at the fuel that was counted; the interpreter would go on at `index`."""
+    """At the head of a loop, look at the stop flag and at the fuel that was counted, unless the loop needs no look; where the
+    flag is set or little fuel is left, control leaves for the interpreter, which goes on at `index`."""
     e = s.emitter
     if not e.metered and needs_no_poll(s, start, iterator):
         return

@@ -3,7 +3,14 @@
 Containers are copied on write: a value in a second place carries the mark `shared`, and who writes makes its own copy first. The
 facts of the emitter say where that test can be left out, and which elements a variable holds already. Hands on `EMIT` and
 `append_in_place` to `control`, `copier` to `loops`, `map_key` to `calls` and `intrinsics`, and to the latter also LONGEST and
-what guards and writes elements of Arrays and Maps.
+what guards and writes elements of Arrays and Maps: `guard_key`, `checks_at_push`, `make_list_unique`, `room_test` and
+`set_map_entry`.
+
+A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode and its operand. It pops abstract values (a `Value` is
+a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
+returns nothing: it moves no value of the program, and what fails does so when the text runs. In the text `lN` is local N, `cN` a
+cell, `aN` the list of the array in local N, `KEEP` whether panics show locals, so that what moves on has to stay as it is, `M`
+the most elements of a container, `Q` the most characters that are surely allowed. Unique is what no other place holds.
 """
 
 from __future__ import annotations
@@ -225,12 +232,14 @@ def make_unique(e: Emitter, name: str, kind: Kind) -> None:
 
 
 def copier(e: Emitter, kind: Kind) -> str:
-    """Return the function that copies a container of a kind."""
+    """Return the name of the function that copies a container of a kind: `own_plain` for an Array of values without a mark, else
+    `own`."""
     return "own_plain" if kind[0] == "array" and e.kinds.inner(kind)[0] in kinds.SCALARS else "own"
 
 
 def make_list_unique(e: Emitter, slot: int) -> None:
-    """Do as `make_unique` for an array whose list is in a variable throughout a loop: only the first write in the loop tests."""
+    """Do as `make_unique` for the array in local `slot`, whose list is in a variable throughout a loop: only the first write in
+    the loop tests."""
     name = f"l{slot}"
     key = (name, e.lists[name])
     if key in e.facts.opened:
@@ -556,7 +565,8 @@ def map_key(key: Value) -> str:
 
 
 def set_map_entry(e: Emitter) -> None:
-    """Put value, Map and key on the stack into the Map; a key that has to be encoded goes the long way."""
+    """Pop value, Map and key, the key on top, and write the store of the entry; a key that has to be encoded, or a Map without
+    room, goes the long way (`map_store`, which raises P103 for the second)."""
     e.spill()
     key, part = e.pop_bound(), e.pop_bound()
     value = e.pop()

@@ -5,6 +5,8 @@ traceback where each one was, and the frames of the interpreter are built from t
 
 Hands on `Tier`, which the session gives to the machine as `make_tier`: the machine then calls `call`, `loop`, `flag` and
 `charge`. What becomes of an opcode stands in the families of `emitter.py`; when code is translated, `interp/machine.py` decides.
+To deoptimise is to go on in the interpreter, from the place that translated code has come to. Nothing here writes Python text or
+files: what a host keeps of it between processes, it gets from `Translation.packed`.
 """
 
 from __future__ import annotations
@@ -181,7 +183,8 @@ class FunctionValues(dict):  # type: ignore[type-arg]  # typing is not loaded to
 
 
 class Tier:
-    """What runs translated code for one machine. `metered`: the run has a limit of steps, or its steps are to be counted.
+    """What runs translated code for one machine, whose loop calls `call` and `loop`. `metered`: the run has a limit of steps, or
+    its steps are to be counted.
 
     `globals` are those of translated code. `S` is the stop flag, and `L` the number of calls that must be able to nest still
     for a function to go on. `F` holds the fuel left; below `LOW` the interpreter goes on, which stops at the very
@@ -219,8 +222,8 @@ class Tier:
         self.globals["Q"], self.globals["M"] = limits.surely // 4, limits.items
 
     def charge(self, cost: int) -> bool:
-        """Charge the fuel of a built-in that translated code calls; return False where none runs that counts it. Raises
-        Deoptimise where little would be left: then the interpreter calls the built-in (V-6.7)."""
+        """Charge the fuel (instructions) of a built-in that translated code calls and return True; False where none runs that
+        counts it. Raises Deoptimise where little would be left: then the interpreter calls the built-in (V-6.7)."""
         if not self.charged:
             return False
         if self.fuel[0] - cost < self.globals["LOW"]:

@@ -1,8 +1,14 @@
 """The family of opcodes that push constants and build or take apart values: Options, Results, tuples, structs, enum values,
 built-in errors, ranges and what walks over them (V-2.5, V-7.2).
 
-Hands on `EMIT` to `control`, `err` to `calls`, `error_constant` and `extended_path` to `branches`, `payload_text` to
+Hands on `EMIT` to `control`, `err` to `calls`, `error_constant` and `extended_path` to `branches`, `payload_text` to `calls` and
 `intrinsics`.
+
+A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode and its operand. It pops abstract values (a `Value` is
+a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
+returns nothing: it builds no value of the program, and what fails does so when the text runs. An unboxed Option or Result is one
+that is only built where somebody wants it whole: a variable has its payload, or `END` for None, the Err of a Result. The path of
+an error is the places in the program that it has passed.
 """
 
 from __future__ import annotations
@@ -210,8 +216,8 @@ def get_error_member(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def payload_text(value: Value) -> tuple[str, bool]:
-    """Return the expression of the payload of an unboxed value, and whether that is just the variable with it: what is read out
-    of a container and stays there gets the mark of a shared value first."""
+    """Return (the expression of the payload of an unboxed value, whether that is just the variable with it): what is read out of
+    a container and stays there gets the mark of a shared value first."""
     alone = value.kind == kinds.MOVED_OPTION or value.unboxed_kind[0] in kinds.SCALARS
     return str(value.unboxed) if alone else f"shared_payload({value.unboxed})", alone
 

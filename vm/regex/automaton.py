@@ -1,16 +1,17 @@
 """A pattern as a finite automaton whose states are made while a text is read: time linear in the text (G-9.5).
 
-Hands on `Automaton`: `end_of_first` is where the match ends that a backtracking matcher would find first, `start_of` where the
-longest match begins that ends at a position. A state is the list of instructions a walk may stand at, best
+Hands on `Automaton` to `matcher.py`: `end_of_first` is where the match ends that a backtracking matcher would find first,
+`start_of` where the longest match begins that ends at a position. A state is the list of instructions a walk may stand at, best
 first; instructions behind a match are cut off, so that order decides as it does in backtracking.
 
 A walk is a way through the program; it carries one *loop bit* for each loop whose body may be empty, which says whether the
 present iteration of that loop has taken a character (`program.py`). An iteration without one ends its loop. Outside of
 the loop its bit is set, so that walks that go on alike are one.
 
-A state is a dict from character to next state, so that the loop over a text costs one look-up per character. Steps that find
-a match or end the search are not in it: they raise KeyError and are handled outside of the loop. The program that is walked
-stands in `program.py`, and which of the two matchers is taken in `matcher.py`.
+A state is a dict from character to next state, so that the loop over a text costs one look-up per character. Steps that find a
+match or end the search are not in it: they raise KeyError and are handled outside of the loop. The program that is walked stands
+in `program.py`, and which of the two matchers is taken in `matcher.py`. Groups, lookaround and back references are never found
+here: they need the other one.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ DEAD = None
 
 
 class Facts:
-    """What a state was made from; it stands in the state's dict under the key None. `before`: the class of the symbol read
-    last. `steps`: (next state, whether a match ends before the symbol) by symbol."""
+    """What a state was made from; it stands in the state's dict under the key None. `walks`: best first; `searching`: a match may
+    still begin at a later character; `before`: the class of the symbol read last. `steps`: (next state, whether a match ends
+    before the symbol) by symbol."""
 
     __slots__ = ("walks", "searching", "before", "steps")
 
@@ -53,7 +55,8 @@ class Automaton:
     """The states of one program, which has neither lookaround nor back references. `backward`: it reads from right to left and
     wants the longest match. A walk is one number: index of its instruction + `size` (the number of instructions) * its loop bits;
     a match begins with `start`. `remembered` counts the steps that are kept, `walks` the walks of the states that are, `pace`
-    those gone since the last look. What ends the run (`values/metering.py`) comes out of the searches."""
+    those gone since the last look. What ends the run (P102 for its time, P103 for its memory, or what the host has set:
+    `values/metering.py`) comes out of the searches; nothing else is raised."""
 
     __slots__ = ("code", "size", "bits", "start", "asserts", "backward", "states", "remembered", "walks", "pace", "read_to")
 

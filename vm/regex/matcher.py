@@ -2,7 +2,9 @@
 
 Hands on `compile_pattern`, `Regex` and `BudgetSpent` to the built-ins of `std::regex`. The automaton finds where a match stands;
 `Backtracker` then finds its groups between the two ends. Patterns with lookaround or back references go to the backtracker alone,
-under its budget of steps. With long texts, what ends the run (`values/metering.py`) comes out of every search.
+under its budget of steps. With long texts, what ends the run (P102 for its time, P103 for its memory, or what the host has set:
+`values/metering.py`) comes out of every search. What a match is for the program, and how a text is replaced, is for the
+built-ins.
 """
 
 from __future__ import annotations
@@ -184,7 +186,8 @@ class Backtracker:
     def other(
         self, operation: int, first: Any, second: Any, pc: int, at: int, bits: int
     ) -> tuple[int, int, int] | None:
-        """Do one of the rarer operations; return where the walk continues, None when it fails."""
+        """Do one of the rarer operations; return where the walk continues, (instruction, position, loop bits), None when it
+        fails. Raises BudgetSpent."""
         if operation == JUMP:
             return first, at, bits
         if operation == ASSERT:
@@ -285,8 +288,9 @@ def compile_pattern(source: str) -> Regex:
 class Regex:
     """A compiled pattern. A match is a list of positions in characters: start, end, then start and end of each group, -1 for
     none. Searching with lookaround or back references raises BudgetSpent when it takes too many steps. The constructor raises
-    PatternError. A search adds to the states of the automata, so only one thread at a time may use an object. `names` has the
-    numbers of named groups; `first` knows the characters that a match may begin with, None where that is no help."""
+    PatternError. A search adds to the states of the automata, so only one thread at a time may use an object. `groups`: how many
+    the pattern has; `names` has the numbers, from 1, of named groups; `first` knows the characters that a match may begin with,
+    None where that is no help."""
 
     __slots__ = ("groups", "names", "answers", "program", "forward", "backward", "first", "weight")
 
@@ -304,17 +308,18 @@ class Regex:
             self.backward = Automaton(compile_backward(pattern.tree), backward=True)
 
     def is_match(self, text: str) -> bool:
-        """Return whether the text has a match anywhere."""
+        """Return whether the text has a match anywhere. Raises as `find`."""
         if self.program.linear:
             return self.forward.finds(self.subject(text))
         return self.find(text) is not None
 
     def find(self, text: str) -> list[int] | None:
-        """Return the first match, None when there is none."""
+        """Return the first match, None when there is none. Raises BudgetSpent, only with lookaround or back references."""
         return next(self.find_all(text), None)
 
     def find_all(self, text: str) -> Iterator[list[int]]:
-        """Yield the matches from left to right, not overlapping; behind an empty one the search begins a character later."""
+        """Yield the matches from left to right, not overlapping; behind an empty one the search begins a character later. Raises
+        as `find`."""
         search = Linear(self, text) if self.program.linear else Budgeted(self, text)
         at = 0
         while at <= len(text):
@@ -325,6 +330,7 @@ class Regex:
             at = spans[1] + (spans[0] == spans[1])
 
     def subject(self, text: str) -> Subject:
+        """Return a text as the matchers of this pattern read it."""
         return Subject(text, self.program.final)
 
     def slots(self) -> list[int]:
@@ -369,13 +375,14 @@ class FirstCharacters:
         self.cost = len(self.sets) // SETS
 
     def has(self, sign: str) -> bool:
+        """Return whether a match may begin with a character."""
         return any(one.has(sign) for one in self.sets)
 
 
 class Budgeted:
-    """The search of the backtracker: each start in turn. What it may spend grows with the characters behind it, so a
-    long text is no reason to fail, but one place is. With `memory`, failures are remembered from one start to the next
-    instead."""
+    """The search of the backtracker: each start in turn. What it may spend grows with the characters behind it, so a long text is
+    no reason to fail, but one place is. With `memory`, failures are remembered from one start to the next instead, and no budget
+    ends it. `furthest`: the last start whose characters have been added to the budget."""
 
     __slots__ = ("regex", "text", "furthest", "backtracker")
 

@@ -1,8 +1,8 @@
 """From the tree of a pattern to a program of small instructions.
 
 Hands on to the two matchers (`matcher.py`, `automaton.py`) `compile_forward`, `compile_backward` and `Program`, the numbers of
-the operations, `Subject` (a text as they see it), its symbols, `class_of` and `holds`. An instruction is (operation, first,
-second):
+the operations, `Subject` (a text as they see it), its symbols START, END and FINAL_LINE_END, `class_of` and `holds`. An
+instruction is (operation, first, second):
 
     CHAR c | SET set         take one character          SPLIT a b    continue at a, later at b
     JUMP a                   continue at a               SAVE n       the position into slot n
@@ -10,6 +10,10 @@ second):
     ENTER i                  an iteration of loop i begins
     AGAIN i (a, b, end)      its end: as SPLIT if the iteration took a character, else continue at the loop's end
     LOOK (program, ahead, negative, width)               BACKREF n fold
+
+What a pattern means as text is for `syntax.py`, which makes the tree; how instructions are run is for the matchers. Writing a
+long program looks whether the run is to stop, so what ends it (P102 for its time, P103 for its memory, or what the host has set:
+`values/metering.py`) may come out.
 
 Loops whose body may be empty carry a number; a matcher holds one bit per such loop, set when a character is taken and outside of
 the loop. So an empty iteration ends its loop, as in the pattern languages programmers know, and no walk goes in circles.
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
 
 # CHAR and SET, which matchers meet most, are the lowest.
 CHAR, SET, SPLIT, JUMP, SAVE, ASSERT, MATCH, ENTER, AGAIN, LOOK, BACKREF = range(11)
-MOST_INSTRUCTIONS = 10_000
+MOST_INSTRUCTIONS = 10_000  # of a pattern, those of its lookarounds included
 MOST_LOOPS = 12  # one bit each: an instruction has up to 2**12 loop states, for each of which failures are remembered
 
 
@@ -148,6 +152,7 @@ class Writer:
         return len(self.code) - 1
 
     def here(self) -> int:
+        """Return the index of the next instruction."""
         return len(self.code)
 
     def write(self, node: Node) -> None:
@@ -186,6 +191,7 @@ class Writer:
             self.code[jump] = (JUMP, self.here(), None)
 
     def group(self, number: int, node: Node) -> None:
+        """Write a group, with its positions in the slots 2 * `number` and the next, unless the program is a backward one."""
         if self.backward:
             self.write(node)
             return
@@ -226,6 +232,7 @@ class Writer:
             self.any_number(node, greedy)
 
     def split(self, at: int, inner: int, end: int, greedy: bool) -> None:
+        """Set the instruction `at` to a choice of `inner` and `end`, the first tried first if `greedy`, else the second."""
         self.code[at] = (SPLIT, inner, end) if greedy else (SPLIT, end, inner)
 
     def any_number(self, node: Node, greedy: bool) -> None:
@@ -250,6 +257,7 @@ class Writer:
         return self.loops - 1
 
     def again(self, number: int, start: int, end: int, greedy: bool) -> tuple[int, int, Any]:
+        """Return the instruction at the end of loop `number`, whose next iteration begins at `start`."""
         return (AGAIN, number, (start, end, end) if greedy else (end, start, end))
 
     def loop(self, node: Node, greedy: bool) -> None:
@@ -263,7 +271,7 @@ class Writer:
         self.code[last] = self.again(number, head + 1, last + 1, greedy)
 
     def optional(self, node: Node, times: int, greedy: bool, empty: bool) -> None:
-        """Write up to `times` further matches, each inside the one before."""
+        """Write up to `times` further matches, each inside the one before; `empty`: the node may match without a character."""
         if not times:
             return
         number = self.new_loop() if empty and times > 1 else -1

@@ -8,7 +8,8 @@ tuples:
     ("group", number, node)  ("assert", kind)  ("look", ahead, negative, node)  ("backref", number, fold)
 
 A test is a one-character String or a `CharSet`. A new escape or class of characters is a row of the tables below, a new kind of
-group a case of `Parser.extension`; what a new node does stands in `program.py`.
+group a case of `Parser.extension`; what a new node does stands in `program.py`. No text is searched here. The kinds of `assert`
+are "start", "end", "final end", "line start", "line end", "word" and "no word"; `fold` says whether case is disregarded.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     Node = tuple[Any, ...]
 
 MOST_PARTS = 50_000  # signs, classes and other parts of one pattern; `program.py` bounds its instructions
-MOST_REPEATS = 1000
-MOST_NESTING = 50
-MOST_GROUPS = 200
+MOST_REPEATS = 1000  # in a quantifier such as `{3,7}`
+MOST_NESTING = 50  # groups in one another
+MOST_GROUPS = 200  # that capture
 MOST_ANSWERS = 65_536  # that the sets of characters of a pattern keep
 FLAGS = "ims"
 HEX = frozenset("0123456789abcdefABCDEF")
@@ -59,6 +60,7 @@ def fold(sign: str) -> str:
 
 
 def is_word(sign: str) -> bool:
+    """Return whether a character is of the class `w`: a letter or digit of any script, or `_`."""
     return sign.isalnum() or sign == "_"
 
 
@@ -79,6 +81,7 @@ class Answers:
         self.of_sets: list[dict[str, bool]] = []
 
     def of_new_set(self) -> dict[str, bool]:
+        """Return the empty dict of the answers of one more set, which that set fills."""
         answers: dict[str, bool] = {}
         self.of_sets.append(answers)
         return answers
@@ -93,8 +96,9 @@ class Answers:
 
 
 class CharSet:
-    """A set of characters: single ones, ranges, classes with their complements. Its answers are kept; `kept` counts those of all
-    sets of the pattern. `lows` and `highs`: the ranges in order, apart from one another, from the first question on."""
+    """A set of characters: single ones, ranges (lowest, highest), classes (test, whether its complement is meant). `negated`: the
+    others are meant; `folds`: without regard to case. Its answers are kept; `kept` counts those of all sets of the pattern.
+    `lows` and `highs`: the ranges in order, apart from one another, from the first question on."""
 
     __slots__ = ("singles", "ranges", "classes", "negated", "folds", "kept", "answers", "lows", "highs")
 
@@ -166,7 +170,7 @@ class Pattern:
 
 def parse_pattern(source: str) -> Pattern:
     """Return the parsed pattern. Raises PatternError for text that is no pattern, or one beyond a limit of this file; with a long
-    text also what ends the run (`values/metering.py`)."""
+    text also what ends the run (P102 for its time, P103 for its memory, or what the host has set: `values/metering.py`)."""
     parser = Parser(source)
     parser.global_flags()
     tree = parser.alternatives()
@@ -204,6 +208,7 @@ class Parser:
     # ------------------------------------------------------------ signs
 
     def fail(self, reason: str, at: int | None = None) -> NoReturn:
+        """Raise PatternError for the part at an offset, by default the next sign."""
         raise PatternError(reason, self.at if at is None else at)
 
     def peek(self) -> str:
@@ -211,12 +216,14 @@ class Parser:
         return self.source[self.at : self.at + 1]
 
     def accept(self, text: str) -> bool:
+        """Go behind `text` and return True if it stands here, else False."""
         if not self.source.startswith(text, self.at):
             return False
         self.at += len(text)
         return True
 
     def until(self, closing: str, what: str) -> str:
+        """Return the text before the next `closing`, one sign, and go behind that; `what` names the beginning in the error."""
         end = self.source.find(closing, self.at)
         if end < 0:
             self.fail(f"missing `{closing}` after {what}")

@@ -1,12 +1,14 @@
-"""The bytes around a snapshot (G-13.7, G-13.9): magic and format, what it is of, SHA-256; read in the order of G-3.1.
+"""The bytes around a snapshot, the state of a run or of a session as bytes (G-13.7, G-13.9): magic and format, what it is of,
+SHA-256; read in the order of G-3.1.
 
 `seal` and `unseal` turn plain data to bytes and back; what is read is bounded before it is built (V-3.5), and canonical.
 `layout_of` numbers the types of a program, and `SnapshotError` has the codes of images: V001 size, V002 magic, V003 format,
 V004 hash, V005 of another program, V006 decoding, V007 canonical form, V008 shape.
 
 Hands these on to the other files of `snapshot/`, with `fits`, `misshapen`, `identity_of` and the protocols of what they ask of
-each other and of the host; `SnapshotError` also to the API, `misshapen` to `runtime/session/state.py`. Nothing here reads or
-writes a file.
+each other (`Writer`, `Reader`) and of the host (`Secrets`, `Heads`); `SnapshotError` also to the API, `misshapen` to
+`runtime/session/state.py`. Nothing here reads or writes a file, or knows what a body is made of: rows of values are for
+`kinds.py`, `writer.py` and `reader.py`.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class SnapshotError(Exception):
-    """A snapshot, or a value in one, that is refused. `code` is V0xx; the message ends with what to do."""
+    """A snapshot, or a value in one, that is refused. `code` is one of V001 to V008; `message` ends with what to do."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(code, message)
@@ -213,6 +215,8 @@ if TYPE_CHECKING:
         def __call__(self, ref: MemoryRef) -> tuple[str | None, int]: ...
 
     class Writer(Protocol):
+        """Who writes a snapshot (`writer.Writer`): it gives the numbers and forms by which a row names other things."""
+
         secrets: Secrets
         program: Program
 
@@ -226,6 +230,9 @@ if TYPE_CHECKING:
         def task(self, task: Task) -> int: ...
 
     class Reader(Protocol):
+        """Who reads a snapshot (`reader.Reader`): it gives the things that numbers and forms in a row stand for. Its methods
+        raise SnapshotError, or one of `reader.WRONG`, for a part that stands for nothing."""
+
         secrets: Secrets
         program: Program
         layout: Layout

@@ -1,10 +1,12 @@
 """The closed set of value kinds, each with its one encoding (V-5.8, G-13.8); there is no fallback.
 
-Hands on `KINDS` and `kind_of` to the writer and the reader, and the forms of iterators and payloads to `machine.py`. A row of the
-heap is the number of the kind, which is its place in `KINDS`, and fields in which other values stand by number. Scalars, short
-Strings and `None` stand in fields as they are and have no rows. Structural values refer to rows before their own, so no value
-holds itself; closures refer to cells, handles of tasks to tasks, which have tables of their own. A new kind goes to the end: its
-place is part of the format.
+Hands on `KINDS` and `kind_of` to the writer and the reader, and the forms of iterators (`is_iterator`, `lower_iterator`,
+`read_iterator`) and of payloads (`lower_payload`, `read_payload`, `same_form`) to `machine.py`. A form is plain data that stands
+for a value; functions take the writer as `w`, the reader as `r`. Bytes are made and checked in `envelope.py`, not here. A row of
+the heap is the number of the kind, which is its place in `KINDS`, and fields in which other values stand by number. Scalars,
+short Strings and `None` stand in fields as they are and have no rows. Structural values refer to rows before their own, so no
+value holds itself; closures refer to cells, handles of tasks to tasks, which have tables of their own. A new kind goes to the
+end: its place is part of the format.
 """
 
 from __future__ import annotations
@@ -602,7 +604,7 @@ def is_iterator(value: Any) -> bool:
 
 def lower_iterator(w: IteratorWriter, walk: Iterator[Any]) -> list[Any]:
     """Return the form of a walk that has begun: a range by its bounds, anything else by the values that are still to come. The
-    walk itself stays where it is. Raises SnapshotError for what no snapshot can hold."""
+    walk itself stays where it is. Raises SnapshotError V008 for what no snapshot can hold."""
     description: Any = walk.__reduce__()
     if type(description) is not tuple:
         raise SnapshotError("V008", "a walk that cannot be described; end it first")
@@ -662,7 +664,8 @@ ADDED_LATER: dict[Any, list[Any]] = {
 
 
 def lower_payload(w: PayloadWriter, payload: Any) -> list[Any]:
-    """Return the form of an effect's payload. Raises SnapshotError for a value that no snapshot can hold."""
+    """Return the form of an effect's payload, what it asks of the host. Raises SnapshotError V008 for a value that no snapshot
+    can hold."""
     kind = type(payload)
     if kind is list or kind is tuple:
         return [LIST if kind is list else TUPLE, [lower_payload(w, part) for part in payload]]

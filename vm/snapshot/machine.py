@@ -2,10 +2,12 @@
 whom, the heap, stores.
 
 Hands on to `runtime/session/state.py` `write_run`, `read_run` and `own_part` for runs that are resumed, with `HostRecords`, what
-the host has of the machine; and `lower_stores`, `read_stores` and `RestoredStores.replace` for the state of a session. Bytes
-that do not fit raise SnapshotError and no other error (of `read_run` also what `host.check` raises): the functions here that read
-a part may also raise one of `reader.WRONG`, which these turn into SnapshotError. Memories are written by
-`runtime/session/state.py`, not here.
+the host has of the machine; and `lower_stores`, `read_stores` and `RestoredStores.replace` for the state of a session. Bytes that
+do not fit raise SnapshotError and no other error (of `read_run` also what `host.check` raises): the functions here that read a
+part may also raise one of `reader.WRONG`, which these turn into SnapshotError. Memories are written by
+`runtime/session/state.py`, not here; no file is read or written, and no instruction run. A form is plain data that stands for a
+value or a part of the machine: the writer `w` gives it, the reader `r` takes it. The host is the program around the machine,
+which performs its effects.
 """
 
 from __future__ import annotations
@@ -277,7 +279,8 @@ def lower_watchers(w: Writer, task: Task) -> list[Any]:
 
 
 def read_wait(r: Reader, task: Task, form: Any) -> Wait | None:
-    """Return the wait of `task` that a form describes, None for nothing. `read_watchers` sets the tasks that it watches."""
+    """Return the wait of `task` that a form describes, None for nothing. `read_watchers` sets the tasks that it watches. Raises
+    SnapshotError, or one of WRONG, for another form."""
     if form is None:
         return None
     kind, *parts = r.list(form)
@@ -396,10 +399,13 @@ class RunWriter(Writer):
     """A writer that also takes tasks that run and replies on their way."""
 
     def stream_key(self, stream: Stream) -> str:
+        """Return the key of the effect that began a reply which has not ended."""
         key: str = stream.effect.key
         return key
 
     def task_row(self, task: Task) -> list[Any]:
+        """Return the row of a task: of one that has ended as a `Writer` makes it, else twelve fields, which `RunReader.end_task`
+        reads. Raises SnapshotError V008 as `lower_frames`."""
         if task.status is DONE:
             return super().task_row(task)
         fault = None if task.fault is None else [task.fault.code, self.put(task.fault.message)]
@@ -457,16 +463,18 @@ class RunReader(Reader):
         super().__init__(program, data, WHAT, secrets)
 
     def stream_effect(self, key: Any) -> Effect:
+        """Return the effect that began a reply which has not ended. Raises as `effect`."""
         return self.effect(key)
 
     def effect(self, key: Any) -> Effect:
-        """Return the effect of this key. Raises SnapshotError for one that the host does not perform."""
+        """Return the host's effect of this key. Raises SnapshotError for one that the host does not perform."""
         effect = self.host.effects.get(self.text(key))
         if effect is None:
             raise misshapen(f"an effect {key} that the host does not perform")
         return effect
 
     def end_task(self, task: Task, *row: Any) -> None:
+        """Set in a task what its row says. Raises SnapshotError, or one of WRONG, for a row that no task has."""
         if len(row) == 3:
             return super().end_task(task, *row)
         path, function, parent, flags, numbers, frames, stack, fault, effect, wait, watchers, streams = row

@@ -29,8 +29,9 @@ WRONG = (TypeError, ValueError, LookupError, AttributeError, OverflowError, Recu
 
 
 class Reader:
-    """The values of one snapshot. `roots`: the plain data that the writer got. `memories`: the handles of memories with the
-    versions that their logs had. `holes`: whether a struct may lack values of fields.
+    """The values of one snapshot: `data`, bytes of the kind `what` of this program. `roots`: the plain data that the writer got.
+    `memories`: the handles of memories with the versions that their logs had. `holes`: whether a struct may lack values of
+    fields.
 
     The constructor raises SnapshotError. Each method takes a part of the roots or of a row, of which nothing is known, and
     returns what it stands for; it raises SnapshotError, or one of WRONG, such as IndexError for a number that is too large."""
@@ -90,6 +91,7 @@ class Reader:
         raise misshapen("a place that holds no value")
 
     def values(self, forms: Any) -> list[Any]:
+        """Return the values of a list of forms, in order."""
         return list(map(self.value, self.list(forms)))
 
     # ------------------------------------------------------------ parts of rows
@@ -117,17 +119,21 @@ class Reader:
         return form
 
     def index(self, form: Any) -> int:
+        """Return a number from 0; how large it may be is for the caller."""
         if type(form) is not int or form < 0:
             raise misshapen("a part that is no number of anything")
         return form
 
     def function(self, number: Any) -> Code:
+        """Return the function of the program with this number."""
         return self.program.codes[self.index(number)]
 
     def cell(self, number: Any) -> Cell:
+        """Return the cell with this number; its value is set once all rows are built."""
         return self._cells[self.index(number)]
 
     def task(self, number: Any) -> Task:
+        """Return the task with this number; what its row says is set last (`end_task`)."""
         return self._tasks[self.index(number)]
 
     def stream_effect(self, key: Any) -> Any:

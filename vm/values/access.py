@@ -1,10 +1,11 @@
 """Reading and writing inside values: indexes, slices, members (L-5.6, L-5.5.5, L-3.7.1, L-3.7.2).
 
 Hands on the generic reads `index`, `get_member`, `get_error_member`, `slice_of` and `length`, the writes `store_index`,
-`store_member`, `map_store` and `with_element`, `fit_length`, and the functions that raise a panic, to both tiers and to
-built-ins. A write expects a container that is already owned; `store_index` and `store_member` give back what now stands in its
-place (a tuple is replaced, the others change). A read of one element gives the element itself; binding it elsewhere is where it
-is marked as shared. Positions count from 0: items, code points of a String, bytes of Bytes.
+`store_member`, `map_store` and `with_element`, `fit_length`, and the functions that raise a panic (`index_out_of_range`,
+`key_not_found`), to both tiers, the interpreter and translated code, and to built-ins. Whether a type has a member is for the
+checker; here it is found at run time. A write expects a container that is already owned; `store_index` and `store_member` give
+back what now stands in its place (a tuple is replaced, the others change). A read of one element gives the element itself;
+binding it elsewhere is where it is marked as shared. Positions count from 0: items, code points of a String, bytes of Bytes.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ def range_at(value: RangeValue, position: Any) -> int:
 
 def slice_of(value: Any, bounds: RangeValue) -> Any:
     """Return `xs[a..b]` or `s[a..b]`, both ends clamped (L-5.6.2): of an Array a new one, its elements marked as shared. Raises
-    P007 for other kinds, for a long Array also what ends the run (`metering.py`)."""
+    P007 for other kinds, for a long Array also what ends the run (P102 for its time, P103 for its memory, or what the host has
+    set: `metering.py`)."""
     if type(value) is str or type(value) is bytes:
         start, end = bounds.slice_bounds(len(value))
         return value[start:end]

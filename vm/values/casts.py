@@ -1,7 +1,9 @@
 """Run-time types: the shallow check behind `Any`, the deep cast `as`, the test of `catch` (L-3.3.3, L-3.5, L-5.12.3).
 
 Hands on `matches`, `check`, `cast` and `try_cast`, all driven by descriptors (`types.py`), to both tiers, built-ins, snapshots,
-the compiler and the runtime, and `truth` to built-ins. None of them changes the value.
+the compiler and the runtime, and `truth` to built-ins. None of them changes the value. A descriptor is a type as a tuple: a word,
+such as "array", then the descriptors of its parts or what else the word needs. Panics are P007 (`check`), P008 (`cast`), and P103
+beyond a limit. What values a type takes is a row of CLASSES or `_TESTS`, a conversion one of SCALAR_CASTS.
 """
 
 from __future__ import annotations
@@ -112,7 +114,8 @@ def _fail(value: Any, descriptor: Descriptor) -> NoReturn:
 
 
 def truth(value: Any) -> bool:
-    """Return `value as Bool`: false for `false nil 0 0.0 "" [] {} () None Err(_)` and empty Bytes, else true (L-3.5.4)."""
+    """Return `value as Bool`, of any value, raising nothing: false for `false nil 0 0.0 "" [] {} () None Err(_)` and empty Bytes,
+    else true (L-3.5.4)."""
     kind = type(value)
     if kind is Array or kind is Map:
         return bool(value.items)
@@ -153,7 +156,7 @@ SCALAR_CASTS: dict[str, Callable[[Any, Descriptor], Any]] = {
 def cast(value: Any, descriptor: Descriptor) -> Any:
     """Return `value as T` (L-3.5): a conversion to a scalar type, for any other type the value after a deep check, or a copy of
     it where an Int inside becomes a Float. Raises P008, P103 beyond the limits on nesting and on the size of a text, and what
-    ends the run (`metering.py`)."""
+    ends the run (P102 for its time, P103 for its memory, or what the host has set: `metering.py`)."""
     scalar = SCALAR_CASTS.get(descriptor[0])
     return scalar(value, descriptor) if scalar else Conformer(value, descriptor).conform(value, descriptor, 1)
 

@@ -1,10 +1,11 @@
 """The containers with value semantics: a `shared` mark and copy on write (V-5.7, L-5.5.2, L-6.7).
 
-Hands on Array, Map, Set, Queue and Stack and the Map's key encoding, `share`, `share_all` and `own`, which set the mark and obey
-it, PLAIN, CONTAINERS, `elements`, ranges, and what is done with Bytes: their digits (base64, base64url,
-hexadecimal) and joining. What ends the run (`metering.py`) may come out of `Map.key_list`, `share_all` and `own` with LARGE items
-or more, out of `concat_bytes` with BLOCK bytes or more, and out of `from_hex`, `from_base64` and `from_base64url` with any text.
-The keys of a Set are in `structural.py`.
+Hands on Array, Map, Set, Queue and Stack and the Map's key encoding (`key_of`, `unkey`, and BoolKey for the two keys that are
+Bools), `share`, `share_all` and `own`, which set the mark and obey it, PLAIN, CONTAINERS, `elements`, ranges (`RangeValue`), and
+what is done with Bytes: their digits (base64, base64url, hexadecimal) and joining. What ends the run (P102 for its time, P103 for
+its memory, or what the host has set: `metering.py`) may come out of `Map.key_list`, `share_all` and `own` with LARGE items or
+more, out of `concat_bytes` with BLOCK bytes or more, and out of `from_hex`, `from_base64` and `from_base64url` with any text. The
+keys of a Set are in `structural.py`, equality in `equality.py`, display in `text.py`, methods in `builtins/`.
 """
 
 from __future__ import annotations
@@ -221,7 +222,7 @@ def from_base64(text: str) -> bytes | int:
 
 
 def from_base64url(text: str) -> bytes | int:
-    """As `from_base64`, in the alphabet for URLs; the padding may be left out."""
+    """Return what `from_base64` does, for the alphabet for URLs; the padding may be left out."""
     bare = text.rstrip("=") if len(text) % 4 == 0 and not text.endswith("===") else text
     fault = _first_outside(bare, URL_DIGITS, len(bare))
     if fault is not None:
@@ -242,7 +243,7 @@ def _decoded(text: str, padding: int) -> bytes | int:
 
 
 def _first_outside(text: str, digits: frozenset[str], end: int) -> int | None:
-    """Return the position of the first character before `end` that is no digit."""
+    """Return the position of the first character before `end` that is no digit; None when all are."""
     for start in range(0, end, BLOCK):
         look()
         part = text[start : min(end, start + BLOCK)]

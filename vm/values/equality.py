@@ -1,7 +1,8 @@
 """Equality and order (L-5.3).
 
 Hands on `equal` to both tiers, built-ins, the compiler and Sets, `comparable` to arithmetic and `fresh_key` to the methods of
-Sets (`builtins/maps.py`). Equality walks with an explicit stack and holds to the nesting limit of G-6.1.
+Sets (`builtins/maps.py`). No value is changed; how keys of a Set are made is in `structural.py`. Equality walks with an explicit
+stack and holds to the nesting limit of G-6.1. What of a kind is compared is its row in `_SPLITTERS`.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ SCALAR_KEYS = frozenset({int, float, str, bytes, BoolKey, type(None)})
 
 def equal(a: Any, b: Any) -> bool:
     """Return whether `a == b` in Concerto: structural; functions, tasks and handles are equal when they are, or name, the same
-    one, whatever object stands for it. Raises P103 beyond the limit on nesting, and with large values what ends the run
-    (`metering.py`)."""
+    one, whatever object stands for it. Raises P103 beyond the limit on nesting, and with large values what ends the run (P102 for
+    its time, P103 for its memory, or what the host has set: `metering.py`)."""
     kind = type(a)
     if kind is type(b):
         if kind is str:
@@ -111,8 +112,8 @@ def _sets(a: Set, b: Set) -> bool:
 
 
 def fresh_key(key: Any) -> Any:
-    """Return the key of a Set's element as one to look up in another Set. A dict takes one and the same key object for equal
-    without comparing, but a value that holds a NaN differs from itself."""
+    """Return the key of a Set's element (`structural.set_key`) as one to look up in another Set. A dict takes one and the same
+    key object for equal without comparing, but a value that holds a NaN differs from itself."""
     return key if type(key) in SCALAR_KEYS else key.fresh()
 
 

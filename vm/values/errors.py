@@ -2,8 +2,10 @@
 
 Hands on the table `FAMILIES` (one row per family, to resolver, checker, hints, signatures of built-ins and snapshots),
 `is_family`, `ancestors` and `nearest_family`, which ask the tree of families, `ErrorValue` and `make_error` to whoever makes or
-reads errors, `FIELD_TYPES` to snapshots, `ADDED_FIELDS` to the checker, `FAULTS` to the checker and the offline provider, and
-`FOR_MODEL` to the runtime and the API.
+reads errors, `default_message` to tests, `FIELD_TYPES` to snapshots, `ADDED_FIELDS` to the checker, `FAULTS` to the checker and
+the offline provider, and `FOR_MODEL` to the runtime and the API. A family is the type of a built-in error (`SchemaError`), a
+variant its case (`SchemaError::ParseError`); a new one is a row of `_ROWS`. Panics, which no program catches, are in
+`vm/panics.py`; where an error is thrown and caught is not decided here.
 """
 
 from __future__ import annotations
@@ -153,7 +155,7 @@ def is_family(name: str, ancestor: str) -> bool:
 
 
 def ancestors(name: str) -> list[str]:
-    """Return a family and those it descends from, nearest first."""
+    """Return the names of a family and of those it descends from, nearest first. Raises KeyError for no family."""
     names = [name]
     while (parent := FAMILIES[names[-1]].parent) is not None:
         names.append(parent)
@@ -161,7 +163,7 @@ def ancestors(name: str) -> list[str]:
 
 
 def nearest_family(a: str, b: str) -> str:
-    """Return the nearest common family of two (L-3.4.1)."""
+    """Return the name of the nearest common family of two (L-3.4.1). Raises KeyError for no family."""
     at = a
     while not is_family(b, at):
         at = FAMILIES[at].parent or "Error"
@@ -193,7 +195,8 @@ class ErrorValue:
         return self.family
 
     def get(self, name: str) -> Any:
-        """Return a member by name; an extra field that the value does not carry is nil (L-3.11.13)."""
+        """Return a member by name: `kind`, `variant`, `message` or an extra field; one that the value does not carry is nil
+        (L-3.11.13)."""
         if name == "kind":
             return self.family
         if name == "variant" or name == "message":

@@ -3,7 +3,9 @@
 Hands on `ModelRef`, `AgentRef`, `MemoryRef`, `KeyedRef`, `SchemaRef`, `ToolRef`, `McpRef`, `HashMapRef`, `LedgerRef`,
 `LedgerQuery`, `PipelineRef`, `EmbedderRef`, `IndexRef` and what they have in common, `Ref` and `ScopedRef`; `ModelBuilder` with
 `UNSET`; `TaskHandle`; `Stream`, `TypedStream` and `ItemStream`. A handle holds a declared name or a record of the machine (a
-task, an effect); only `MemoryRef.life` is a live object of the host.
+task, an effect); only `MemoryRef.life` is a live object of the host. They go to built-ins, both tiers, snapshots and the runtime.
+Nothing here asks or changes what a handle names: its methods are in `builtins/`, and the host does the work. A kind of
+declaration that programs name as a value has a subclass of `Ref` here.
 """
 
 from __future__ import annotations
@@ -226,7 +228,7 @@ class ModelBuilder:
         self.context = context
         self.tools = tools
         self.without_tools = without_tools
-        self.turn = turn  # `tokens` and `meta` of with_memory
+        self.turn = turn  # (`tokens`, `meta`) of with_memory, None where neither was given
         self.settings = settings  # fields of the model that `with` replaces, as plain data; never changed
 
     @staticmethod

@@ -1,9 +1,11 @@
 """The bounds of values: of Int and Float, and the size limits of G-6.1 that values and built-ins hold to.
 
 Hands on `limits`, one settings object whose String size the machine sets for each slice (LONGEST_STRING bytes without a budget),
-checks that raise P103, `concat`, `repeat` and `join`, which make Strings under the limit, `with_strings_of` (to
-`runtime/access/files.py`), `utf8_size`, the Int bounds, the text of a Float, and the saturating conversion from Float to Int.
-What `metering.look` raises, which is what ends the run, may come out of `concat`, `check_concat` and `join`.
+checks that raise P103 (`check_string_size`, `check_items` …), `concat`, `repeat` and `join`, which make Strings under the limit,
+`with_strings_of` (to `runtime/access/files.py`), `utf8_size`, the Int bounds INT_MIN and INT_MAX, the text of a Float
+(`float_text`, `float_literal`), and `to_int`, the saturating conversion from Float to Int. What `metering.look` raises, which is
+what ends the run (P102 for its time, P103 for its memory, or what the host has set), may come out of `concat`, `check_concat` and
+`join`. Fuel, time and memory of a run are not bounded here: that is for the machine.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ class _Thread(_local):
 
 
 class Limits:
-    """The limits: size of a String in bytes of UTF-8, items of one collection, levels of nesting.
+    """The limits: `string`, the size of a String in bytes of UTF-8; `items` of one collection; `nesting`, the levels of values in
+    one another.
 
     `string` is that of the run in this thread. `surely` is cheap to read and at most that of any thread: what is within it needs
     no look at `string`. It only ever falls, so no run has to put it back."""
@@ -79,7 +82,7 @@ def with_strings_of(size: int, work: Callable[[], T]) -> T:
 
 
 def utf8_size(text: str) -> int:
-    """Return the bytes of `text` in UTF-8; constant time for ASCII."""
+    """Return how many bytes `text` has in UTF-8, three for a lone surrogate; constant time for ASCII."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
@@ -111,7 +114,7 @@ def check_items(count: int) -> None:
 
 
 def check_concat(a: str, b: str) -> None:
-    """Raise P103 unless `a + b` is within the limit on Strings; looks first."""
+    """Raise P103 unless `a + b` is within the limit on Strings; look first whether the run is to stop."""
     look()
     check_string_size(utf8_size(a) + utf8_size(b))
 

@@ -1,9 +1,10 @@
 """Work on long Strings in blocks, with a look at the run between two (G-6.3).
 
 Python does each of these operations in one call, which a run cannot interrupt. `split`, `replace`, `strip`, `lstrip`, `rstrip`
-and `find` return exactly what Python's own methods return; the others work on a text piece by piece. Hands them on to built-ins,
-which call them for Strings that may be long, and `strip` and `lstrip` to arithmetic. Positions and sizes are code points. What
-ends the run (`metering.py`) may come out of each.
+and `find` return exactly what Python's own methods return; the others (`pieces`, `blocks`, `mapped`, `at_blanks`) work on a text
+piece by piece. Hands them on to built-ins, which call them for Strings that may be long, and `strip` and `lstrip` to arithmetic.
+Positions and sizes are code points. What ends the run (P102 for its time, P103 for its memory, or what the host has set:
+`metering.py`) may come out of each. Nothing is charged here: the built-ins charge the run for their work.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def pieces(text: str, separator: str) -> Iterator[list[str]]:
 
 
 def split(text: str, separator: str) -> list[str]:
-    """As `text.split(separator)`. Raises P103 for more parts than an Array may have."""
+    """Return what `text.split(separator)` gives. Raises P103 for more parts than an Array may have, ValueError for an empty
+    separator."""
     parts: list[str] = []
     for some in pieces(text, separator):
         parts += some
@@ -44,7 +46,7 @@ def split(text: str, separator: str) -> list[str]:
 
 
 def replace(text: str, old: str, new: str) -> str:
-    """As `text.replace(old, new)`. Raises P103 where the result is too long, before it is made."""
+    """Return what `text.replace(old, new)` gives. Raises P103 where the result is too long, before it is made."""
     added = utf8_size(new) - utf8_size(old)
     size = utf8_size(text)
     results: list[str] = []
@@ -68,7 +70,8 @@ def blocks(text: str) -> Iterator[str]:
 
 
 def mapped(text: str, work: Callable[[str], str]) -> str:
-    """Return `work(text)` for work that treats every character by itself. Raises P103 where the result is too long."""
+    """Return `work(text)`, done block by block, for work that treats every character by itself. Raises P103 where the result is
+    too long, and what `work` raises."""
     results = []
     size = 0
     for block in blocks(text):
@@ -79,12 +82,12 @@ def mapped(text: str, work: Callable[[str], str]) -> str:
 
 
 def strip(text: str, characters: str) -> str:
-    """As `text.strip(characters)`."""
+    """Return what `text.strip(characters)` gives."""
     return rstrip(lstrip(text, characters), characters)
 
 
 def lstrip(text: str, characters: str) -> str:
-    """As `text.lstrip(characters)`."""
+    """Return what `text.lstrip(characters)` gives."""
     if len(text) <= BLOCK:
         return text.lstrip(characters)
     start = 0
@@ -97,7 +100,7 @@ def lstrip(text: str, characters: str) -> str:
 
 
 def rstrip(text: str, characters: str) -> str:
-    """As `text.rstrip(characters)`."""
+    """Return what `text.rstrip(characters)` gives."""
     end = len(text)
     while end > BLOCK:
         look()
@@ -125,7 +128,7 @@ def at_blanks(text: str) -> Iterator[str]:
 
 
 def find(text: str, part: str) -> int:
-    """As `text.find(part)`."""
+    """Return what `text.find(part)` gives: the position, from 0, of the first `part`, -1 when there is none."""
     size = max(16 * BLOCK, 4 * len(part))
     for start in range(0, len(text), size):
         look()

@@ -2,8 +2,9 @@
 
 Hands on `Content`, which the record `Media` and messages of the runtime hold; `content_of` and `link_to`, which make one or raise
 `Refused`; `known`, which finds one, to the entries of memories; `picture_size`; `media_text`, the Display text; the kinds and
-MIME types (KINDS, TEXT, PDF, `mime_of`, `kind_of_mime`); and the limits with their texts (`size_text`, `too_large`). A content
-never changes, so it is shared and never copied. Nothing here reads a file or opens a connection.
+MIME types (KINDS, TEXT, PDF, `mime_of`, `kind_of_mime`, `is_text`); and the limit MOST_BYTES, in bytes, with its texts
+(`size_text`, `too_large`). A content never changes, so it is shared and never copied. Nothing here reads a file or opens a
+connection; how a content goes to a provider is for `runtime/providers/`. What is recognised is decided in `mime_of`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ LOOKED_AT = 1 << 16  # segments of a JPEG that are walked for its size, and chun
 
 
 class Refused(Exception):
-    """Why there is no content: the `variant` of MediaError and the reason, as its message says it."""
+    """Why there is no content: the `variant` of MediaError ("TooLarge", "UnknownContent", "OtherKind" or "InvalidUrl") and the
+    `reason`, as its message says it."""
 
     def __init__(self, variant: str, reason: str) -> None:
         super().__init__(reason)
@@ -117,7 +119,7 @@ def link_to(kind: str, url: str) -> Content:
 
 
 def too_large(size: int) -> NoReturn:
-    """Raise Refused (TooLarge)."""
+    """Raise Refused (TooLarge), for a content of `size` bytes."""
     raise Refused("TooLarge", f"it has {size} bytes; a Media has at most {MOST_BYTES}")
 
 
@@ -128,7 +130,8 @@ def _hash(data: bytes) -> str:
 
 
 def mime_of(data: bytes) -> str | None:
-    """Return the type that the first bytes tell; None for another content, and for text, which has no mark of its own."""
+    """Return the MIME type that the first bytes tell, one of PNG, JPEG, GIF, WebP, WAV, PDF or MP3; None for another content, and
+    for text, which has no mark of its own."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -164,7 +167,7 @@ def is_text(data: bytes) -> bool:
 
 
 def kind_of_mime(mime: str) -> str:
-    """Return the kind of a type that `content_of` gives."""
+    """Return the kind, a word of KINDS, of a MIME type that `content_of` gives; "document" for any type but images and sounds."""
     return {"image": "image", "audio": "audio"}.get(mime.partition("/")[0], "document")
 
 
@@ -243,7 +246,8 @@ _SIZES: dict[str, Any] = {"image/png": _png, "image/gif": _gif, "image/jpeg": _j
 
 
 def media_text(kind: str, name: str | None, size: int, is_link: bool) -> str:
-    """Return `<image receipt.jpg 34 kB>`. `size` is in bytes; of a link, whose `name` is its address, it is left out."""
+    """Return the Display text of a Media, as `<image receipt.jpg 34 kB>`, without the name if that is None. `size` is in bytes;
+    of a link, whose `name` is its address, it is left out."""
     parts = [kind, *([] if name is None else [name]), *([] if is_link else [size_text(size)])]
     return f"<{' '.join(parts)}>"
 

@@ -6,7 +6,8 @@ the meter of its thread, for each slice and for what the host does under the lim
 is counted and nothing is raised.
 
 What ends a run is what `Machine.attend` raises: a Panic (P102 for its time, P103 for the weight of its values) or whatever the
-host has set as `Machine.stop`. It comes out of every function here that looks.
+host has set as `Machine.stop`. It comes out of every function here that looks. Here is only asked and told: fuel is counted, and
+limits are kept, by the machine; what a unit of work costs in fuel is not decided here.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ _thread = _Thread()
 
 
 def exchange(meter: Meter) -> Meter:
-    """Set the meter of this thread and return the one before, which the caller puts back."""
+    """Set the meter of this thread and return the one before, which the caller puts back with another call."""
     before = _thread.meter
     _thread.meter = meter
     return before

@@ -3,7 +3,9 @@
 Hands on `StructType` and `make_struct_class` (one slotted Python class per declared type) with its base `Struct`, the built-in
 record types and their table `RECORDS`, `EnumType`, `Variant` and `EnumValue`, `Cell` and `Closure`, `Some`, `NONE`, `Ok` and
 `Err`, and the type `Way`. Fields of a struct are slots `f0`, `f1`, … in declaration order, so code that knows the type reads them
-by position; code that knows only the name asks `StructType.index`.
+by position; code that knows only the name asks `StructType.index`. Copy on write is in `containers.py`, equality, display and
+casts in files of their own, and nothing here checks that a value fits its type. A record is a struct type of the language's own;
+a new one is a `_record` that RECORDS has too.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ class Struct:
 
     @classmethod
     def of(cls, values: Iterable[Any]) -> Any:
-        """Return a new value with `values` in field order."""
+        """Return a new value with `values` in field order, one for each field. Raises TypeError for another number of them."""
         return cls(*values)
 
     def values(self) -> tuple[Any, ...]:
@@ -103,7 +105,8 @@ def _constructors(count: int) -> tuple[Any, Any, Any]:
 
 
 def make_struct_class(struct_type: StructType) -> type[Any]:
-    """Return the Python class whose instances are the values of `struct_type`."""
+    """Return a new Python class, a subclass of Struct, whose instances are the values of `struct_type`; its constructor takes the
+    fields by position, in order."""
     count = len(struct_type.fields)
     init, values, copied = _constructors(count)
     body = {
@@ -118,6 +121,7 @@ def make_struct_class(struct_type: StructType) -> type[Any]:
 
 
 def _record(name: str, fields: dict[str, Descriptor], hidden: tuple[str, ...] = ()) -> type[Any]:
+    """Return the class of a record with these fields, by name their types; `hidden` is as in `StructType`."""
     return make_struct_class(StructType(name, fields, "record", types=tuple(fields.values()), hidden=hidden))
 
 
@@ -125,6 +129,9 @@ _INT: Descriptor = ("int",)
 _STRING: Descriptor = ("string",)
 _BOOL: Descriptor = ("bool",)
 _ANY_MAP: Descriptor = ("map", _STRING, ("any",))
+
+# Records: the fields and their types (descriptors of `types.py`) in order. Times such as `at` are milliseconds since 1970,
+# positions such as `start` count code points from 0, and an `end` is behind the last one.
 
 Citation = _record("Citation", {"url": _STRING, "title": ("nilable", _STRING), "start": _INT, "end": _INT})
 
@@ -319,7 +326,8 @@ class Variant:
 
 
 class EnumType:
-    """The declaration behind enum values; `key` is unique in a program, `name` is what programs see."""
+    """The declaration behind enum values; `key` is unique in a program, `name` is what programs see. `is_error`: has `impl
+    Error`. `index` has the position of each variant, from 0, by name."""
 
     __slots__ = ("name", "key", "variants", "is_error", "index")
 
@@ -372,8 +380,8 @@ class Cell:
 
 
 class Closure:
-    """A function value. A named function is equal to itself however often its name is read, an anonymous one only to the result
-    of the same evaluation (L-5.3.1)."""
+    """A function value: `function`, the linked code, with the `cells` that it has captured. A named function is equal to itself
+    however often its name is read, an anonymous one only to the result of the same evaluation (L-5.3.1)."""
 
     __slots__ = ("function", "cells")
     type_name = "Function"

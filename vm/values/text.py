@@ -1,9 +1,11 @@
 """The text of every value: Display and debug form (L-5.1, columns Display; L-5.1.19), and JSON of plain values.
 
-Hands on `display`, `debug` and `brief`, `quote`, `to_json`, `json_fits` and `from_json`, and `cut_to` with its sign CUT, to the
-rest of the machine, the runtime, the API and the command line. Display and debug form have the same rows for composite kinds and
-differ in Strings, Floats and errors. With large values, what ends the run (`metering.py`) may come out of each but `brief` and
-`quote`. How the parts of a Float or of Bytes are written stands in `limits.py` and `containers.py`.
+Hands on `display`, `debug` and `brief`, `quote`, `to_json`, `json_fits`, `key_text` and `from_json`, and `cut_to` with its sign
+CUT, to the rest of the machine, the runtime, the API and the command line. Display and debug form have the same rows for
+composite kinds and differ in Strings, Floats and errors. With large values, what ends the run (P102 for its time, P103 for its
+memory, or what the host has set: `metering.py`) may come out of each but `brief` and `quote`. How the parts of a Float or of
+Bytes are written stands in `limits.py` and `containers.py`. Texts are read into JSON data elsewhere, and secrets removed by the
+host; nothing is printed here. How a kind is shown is its row in DISPLAY, DEBUG or JSON.
 """
 
 from __future__ import annotations
@@ -345,7 +347,7 @@ CUT = "…"
 
 
 def cut_to(text: str, most: int) -> str:
-    """Return a text of at most `most` code points: the text itself, or its beginning with CUT."""
+    """Return a text of at most `most` code points, 1 or more: the text itself, or its beginning with CUT."""
     return text if len(text) <= most else text[: most - 1] + CUT
 
 
@@ -475,7 +477,7 @@ JSON: Form = {
 
 
 def to_json(value: Any) -> str:
-    """Return the compact JSON text of `value`. Raises P103 beyond the limits of G-6.1."""
+    """Return the compact JSON text of `value`, of any kind. Raises P103 beyond the limits on String size and nesting (G-6.1)."""
     return render(value, JSON)
 
 

@@ -10,7 +10,7 @@ and `("handle", type name)`. Only signatures of built-ins have `("var", name)`, 
 
 Hands on `type_text`, which writes a descriptor as source does, and `typeof`, the type name of a value, to everything that writes
 messages; `plain_name` to linking, dispatch and the API, `kind_of_type` to linking; the type `Descriptor` to built-ins. What a
-value of a type is, `casts.py` decides. An image has another form of types (`bytecode/shape.py`).
+value of a type is, `casts.py` decides; nothing is raised here. An image has another form of types (`bytecode/shape.py`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NAMES = {
 
 
 def type_text(descriptor: Descriptor) -> str:
-    """Return the type as source writes it (L-4.1.7)."""
+    """Return the type as source writes it (L-4.1.7), such as `Array<Int>?`; of a declared type the name without its path."""
     head = descriptor[0]
     if head in NAMES:
         arguments = ", ".join(type_text(part) for part in descriptor[1:])
@@ -61,8 +61,8 @@ _KINDS = {"fn": "Function", **NAMES}
 
 
 def kind_of_type(entry: Any) -> str:
-    """Return the word under which the impls of a type are found: the key of a declared type, else the word that `kinds_of` in
-    `interp/dispatch.py` has for its values."""
+    """Return the word under which the impls of a type are found; `entry` is its entry in an image: the key of a declared type,
+    `Tuple/2` of a tuple of two, else the word that `kinds_of` in `interp/dispatch.py` has for its values, such as "Array"."""
     head = entry[0]
     if head == "tuple":
         return f"Tuple/{len(entry[1])}"
@@ -80,6 +80,6 @@ SCALAR_NAMES: dict[type, str] = {
 
 
 def typeof(value: Any) -> str:
-    """Return the type name of `value`: of its kind, or of its declaration when it has one."""
+    """Return the type name of `value`, any value of the program: of its kind, or of its declaration when it has one."""
     name = SCALAR_NAMES.get(type(value))
     return value.type_name if name is None else name

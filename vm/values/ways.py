@@ -1,8 +1,10 @@
 """The way of an error: where it was made, and what it passed since (L-5.11.3, V-7.5).
 
 A way is a tuple of places `(Code, index of the instruction)`, the first where the error was made; of a long one the middle is
-left out, and a number stands there. It is in `Err.way`, and in `ErrorValue.way` while a handler has the error without its Err; no
-program sees it. Only what an error passes pays for it. `here` is in each function the way to add, mostly of one place.
+left out, and a number stands there. `Code` is a linked function of `interp/linked.py`, and both tiers are the interpreter and the
+translated code; where errors go is decided by them, and only noted here. It is in `Err.way`, and in `ErrorValue.way` while a
+handler has the error without its Err; no program sees it. Only what an error passes pays for it. `here` is in each function the
+way to add, mostly of one place.
 
 Hands on `begun`, `thrown`, `passed`, `handled` and `marked` to both tiers (`interp/template.py`, the generated loop, which has
 the text of `passed` instead of a call and so needs `shortened` and `MOST`, and `jit/library.py`, which needs `longer` too),
@@ -58,7 +60,7 @@ def frames(way: Way) -> Iterator[tuple[str, str, int, int] | int]:
 
 
 def begun(error: Any, here: Way) -> Err:
-    """Return Err(error), made here; an error that a handler has taken goes on with its way."""
+    """Return a new Err of `error`, any value, made at `here`; an error that a handler has taken goes on with its way."""
     return Err(error, longer(error.way, here) if type(error) is ErrorValue and error.way else here)
 
 
@@ -70,7 +72,7 @@ def thrown(error: Any, here: Way) -> Any:
 
 
 def passed(failed: Err, here: Way) -> Err:
-    """Return an Err that leaves the function by `?`, with this place added."""
+    """Return a new Err of the same error, which leaves the function by `?`, with the place `here` added to its way."""
     way = failed.way + here
     return Err(failed.value, way if len(way) <= MOST else shortened(way))
 
