@@ -425,7 +425,7 @@ RULES: dict[str, Rule] = {
     "env": Rule(_one_of(Mapping, None), "a mapping of str to str, or None", _one_of(str), "a str"),
     "seed": Rule(lambda value: value is None or type(value) is int, "an int, or None"),
     "emit_mode": Rule(_one_of((Immediate, Buffered), Immediate), "Immediate() or Buffered(…)"),
-    "emit_timeout_ms": Rule(lambda value: value is None or (type(value) is int and value >= 0), "an int of at least 0"),
+    "emit_timeout_ms": Rule(lambda value: value is None or (type(value) is int and value >= 0), "an int of at least 0, or None"),
     "stores": _mapping("names to stores", *_having(*STORE)),
     "embedders": _mapping("names to embedders", _embeds, f"{EMBED[1]}; its baseline, if any, is a number from -1 to below 1"),
     "tier": Rule(lambda value: type(value) is str and value in ("interp", "both"), "'interp' or 'both'"),

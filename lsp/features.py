@@ -390,6 +390,8 @@ def _walk(examined: Examined, path: list[str], here: ModuleSymbol) -> Symbol | N
                 at = at.home
         elif name == "super" and isinstance(at, ModuleSymbol):
             at = at.home
+        elif at is None:
+            return None  # behind a `super` of the root there is nothing
         elif name != "self" or number:
             at = _member(examined, at, name) or (_anywhere(examined, name) if number == 0 else None)
     return at

@@ -68,6 +68,9 @@ if TYPE_CHECKING:
         def clean(self, value: Any) -> Any:
             """Return a value of the machine without secrets (G-10.3)."""
 
+        def warn(self, text: str) -> None:
+            """Tell the log of the host something, without secrets and whatever could disguise it."""
+
         def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
             """Send an emit of the runtime itself to the host, without secrets (O-5.30)."""
 

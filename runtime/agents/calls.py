@@ -152,7 +152,7 @@ class Listening:
             told = {FOR_MODEL: f"{self.agent}: the answer on {channel}: {less[FOR_MODEL]}"} if less else {}
             raise Origin(self.agent, self.agent, 0).failure("AgentError", "Failed", fault, **told)
         said = f"agent {self.agent} asks for a permission: {error.message}; it was refused"
-        self.run.host.log("warn", self.run.redactor.clean(said))
+        self.run.warn(said)
         raise Unanswered(error.variant == "Timeout")
 
     async def on_message(self, message: dict[str, Any]) -> Any:

@@ -70,7 +70,7 @@ def _embedding(run: EffectContext, table: dict[str, Any]) -> Embedding:
     name, kind = table["name"], table["kind"]
 
     def report(text: str) -> None:
-        run.host.log("warn", run.redactor.clean(text))
+        run.warn(text)
 
     host_embedder = run.host.embedders.get(name) if kind != "offline" else None
     if host_embedder is not None:

@@ -83,7 +83,7 @@ async def call_conversation(
         from .summarisers import summariser
 
         conversation.summarise = summariser(run, effect)
-        conversation.report = lambda text: run.host.log("warn", text)
+    conversation.report = run.warn
     return conversation
 
 

@@ -88,7 +88,7 @@ class MemoryEvents:
             reason = await self._handle(memory, channel, payload)
             if reason is not None:
                 text = f"a function for {channel} of the memory {memory.name} failed: {reason}"
-                self.run.host.log("warn", self.run.redactor.clean(text))
+                self.run.warn(text)
 
     async def _handle(self, memory: Memory, channel: str, payload: dict[str, Any]) -> str | None:
         """Run the handler of one event, and return why it failed; None when it did not."""

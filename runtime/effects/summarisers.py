@@ -68,7 +68,7 @@ def summariser(run: EffectContext, effect: Effect) -> Callable[[Memory, str], Su
                 text = host_summariser.fold(previous, entries)
                 text = await text if isawaitable(text) else text
             except Exception as error:
-                run.host.log("warn", run.redactor.clean(f"the summariser {name} of the host: {full_text(error)}"))
+                run.warn(f"the summariser {name} of the host: {full_text(error)}")
                 raise SummaryFailed(neutral_text(f"the summariser {name} of the host", error)) from None
             return _text(text)
 

@@ -127,7 +127,7 @@ class Caller:
         self.run.runtime_emit(PROGRESS, row)
 
     def _log(self, text: str) -> None:
-        self.run.host.log("warn", self.run.redactor.clean(text))
+        self.run.warn(text)
 
 
 # ----------------------------------------------------------------

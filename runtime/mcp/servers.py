@@ -106,7 +106,7 @@ class Servers:
         result = await server.answer(effect, use.method, arguments)
         if type(result) is Ok and type(result.value) is WithMedia:
             text = f"the result of {server.name}.{use.method} has media, which its declared type does not hold: declare it Any"
-            self.run.host.log("warn", text)
+            self.run.warn(text)
             return Ok(result.value.value)
         return result
 
@@ -171,7 +171,7 @@ class Server:
         try:
             await self.connected()
         except ServerFailure as failure:
-            self.run.host.log("warn", self.run.redactor.clean(failure.message))
+            self.run.warn(failure.message)
             return self._declared_tools()
         return list(self.offered.values())
 
@@ -213,7 +213,7 @@ class Server:
             await connection.aclose()
             raise
         for line in refused:
-            self.run.host.log("warn", self.run.redactor.clean(line))
+            self.run.warn(line)
         self.reasons = {tool.name: tool.refused for tool in served if tool.refused is not None}
         self.connection, self.ended, self.offered = connection, ended, {tool.name: tool for tool in offered}
 

@@ -226,7 +226,7 @@ class OpenIndex:
                 await self.use(effect, lambda index: index.embed(made))
         except CallFailure as failure:
             text = f"index {self.declared.name}: documents without a vector of {label} keep none for now: {failure.message}"
-            self.run.host.log("warn", self.run.redactor.clean(text))
+            self.run.warn(text)
 
     async def hits(self, effect: Effect, query: str, limit: int, skip: int) -> Array:
         """Return an Array of (document, score, text)."""

@@ -552,6 +552,14 @@ class Session:
             raise child.panic
         return value
 
+    def warn(self, text: str) -> None:
+        """Tell the log of the host something, without secrets (G-10.3), and so that no text of others writes to a terminal or
+        looks like a line of the log of its own (G-10.4)."""
+        from ...vm.bytecode.disasm import printable
+
+        first, *others = map(printable, self.redactor.clean(text).split("\n"))
+        self.host.log("warn", "\n".join([first, *(f"  {line}" if line.startswith("[") else line for line in others)]))
+
     def hold(self, effect: Effect, work: Coroutine[Any, Any, Any]) -> None:
         """Run work that goes on after the answer to its effect, until it is over or released (`EffectRunner.hold`)."""
         self.work.hold(effect, work)

@@ -478,7 +478,7 @@ def _went_back(session: Session, handles: list[tuple[MemoryRef, int]]) -> list[W
         if actual is not None:
             memories.append(WentBack(ref, str(session.memories.head(ref)[0]), version, actual))
     for memory in memories:
-        session.host.log("warn", str(memory))
+        session.warn(str(memory))
     return memories
 
 

@@ -82,7 +82,7 @@ def _tell_shadowed(run: EffectContext, bindings: list[ToolBinding], served: list
         owner = owners.get(binding.definition.name)
         if owner is not None and owner != binding.owner:
             text = f"tool {binding.definition.name} of mcp {binding.owner} is refused: {owner} has a tool of that name"
-            run.host.log("warn", run.redactor.clean(text))
+            run.warn(text)
 
 
 class BoundTools:
@@ -151,7 +151,7 @@ class BoundTools:
         text = model_text(error)
         if text != display(error):
             run = self.running
-            run.host.log("warn", run.redactor.clean(f"tool {call.name}: {display(error)} (the model was told: {text})"))
+            run.warn(f"tool {call.name}: {display(error)} (the model was told: {text})")
         return failure_message(call, text)
 
     async def _attempt(self, settings: CallSettings, call: Call) -> Any:

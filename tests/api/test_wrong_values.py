@@ -64,7 +64,7 @@ WRONG = [
     ({"env": {3: "x"}}, "env has the key 3; it is a mapping of str to str"),
     ({"seed": "x"}, "seed is 'x'; it is an int, or None"),
     ({"seed": True}, "seed is True; it is an int, or None"),
-    ({"emit_timeout_ms": "1"}, "emit_timeout_ms is '1'; it is an int of at least 0"),
+    ({"emit_timeout_ms": "1"}, "emit_timeout_ms is '1'; it is an int of at least 0, or None"),
     ({"emit_mode": "zz"}, "emit_mode is 'zz'; it is Immediate() or Buffered(…)"),
     ({"emit_mode": concerto.Buffered}, "it is Immediate() or Buffered(…)"),
     ({"stores": {"durable": 1}}, f"stores of 'durable' is of the type int; it is {STORE}"),

@@ -150,6 +150,8 @@ def test_a_server_does_not_write_to_the_terminal(tmp_path: Path) -> None:
     done = run(tmp_path, "pin", "--check")
     assert done.code == 1 and done.out.isprintable() is False  # line ends
     assert all(line.isprintable() for line in done.out.splitlines()) and "\\u{202e}nothing has changed" in done.out
+    warned = run(tmp_path, "run").err
+    assert warned.count("[warn]") == 1 and all(line.isprintable() for line in warned.splitlines())
 
 
 def test_a_tool_that_has_changed_is_refused_until_it_is_pinned_anew(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ class Run:
         self.redactor = Redactor()
         self.host = self
 
-    def log(self, level: str, text: str) -> None:
+    def warn(self, text: str) -> None:
         self.logged.append(text)
 
     async def ask(self, effect: Any, channel: str, payload: Any) -> Any:

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.mcp.served import MOST_BYTES, Answer, ServedTool, ServerFailure, Signature, offered_tools, value_of
 from concerto.runtime.records import TreeBuilder
 from concerto.runtime.tools.bindings import _tell_shadowed
@@ -60,7 +59,7 @@ def test_a_schema_is_json_within_the_bounds_of_all_json() -> None:
 def test_a_tool_whose_name_is_taken_is_told_of() -> None:
     """G-9.6: of several tools of one name a model gets the first."""
     logged: list[str] = []
-    run: Any = SimpleNamespace(host=SimpleNamespace(log=lambda level, text: logged.append(text)), redactor=Redactor())
+    run: Any = SimpleNamespace(warn=logged.append)
 
     def binding(owner: str, name: str) -> Any:
         return SimpleNamespace(owner=owner, definition=SimpleNamespace(name=name))

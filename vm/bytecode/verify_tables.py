@@ -601,7 +601,7 @@ def _check_object(shape: list[Any], declared: dict[str, Any], around: tuple[str,
     entry = declared.get(bare_name(name)) if type(name) is str else None
     if entry is None or entry[0] == "enum":
         raise Breach(f"no struct or schema type is called {name}")
-    if type(modes) is not list or len(modes) > len(MODES) or any(mode not in MODES for mode in modes):
+    if type(modes) is not list or any(mode not in MODES for mode in modes) or len(set(modes)) < len(modes):
         raise Breach(f"{name} has an unknown mode, or one twice")
     if type(fields) is not list or any(not _is_field(field) for field in fields):
         raise Breach(f"{name} has a malformed field")
