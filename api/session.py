@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Self, TypeVar
+from weakref import WeakSet
 
 from ..runtime.calls.budgets import Account
 from ..runtime.errors import ConfigFailure
@@ -61,7 +62,7 @@ class Session:
         self._runner: asyncio.Runner | None = None
         self._running = Running()
         self._current: Call | None = None  # the one whose turn it is, if it has a handle
-        self._calls: set[Call] = set()  # those that have not ended
+        self._calls: WeakSet[Call] = WeakSet()  # those that have not ended, and that somebody has
         try:
             self._session = runtime.Session(program, host_of(options, self._hear, self._answer, project, self._hears))
         except ConfigFailure as failure:

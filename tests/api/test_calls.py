@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from typing import Any
 
@@ -214,3 +215,13 @@ def test_a_call_hears_memories() -> None:
         call.on("memory:commit", heard.append)
         call.result()
         assert len(heard) == 1 and not session._hears()
+
+
+def test_a_call_that_nobody_runs_is_forgotten() -> None:
+    with PROGRAM.session() as session:
+        call = session.start("tokens", 1)
+        call.on("*", print)
+        assert len(session._calls) == 1
+        del call
+        gc.collect()
+        assert len(session._calls) == 0
