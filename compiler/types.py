@@ -478,7 +478,16 @@ def is_stream(type_: Type | None) -> bool:
 
 
 def type_name(type_: Type) -> str:
-    """Return a text that tells a type from all others of the program, with its type arguments."""
+    """Return a text that tells a type from all others of the program: modules may have types of one name, also in its parts."""
+    match type_:
+        case Nilable():
+            return f"{type_name(type_.inner)}?"
+        case Tuple():
+            return f"({', '.join(map(type_name, type_.items))}{',' if len(type_.items) == 1 else ''})"
+        case Function():
+            return f"fn({', '.join(map(type_name, type_.parameters))}) -> {type_name(type_.result)}"
+        case Union():
+            return " | ".join(f'"{member}"' for member in type_.members)
     arguments = type_.arguments if isinstance(type_, (Nominal, Generic)) else ()
     head = type_.unique_name if isinstance(type_, Nominal) else type_.name if isinstance(type_, Generic) else str(type_)
     return f"{head}<{','.join(map(type_name, arguments))}>" if arguments else head

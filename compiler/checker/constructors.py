@@ -85,7 +85,8 @@ class Reading:
         return Head(name, (ANY,) * _part_count(pattern)) if listed is None else listed
 
     def matches_all(self, pattern: ast.Pattern) -> bool:
-        """Return whether a pattern matches every value of its type."""
+        """Return whether a pattern asks for no constructor, so that it matches every value of its type. False for others, also
+        for those that match everything all the same, as `(_, _)` and `true | false`: the search finds that."""
         pattern = inner(pattern)
         if isinstance(pattern, (ast.WildcardPattern, ast.RestPattern)):
             return True

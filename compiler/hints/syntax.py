@@ -341,8 +341,8 @@ LONGEST = 40  # tokens of a type
 
 
 def of_a_store(place: ErrorPlace, expected: set[str]) -> str | None:
-    """Return the help for a memory, hashmap or ledger without its type (the error is at `=`) or without its value (at `;`, or at
-    a block in its place), and for a memory with something before its block; None for anything else."""
+    """Return the help for a memory, hashmap, ledger or index without its type (the error is at `=`) or without its value (at `;`,
+    or at a block in its place), and for a memory with something before its block; None for anything else."""
     name = {"EQ": -1, "LBRACE": -2}.get(place.kind(), 0)
     if name and place.kind(name - 1) == "K_MEMORY" and (name == -2 or place.kind(1) in ("LBRACE", "MLBRACE")):
         return f"leave out the `{place.text(name + 1)}`: `memory {place.text(name)} {{ … }}`"

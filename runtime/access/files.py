@@ -401,8 +401,10 @@ class _Walk:
 
 
 def make_dirs(path: str) -> None:
-    """Make a directory of the host, and those above it that are missing; do nothing if it exists. Raises OSError."""
+    """Make a directory of the host, and those above it that are missing; do nothing if it exists. The path is taken from the
+    working directory if it is relative. Raises OSError."""
     missing: list[str] = []
+    path = os.path.abspath(path)
     while not os.path.isdir(path):
         missing.append(path)
         path = os.path.dirname(path)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from concerto.compiler.syntax import ast
+from concerto.compiler.types import INT, Function, Nilable, Nominal, Tuple, Type, array, type_name
 
 CASES = [
     ("E2044", 'print(std::json::parse_as<«fn(Int) -> Int>("1").is_ok());'),
@@ -266,3 +267,12 @@ def test_types_of_expressions(text: str, wanted: str, snippet: Any) -> None:
 def test_an_erroneous_expression_causes_no_second_diagnostic(snippet: Any) -> None:
     checked = snippet("let x = foo; match x { 1 => 2 }; print(x.a + x(1), x[0]?, -x, [x, 1]); for i in x { print(i); } if x { }")
     assert [code for code, *_ in checked.found] == ["E1001"]
+
+
+def test_names_tell_types_of_two_modules_apart_in_any_part() -> None:
+    one, other = Nominal("struct", "A", key="a::A"), Nominal("struct", "A", key="b::A")
+    forms: list[Callable[[Type], Type]] = [
+        Nilable, lambda t: Tuple((t,)), lambda t: Function((t,), INT), lambda t: Function((), t), lambda t: array(Nilable(t)),
+    ]  # fmt: skip
+    for form in forms:
+        assert type_name(form(one)) != type_name(form(other)) and type_name(form(one)) == type_name(form(one))

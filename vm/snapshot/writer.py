@@ -90,7 +90,8 @@ class Writer:
         return kind in _SCALARS or value is NONE or id(value) in self._places
 
     def place(self, value: Any) -> Any:
-        """Return the form of a value that was written. Raises KeyError for one that was not."""
+        """Return the form of a value that was written; a String without a row of its own stands there as it is. Raises KeyError
+        for any other value that was not written."""
         kind = type(value)
         if kind in _SCALARS:
             return value
