@@ -139,8 +139,8 @@ def _bounds_hold(parameter: Nominal, bindings: Matching) -> bool:
 
 def matched(pattern: Type, type_: Type, bindings: Matching, parameters: tuple[Nominal, ...] = ()) -> bool:
     """Return whether a type is of the form `pattern`, and add what `parameters` stand for to `bindings`, by their unique names;
-    some may be added even when the answer is False. A parameter stands for one type throughout; Any and what is
-    open suit every part."""
+    some may be added even when the answer is False. A parameter stands for one type throughout; Any and what is open suit every
+    part."""
     # The first place of a parameter says what it stands for; the others must agree.
     if isinstance(pattern, Nominal) and pattern in parameters:
         known = bindings.setdefault(pattern.unique_name, type_)

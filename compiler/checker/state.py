@@ -599,8 +599,8 @@ class Checker:
         return file == span.file and span.start < end
 
     def report_missing_value(self, node: ast.Node, result: Type, body: ast.Expr | None = None) -> Type:
-        """Report that a path of a body gives no value (E2022, L-3.8.4); `body` is what ends without one, None for
-        `node` itself, at whose place it is reported; `result` is the type it should have. Return ERRONEOUS."""
+        """Report that a path of a body gives no value (E2022, L-3.8.4); `body` is what ends without one, None for `node` itself,
+        at whose place it is reported; `result` is the type it should have. Return ERRONEOUS."""
         message = f"{self.function_target.name} gives no value of type `{result}` on some path"
         return self.report("E2022", node.span, message, help=missing_value_help(body or node, result))
 

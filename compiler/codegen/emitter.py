@@ -193,8 +193,8 @@ class Emitter:
             self.reachable = False
 
     def reload(self, slot: int) -> None:
-        """Push a local. If it was stored by the last instruction, that store is taken back instead, behind
-        which no label may stand."""
+        """Push a local. If it was stored by the last instruction, that store is taken back instead, behind which no label may
+        stand."""
         if self.reachable and self.code and self.code[-1] == (BY_NAME["STORE"].number, slot):
             self.code.pop()
             self.spans.pop()

@@ -113,8 +113,8 @@ def listed(what: str, names: Sequence[str], limit: int = 8, *, like: str = "") -
 
 
 def by_nearness(name: str, candidates: Sequence[str]) -> Sequence[str]:
-    """Return all candidates, the nearest to the name first, then by alphabet; as they are for a name of more than
-    LONGEST letters and when PATIENCE is used up."""
+    """Return all candidates, the nearest to the name first, then by alphabet; as they are for a name of more than LONGEST letters
+    and when PATIENCE is used up."""
     if len(name) > LONGEST or not patient():
         return candidates
     spend(sum([len(candidate) * len(name) for candidate in candidates]))
