@@ -1,10 +1,10 @@
 """How the checker records on the tree what it decided: which call, which field, which coercion.
 
-The checker sets these records on `target` of calls and field accesses and on `coercion` of expressions; codegen reads them and
-decides nothing about names itself, and the language server reads them to find what a name means; the target of an access to a
-slot is `symbols.SlotAccess`. Hands on these records, and the union `Coercion` of those that convert; they are data alone, and
-nothing is checked or converted here. A new way to call something is a class here, the place in the checker that makes it, and a
-case in `codegen/calls.py`.
+The checker sets these records on `target` of calls and field accesses, on `coercion` of expressions, and on `failure` of what
+errors leave by; codegen reads them and decides nothing about names itself, and the language server reads them to find what a name
+means; the target of an access to a slot is `symbols.SlotAccess`. Hands on these records, and the union `Coercion` of those that
+convert; they are data alone, and nothing is checked or converted here. A new way to call something is a class here, the place in
+the checker that makes it, and a case in `codegen/calls.py`.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class ToPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ToError:
-    """String to RuntimeError, in throw and `?` only (L-3.3.13)."""
+    """String to RuntimeError, only in throw and `?` (L-3.3.13) and where a `catch` takes texts too (L-3.12.17)."""
 
 
 @dataclass(frozen=True, slots=True)

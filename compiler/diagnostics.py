@@ -42,6 +42,7 @@ class Diagnostic:
 
     @property
     def is_error(self) -> bool:
+        """Whether it is an error, and no warning: its code begins with E."""
         return self.code.startswith("E")
 
     @property
@@ -78,6 +79,7 @@ class Diagnostics:
 
     @property
     def has_errors(self) -> bool:
+        """Whether an error has been added."""
         return bool(self._errors)
 
     @property

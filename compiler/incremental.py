@@ -382,9 +382,9 @@ Check = Callable[[Diagnostics, Reuse], T | None]
 
 
 class CheckCache:
-    """The results of the checks of one owner: the files that were parsed, and a record of each whose bodies have no error. Both
-    are by name and hash of the bytes. The oldest are dropped. `characters` is how long the texts are together. Not safe for use
-    by several threads at once."""
+    """The results of the checks of one owner: the files that were parsed, and records, at most VERSIONS, of each whose bodies
+    have no error. Both are by name and hash of the bytes. The oldest are dropped. `characters` is how long the texts are
+    together. Not safe for use by several threads at once."""
 
     def __init__(self) -> None:
         self.texts: OrderedDict[tuple[str, bytes], CachedFile] = OrderedDict()
@@ -463,9 +463,9 @@ class CheckCache:
         return outcome
 
     def examine_only(self, project: Project, whole: Container[str], check: Check[T]) -> T | None:
-        """Check the files `whole` of a project, and of the others the declarations, and return what `check` returns. What is
-        wrong is not reported: this is for who asks about names and types of these files only. What `check` raises passes through;
-        BodyNeeded is never among it."""
+        """Check the files `whole` of a project and those with syntax errors, and of the others the declarations and the bodies
+        that cannot be left out, and return what `check` returns. What is wrong is not reported: this is for who asks about names
+        and types of these files only. What `check` raises passes through; BodyNeeded is never among it."""
         files = _cached_files(project)
         others = dict.fromkeys(name for name in files if name not in whole and not files[name].syntactic)
         self.give_trees(project, files, others)

@@ -86,7 +86,7 @@ Report = Callable[[str, tuple[str, ...] | None, str, str | None], None]
 
 
 def has_words(command: str) -> bool:
-    """Return whether a command without `args` beside it can be split into words (O-4.38)."""
+    """Return whether a command without `args` beside it can be split into words, at least one (O-4.38)."""
     try:
         return bool(shlex.split(command))
     except ValueError:
@@ -143,7 +143,8 @@ STORE_KEYS = ("kind", "path", "url_env")
 
 def read_stores(tables: MemoryTables, table: Mapping[str, Any], report: Report) -> None:
     """Add the stores of `[stores.NAME]` to the tables and report what is wrong in them. One with an illegal `kind`, or without
-    the `url_env` that it needs, counts as `durable`."""
+    the `url_env` that it needs, counts as `durable`; unknown keys are left out, a value that is no string stays. What is no table
+    is not added."""
     for name, fields in table.items():
         place = ("stores", name)
         if not isinstance(fields, dict):
@@ -357,12 +358,12 @@ BUDGETS = {
 
 class Manifest:
     """What a manifest says; the constructor reads the file `path`. `folder` is the directory of the file, an absolute path
-    without links; `entry` the source path that it names, relative to the folder, or None; `permissions` has by capability key the
-    scopes, or True for all; `tools` has by tool whether it may be called, or the names of the methods that may; `connections`,
-    `agents` and `servers` have the legal fields by name; `memory_tables` what it says of memories; `pricing` the prices per model
-    id as [input, output] for a million tokens, with those of OTHER_PRICES behind where one of these is set (others are None),
-    those of hosted tools only where one of them is; `budgets` the limits of a run. `diagnostics` has what is wrong with the
-    file."""
+    without links; `entry` the source path that it names, relative to the folder, or None; `source` is its text, "" if it cannot
+    be read; `permissions` has by capability key, such as `fs_read`, the scopes, of paths with the folder before them, or True for
+    all; `tools` has by tool whether it may be called, or the names of the methods that may; `connections`, `agents` and `servers`
+    have the legal fields by name; `memory_tables` what it says of memories; `pricing` the prices per model id as [input, output]
+    for a million tokens, with those of OTHER_PRICES behind where one of these is set (others are None), those of hosted tools
+    only where one of them is; `budgets` the limits of a run. `diagnostics` has what is wrong with the file."""
 
     def __init__(self, path: str) -> None:
         self.folder = os.path.dirname(os.path.realpath(path))

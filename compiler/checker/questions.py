@@ -2,10 +2,10 @@
 the host by a channel, `channel approve: Decision -> Bool;` (O-5.36).
 
 Hands on `ask_model` to the check of bodies, `check_channel` to the check of declarations, `check_channel_names` to `program`,
-`ask_before` (`@approve`, O-4.49) and `offer_function` to `tools`, `is_question` to both of these. What is wrong is reported and
-not raised. Nobody is asked here: trees are rewritten, and the run asks. In the language a function by a model and a channel are
-both functions: what is special is how a body is made, how a test answers in its place (`tools.mock`), and that a model may call
-it as a tool (O-4.48).
+`ask_before` (`@approve`, O-4.49) and `offer_function` to `tools`, `is_question` to `program` and `tools`. What is wrong is
+reported and not raised. Nobody is asked here: trees are rewritten, and the run asks. In the language a function by a model and a
+channel are both functions: what is special is how a body is made, how a test answers in its place (`tools.mock`), and that a
+model may call it as a tool (O-4.48).
 """
 
 from __future__ import annotations
@@ -56,14 +56,16 @@ from .types import parts_in
 
 # ---------------------------------------------------------------- models
 
+# Types behind `by`, beside those of declared models.
 MODELS = (MODEL_REF, MODEL_BUILDER, AGENT_REF, AGENT_BUILDER)
 
 
 def ask_model(c: Checker, symbol: FunctionSymbol) -> None:
-    """Replace the prompt of a function by the body that asks: `M.execute<T>({ prompt })?`, or for a String
-    `M.execute({ prompt })?.text`, which is wrapped in Ok as the tail of every function (L-3.3.19). E4034 for a result that is
-    no Result, for what is no model or agent, and for a body without a prompt: then the body stays as it is, and the result of the
-    function is ERRONEOUS. E4035 for a hole that may hold no value."""
+    """Replace the prompt of a function, which has `by` and a body, by the body that asks: `M.execute<T>({ prompt })?`, or for a
+    String `M.execute({ prompt })?.text`, which is wrapped in Ok as the tail of every function (L-3.3.19); the prompt goes to
+    `prompt` of the declaration, and its `by` becomes None. E4034 for a result that is no Result, for what is no model or agent,
+    and for a body without a value: then, and where one of them was reported before, the body stays as it is, and the result of
+    the function is ERRONEOUS. E4035 for a hole that may hold no value."""
     node = symbol.declaration
     assert node.by is not None and node.body is not None
     asked, prompt = node.by, node.body
@@ -133,8 +135,9 @@ def _type_of_answer(c: Checker, result: ast.TypeExpr | None, answer: Type) -> as
 
 
 def check_channel(c: Checker, symbol: FunctionSymbol, node: ast.Channel) -> None:
-    """Check a channel: what it sends and what answers it have JSON shapes (E2044, O-5.31), `@timeout` stands on one that is
-    answered (E4009). Its seconds become the argument `timeout_ms` of the call of `emit` in `symbol`."""
+    """Check a channel: what it sends and what answers it have JSON shapes (E2044, O-5.31), the answer without a declared type
+    that has type arguments (E2044), and `@timeout` stands on one that is answered (E4009). There its seconds become the argument
+    `timeout_ms` of the call of `emit` in `symbol`."""
     decorators = dict(check_decorators(c, node.decorators, "channel"))
     answer = generic(symbol.result, "Result")
     _check_shape(c, symbol.parameters[0], node.payload)
@@ -155,7 +158,8 @@ def check_channel(c: Checker, symbol: FunctionSymbol, node: ast.Channel) -> None
 
 
 def check_channel_names(c: Checker, functions: Iterable[FunctionSymbol]) -> None:
-    """Report two channels of a program that have one name, by which alone a host knows them (E4036)."""
+    """Report each channel among all functions of a program that has the name of an earlier one: a host knows channels by their
+    names alone (E4036)."""
     seen: dict[str, FunctionSymbol] = {}
     for symbol in functions:
         if symbol.channel is not None and (first := seen.setdefault(symbol.name, symbol)) is not symbol:
@@ -166,7 +170,8 @@ def check_channel_names(c: Checker, functions: Iterable[FunctionSymbol]) -> None
 
 
 def _generic_part(c: Checker, type_: Type) -> Type | None:
-    """Return a declared type with type arguments in a type, which a value from outside cannot be held against (L-3.1.22)."""
+    """Return a declared type with type arguments in a type, which a value from outside cannot be held against (L-3.1.22); None
+    without one."""
     todo, seen = [type_], {type_}
     while todo:
         at = todo.pop()
@@ -198,8 +203,9 @@ def _check_shape(c: Checker, type_: Type, written: ast.TypeExpr) -> None:
 
 def ask_before(c: Checker, method: FunctionSymbol, written: ast.Expr) -> None:
     """Let a tool method begin with the question of `@approve(channel)` (O-4.49): `match channel(…) { Ok(true) => { } Ok(false) =>
-    { return Err(ToolError::PermissionDenied(…)); } Err(e) => { return Err(ToolError::ExecutionFailed("${e}")); } }`. E4009 where
-    the channel or the result of the method is none for it."""
+    { return Err(ToolError::PermissionDenied(…)); } Err(e) => { return Err(ToolError::ExecutionFailed("${e}")); } }`. `written` is
+    what stands in the brackets. E4009 where the channel, what it is asked about, or the result of the method is none for it: then
+    the method stays as it is."""
     node = method.declaration
     channel = written.binding if isinstance(written, ast.PathExpr) else None
     sides = generic(method.result, "Result")
@@ -306,7 +312,7 @@ def is_question(symbol: object) -> TypeGuard[FunctionSymbol]:
 def offer_function(c: Checker, item: ast.Expr) -> None:
     """Let a name in a list of tools that is one of a function by a model, or of a channel with an answer, be that of the tool
     that models call it by (O-4.48), which is made once and added to `c.offers`. Any other expression stays as it is. Report a
-    function that lacks what a tool has (E4010, E4011, E4020)."""
+    function that lacks what a tool has (E4009 to E4011, E4013, E4020, E4023), which is offered all the same."""
     item = ast.ungrouped(item)
     if isinstance(item, ast.PathExpr) and is_question(item.binding):
         symbol = item.binding
@@ -316,8 +322,9 @@ def offer_function(c: Checker, item: ast.Expr) -> None:
 
 
 def _tool_of_function(c: Checker, symbol: FunctionSymbol) -> ToolSymbol:
-    """Return a tool without state whose one method is the function. E4010 without a doc comment, E4011 for a parameter without
-    one, E4020 for a parameter without JSON form."""
+    """Return a tool without state whose one method is the function, and add it to `c.offers` and `c.tool_sources`. E4010 without
+    a doc comment, E4013 for a name that is too long; of the parameters what `parameter_texts` and `arguments_of` report, but a
+    channel needs no text."""
     node, name = symbol.declaration, symbol.name
     struct = ast.Struct(node.span, node.name, [], [])
     module = symbol.home.path if symbol.home is not None else ()

@@ -5,10 +5,10 @@ of a variable, `matched` fills the `bindings` it is given. Hands on to the check
 go there? MISMATCH, of the class `_Mismatch`, says no), `convert_error` (the same of an error that leaves a function), `join` and
 its kin (the type of a value that comes from several branches), `implements`, `implementations_of` and `heads_of` (is it a value
 of this trait?), with `Matching` and `replaced_in`; `learn` (a use says the type of a variable), `open_local` and
-`close_variable`; `close`, `nilable` and `widen`, which make one type of another; questions about one type (`generic`, `is_text`,
-`is_complete`, …) with NUMBERS, what a chain of places begins with (`root_of`, `is_entry`) and ERRONEOUS; to the code generator
-`kind_head`, `matched` and `replaced`. A side of a type is open (`types.OPEN`) as long as nothing has said what it is. A new
-conversion is a case here, a record in `decisions.py` and its code in `codegen/generator.py`.
+`close_variable`; `close` (to the REPL too), `nilable` and `widen`, which make one type of another; questions about one type
+(`generic`, `is_text`, `is_complete`, …) with NUMBERS, what a chain of places begins with (`root_of`, `is_entry`) and ERRONEOUS;
+to the code generator `kind_head`, `matched` and `replaced`. A side of a type is open (`types.OPEN`) as long as nothing has said
+what it is. A new conversion is a case here, a record in `decisions.py` and its code in `codegen/generator.py`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ Matching = dict[str, Type]  # type parameters of an impl, by their unique names
 
 
 def kind_head(type_: Type) -> str | None:
-    """Return what is left of a type at run time, where values are told apart (L-3.1.22); None for types that have no impls."""
+    """Return what is left of a type at run time, where values are told apart (L-3.1.22); None for types that have no impls of
+    their own: type parameters and traits, Any, `never`, string unions, `T?` and open types."""
     match type_:
         case Nominal(kind="parameter" | "trait"):
             return None
@@ -75,7 +76,8 @@ def kind_head(type_: Type) -> str | None:
 
 
 def implements(type_: Type, trait: Nominal) -> bool:
-    """Return whether values of a type are values of the trait type, or, for `Error`, errors."""
+    """Return whether values of a type are values of the trait type, or, for `Error`, errors. False for Any, `never` and open
+    types, of which nothing is known."""
     if isinstance(type_, Nominal) and type_.kind in ("parameter", "trait"):
         return any(_same_trait(bound, trait) for bound in (type_, *type_.facts.bounds))
     if trait == ERROR:
@@ -93,7 +95,7 @@ def implementations_of(type_: Type, trait: Nominal) -> Iterator[tuple[Implementa
     """Yield the impls of a trait that suit a type, each with what its type parameters are for it.
 
     Several differ in the type arguments of the trait; only those that agree with the arguments of `trait` are given, where Any
-    agrees with all.
+    agrees with all. A string union has those of String, an error those of the first of its `heads_of` that has any for the trait.
     """
     if isinstance(type_, Union):
         type_ = STRING
@@ -137,7 +139,8 @@ def _bounds_hold(parameter: Nominal, bindings: Matching) -> bool:
 
 def matched(pattern: Type, type_: Type, bindings: Matching, parameters: tuple[Nominal, ...] = ()) -> bool:
     """Return whether a type is of the form `pattern`, and add what `parameters` stand for to `bindings`, by their unique names;
-    some may be added even when the answer is False. A parameter stands for one type throughout; Any suits every part."""
+    some may be added even when the answer is False. A parameter stands for one type throughout; Any and what is open suit every
+    part."""
     # The first place of a parameter says what it stands for; the others must agree.
     if isinstance(pattern, Nominal) and pattern in parameters:
         known = bindings.setdefault(pattern.unique_name, type_)
@@ -201,8 +204,7 @@ NUMBERS = (INT, FLOAT)
 
 
 def is_declared_data(type_: Type) -> bool:
-    """Return whether a type is a struct, schema or enum: nothing converts to it but another use of it with other type
-    arguments."""
+    """Return whether a type is a struct, schema or enum, whatever its type arguments."""
     return isinstance(type_, Nominal) and type_.kind in ("struct", "schema", "enum")
 
 
@@ -212,7 +214,7 @@ def is_error(type_: Type) -> bool:
 
 
 def is_error_value(type_: Type) -> bool:
-    """Return whether a type is a built-in error family or has `impl Error`."""
+    """Return whether a type is a built-in error family, has `impl Error`, or is a type parameter with the bound Error."""
     return implements(type_, ERROR)
 
 
@@ -258,7 +260,7 @@ def reads_resource(node: ast.Node | None) -> bool:
 
 
 def is_entry(node: ast.Node | None) -> bool:
-    """Return whether an expression is `h[k]` of a hashmap (O-5.40)."""
+    """Return whether an expression is `h[k]` of a hashmap (O-5.40); False as long as `h` has not been typed."""
     return isinstance(node, ast.Index) and generic(node.receiver.type, "HashMap") is not None
 
 
@@ -548,7 +550,9 @@ def learn(node: ast.Expr, wanted: Type) -> None:
 
 
 def learn_from_assignment(target: ast.Expr, key: Type | None, value: Type) -> None:
-    """Fill the open sides of the variable in `xs = v`, `m[k] = v` or `m.k = v`; `key` is the type of k, None for `m.k`."""
+    """Fill the open sides of the variable in `xs = v`, `m[k] = v` or `m.k = v`, where `value` is the type of v and `key` that of
+    k, None for `m.k`, whose key is a String. What is indexed and not known to be a Map is an Array. Of any other target nothing
+    changes."""
     target = ast.ungrouped(target)
     if not isinstance(target, (ast.Index, ast.FieldAccess)):
         learn(target, value)
@@ -563,12 +567,13 @@ def learn_from_assignment(target: ast.Expr, key: Type | None, value: Type) -> No
 
 
 def close_variable(node: ast.Expr, type_: Type) -> Type:
-    """Return the type of a value that is read: of a variable whose type is still open, the open sides are Any."""
+    """Return `type_`, the type of an expression that is read; of a variable whose type is still open, with Any for the open
+    sides."""
     return type_ if open_local(node) is None else close(type_)
 
 
 def fill_open_sides(known: Type, use: Type) -> Type:
-    """Return `known` with its open sides as they are in `use`; unchanged where that is of another shape."""
+    """Return `known` with its open sides as they are in `use`; unchanged where that is `never` or of another shape."""
     if not known.is_open or use == NEVER:
         return known
     if isinstance(known, Open):

@@ -38,7 +38,9 @@ class SchemaArgument(NamedTuple):
 
 
 def schema_argument(c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | None) -> SchemaArgument | None:
-    """Return what T in `name<T>(…)` says; None after a report (E2029, E2028, E4022, or of the type that is written)."""
+    """Return what T in `name<T>(…)` says; None after a report (E2029, E2028, E4022, or of the type that is written). A form that
+    is too large (E0114) and defaults that no model can be told (E4023) are reported, and it is returned all the same. Where T is
+    no object, `c.reply_used` is set."""
     if written is None:
         message = f"`{name.text}` needs a type argument: the schema of the answer"
         c.report("E2029", name.span, message, help=f"write `{name.text}<T>(…)` with its name for T")
@@ -95,7 +97,7 @@ def schema_call(c: Checker, node: ast.MethodCall, row: Row) -> Type:
 
 def items(c: Checker, node: ast.MethodCall, receiver: Type, row: Row) -> Type:
     """Return the type of `items(field)` of a typed stream: a stream of the elements of the field, a literal that names an Array
-    (E4044). ERRONEOUS after a report."""
+    which may not be left out (E4044). ERRONEOUS after a report, and for a receiver that is no typed stream."""
     _, matched = call_row(c, row, receiver, node.arguments, node.name.span, FREE)
     if matched is None or not isinstance(receiver, Generic):
         return ERRONEOUS

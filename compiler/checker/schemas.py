@@ -91,7 +91,8 @@ def _declare_field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[
 
 def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
     """Check a schema after all types are declared: its decorators, which set descriptions and earlier names, and its fields,
-    which have JSON forms (E4020) and constant defaults (E4023), whose values go to `symbol.constants`."""
+    which have JSON forms (E4020) and constant defaults (E4023), whose values go to `symbol.constants`: FAILED for one that is
+    reported here, none for one that has an error already."""
     _check_decorators(c, symbol, node)
     declared = {name: type_ for name, type_, _, _ in symbol.fields}
     seen: set[str] = set()
@@ -113,7 +114,8 @@ def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
 
 def check_validators(c: Checker, symbol: StructSymbol) -> None:
     """Check `@validate` on a schema and on its forms without a body, and set its validators in source order (O-2.18): E4009 for
-    another argument than one function, E4024 for a function of another type."""
+    other arguments than one without a name, E4024 for one that is no `fn(T) -> Result<Bool, String>`, which is added all the
+    same; E4009 for a mode on a form without a body."""
     wanted = Function((symbol.type,), result(BOOL, STRING))
     for form in symbol.forms:
         if form.fields is None:
@@ -173,14 +175,14 @@ def _beyond_json(constant: object) -> float | None:
 
 
 def fold_nested_defaults(c: Checker, symbol: StructSymbol) -> None:
-    """Set the values of the defaults of the structs in a schema: they are part of its JSON Schema, so they are constant too
-    (O-2.4, O-2.6; E4023)."""
+    """Set the values of the defaults of the structs and variants in the fields of a schema: they are part of its JSON Schema, so
+    they are constant too (O-2.4, O-2.6; E4023)."""
     fold_defaults(c, [type_ for _, type_, _, _ in symbol.fields])
 
 
 def fold_defaults(c: Checker, types: Sequence[Type]) -> None:
-    """Set in `constants` the values of the defaults of the structs and variants in types that a model may be asked for; E4023 for
-    one that is not constant."""
+    """Set in `constants` the values of the defaults of the structs and variants in types that a model may be asked for, at any
+    depth; FAILED after a report, E4023 for one that is not constant or has no JSON number. Schemas fold their own."""
     for owner in _with_defaults(c, types):
         for name, _, default, _ in owner.fields:
             if default is not None and name not in owner.constants:
@@ -210,8 +212,8 @@ MOST_INSTANCES = 60  # schemas that one with type arguments may need: `schema T<
 
 
 def instance_fault(c: Checker, type_: Nominal, written: Type) -> str | None:
-    """Return why a model cannot be asked for a schema with these type arguments, or None (O-2.9); `written` is what stands in the
-    source."""
+    """Return why a model cannot be asked for a schema or struct with these type arguments, or None (O-2.9); `written` is the type
+    that stands in the source."""
     offending = without_json(c, type_)
     if offending is not None:
         inside = "" if offending == written else f" in `{written}`"
@@ -234,7 +236,8 @@ def instance_fault(c: Checker, type_: Nominal, written: Type) -> str | None:
 
 
 def without_json(c: Checker, type_: Type) -> Type | None:
-    """Return the part of a type that has no JSON form, or None (O-2.5 to O-2.10)."""
+    """Return the part of a type that has no JSON form, or None (O-2.5 to O-2.10). Of a schema its type arguments alone are looked
+    at, since its fields are checked where it is declared; a type parameter counts as having one."""
     if type_ in (STRING, INT, FLOAT, BOOL, NIL, ANY, BYTES) or isinstance(type_, Union):
         return None
     if isinstance(type_, Generic):

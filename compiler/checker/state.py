@@ -79,7 +79,8 @@ def _borders(items: Sequence[ast.TopLevel], around: ModuleSymbol | None) -> Iter
 
 
 def private_fields(modules: ModuleMap, symbol: StructSymbol, place: Span) -> frozenset[str]:
-    """Return the names of the fields of a struct that code at `place` may not name; schemas have none (L-8.4)."""
+    """Return the names of the fields of a struct that code at `place`, in a file of the program, may not name; none of schemas
+    and of structs that belong to no module (L-8.4)."""
     home = symbol.home
     if home is None or isinstance(symbol.declaration, ast.Schema):
         return frozenset()
@@ -102,7 +103,8 @@ class Expected(NamedTuple):
     ends: bool = False
 
     def of(self, type_: Type | None, place: str = "") -> Expected:
-        """Return what the same place asks of a part, which has another type; nothing if that is None."""
+        """Return what the same place asks of a part, of the type `type_`: the same code and, without `place`, the same
+        words; FREE if that type is None."""
         return Expected(type_, self.code, place or self.place) if type_ is not None else FREE
 
     @property
@@ -134,7 +136,7 @@ class Target:
     """Where `?`, throw and return lead: `kind` is function, closure, async, task, try or none (module level). `name` stands in
     messages. `result` is None while it is not known (of a closure, a task, a stage), and for a `try`. `accepts_all`: errors of
     every type may leave though the result is Nil, as from `main`; `test`: it is a test. `raised` and `returns` collect what
-    arrives."""
+    arrives, of a return the expression and its type. `scope` has the variables, None for a `try` and for none."""
 
     kind: str
     scope: FunctionScope | None = None
@@ -151,7 +153,8 @@ class Target:
 @dataclass(slots=True)
 class LoopFrame:
     """A loop (`kind` is for, while or loop), or the body of a task, which break and continue do not leave: `kind` is then that of
-    the TaskBody."""
+    the TaskBody. `label` is None without one; `breaks` collects the values of `break`, None where it has none, with their
+    types."""
 
     kind: str
     label: str | None
@@ -254,9 +257,9 @@ class Checker:
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions
         self.connection_names: Sequence[str] = ()  # with those predeclared and of the manifest, by alphabet, once asked for
-        # of models that lead to one another by `fallback`: the last in the source; None for it once that was reported
         self.unstored: dict[Type, Type | None] = {}  # `tools.without_stored_form`
         self.takers: dict[ModelSymbol, Takers] = {}  # `models._takers`
+        # of models that lead to one another by `fallback`: the last in the source; None for it once that was reported
         self.fallback_circles: dict[ModelSymbol, ModelSymbol | None] = {}
         self.mockable: list[str] = []  # names of models, agents and tools, for suggestions
         self.tool_sources: list[Offering] = []  # all that offers tools to models
@@ -335,8 +338,8 @@ class Checker:
         return self.reuse is not None and question.file in self.reuse.records
 
     def called(self, target: object) -> FunctionSymbol | None:
-        """Return the declared function that a call means; None for any other call, and for one through a trait of which there are
-        several implementations: the run chooses."""
+        """Return the declared function that a call means, by its `target`; None for any other call, such as one of a tool's
+        method, and for one through a trait of which there is not just one implementation: the run chooses."""
         if isinstance(target, (FunctionCall, MethodTarget)):
             return target.function
         if not isinstance(target, TraitCall):
@@ -425,7 +428,8 @@ class Checker:
 
     def coerce(self, node: ast.Expr, actual: Type, expected: Expected) -> Type:
         """Set `node.coercion` to what converts a value of type `actual` to the expected type and return the type the value then
-        has, or report the mismatch and return ERRONEOUS. An open side of a variable's type is learned on the way (L-3.2.8)."""
+        has, or report the mismatch and return ERRONEOUS. An open side of a variable's type is learned on the way (L-3.2.8). Where
+        no type is expected, or `actual` is ERRONEOUS, return `actual` and change nothing."""
         wanted = expected.type
         # What was reported must not be reported again as a mismatch.
         if wanted is None or actual is ERRONEOUS:
@@ -558,7 +562,7 @@ class Checker:
 
     @property
     def in_try(self) -> bool:
-        """Return whether the innermost target is a `try`."""
+        """Return whether the innermost target is a `try`; only inside a body."""
         return self.target.kind == "try"
 
     # Reports.
@@ -595,8 +599,8 @@ class Checker:
         return file == span.file and span.start < end
 
     def report_missing_value(self, node: ast.Node, result: Type, body: ast.Expr | None = None) -> Type:
-        """Report that a path of a body gives no value (E2022, L-3.8.4); `body` is what ends without one, `result` the type it
-        should have. Return ERRONEOUS."""
+        """Report that a path of a body gives no value (E2022, L-3.8.4); `body` is what ends without one, None for `node` itself,
+        at whose place it is reported; `result` is the type it should have. Return ERRONEOUS."""
         message = f"{self.function_target.name} gives no value of type `{result}` on some path"
         return self.report("E2022", node.span, message, help=missing_value_help(body or node, result))
 
@@ -652,7 +656,7 @@ class Checker:
 
     def operand(self, node: ast.Node, stand_in: str) -> str:
         """Return a node as it is written, to be put before a `.` or into brackets; `stand_in` for one that is longer than 40
-        characters, holds a backtick or needs brackets."""
+        characters, holds a backtick or is of another form than those of `_SIMPLE`."""
         written = " ".join(self.sources[node.span.file].text[node.span.start : node.span.end].split())
         simple = isinstance(node, _SIMPLE) and len(written) <= 40 and "`" not in written
         return written if simple else stand_in

@@ -3,8 +3,8 @@ O-4.7 to O-4.10).
 
 Hands on `arguments_of`, `parameter_texts` and `check_wire_name` to the checks of tools, MCP servers, and functions that are
 offered as tools (`questions`); `parameter_texts` to `declaration_checks` too, for functions by models. Which types a parameter
-may have is said by `schemas.without_json`. What is wrong is reported and not raised. The JSON Schema of the parameters is made by
-codegen, and how a call of the model is matched with them is a matter of the run.
+may have is said by `schemas.field_without_json`. What is wrong is reported and not raised. The JSON Schema of the parameters is
+made by codegen, and how a call of the model is matched with them is a matter of the run.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ LONGEST_WIRE_NAME = 64  # characters that every provider takes as the name of a 
 
 
 def arguments_of(c: Checker, owner: str, method: FunctionSymbol, texts: dict[str, str]) -> StructSymbol:
-    """Return the parameters of a method, `self` apart, as the fields of a schema, with their texts and constant defaults: a model
-    is told them so. `owner` is the name of the tool, server or offered function; `texts` are those of `parameter_texts`. Report a
-    type without JSON form (E4020) and a default that is not constant or has no JSON form (E4023)."""
+    """Return the parameters of a method, `self` and those without a type apart, as the fields of a schema, with their texts and
+    constant defaults: a model is told them so. `owner` is the name of the tool, server or offered function; `texts` are those of
+    `parameter_texts`. Report a type without JSON form (E4020) or with too large a one (E0114), and a default that is not
+    constant, is of another type or has no JSON form (E4023), those of structs in the types too."""
     node = method.declaration
     fields: list[ast.Field] = []
     arguments = StructSymbol(f"{owner}.{method.name}", _as_schema(node, fields), Nominal("schema", ""), [])
@@ -78,9 +79,10 @@ def _check_parameter(c: Checker, arguments: StructSymbol, parameter: ast.Paramet
 
 
 def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> dict[str, str]:
-    """Return the text of each parameter by name: `@param("name", "text")` above the method, `@param("text")` before the
-    parameter, or else its doc comment (O-4.3). E4009 for other arguments of `@param`; E4011 for a parameter that is unknown,
-    described twice, or without text if that is `required`."""
+    """Return the texts of the parameters that have one, by name: `@param("name", "text")` above the method, `@param("text")`
+    before the parameter, or else its doc comment (O-4.3); of two the first. E4009 for other arguments of `@param` and for another
+    decorator before a parameter; E4011 for a parameter that is unknown, whose text is returned all the same, described twice, or
+    without text if that is `required`."""
     node = method.declaration
     parameters = {p.name.text: p for p in node.parameters if not p.is_self}
     texts: dict[str, str] = {}

@@ -76,9 +76,9 @@ from .types import parts_in, written_type
 # Tools: descriptions, parameters, state, names on the wire; lists of tools (O-4.1 to O-4.10, O-1.42, O-3.20).
 
 def check_tool(c: Checker, symbol: ToolSymbol) -> None:
-    """Check a tool, and set its description and, of its public methods, texts, arguments and effects; their bodies are checked as
-    functions. E4002 for a tool without description or state without value, E4010 and E4011 for a method or parameter without
-    text."""
+    """Check a tool, and set its description and, of its public methods, texts, arguments and, where `@effect` says one, effects;
+    their bodies are checked as functions. E4002 for a tool without description or state without value, E4010 and E4011 for a
+    method or parameter without text; beside these what `check_decorators`, `ask_before` and `tool_arguments` report."""
     node = symbol.declaration
     owner = f"tool `{symbol.name}`"
     check_decorators(c, node.decorators, "tool")
@@ -135,7 +135,7 @@ def _check_method(c: Checker, tool: ToolSymbol, method: FunctionSymbol) -> None:
 
 
 def check_wire_names(c: Checker, tools: list[ToolSymbol | McpSymbol]) -> None:
-    """Report, at the second, two methods of the program that have one name for models (E4013, O-4.8)."""
+    """Report each method of these tools and servers that has the name of an earlier one for models (E4013, O-4.8)."""
     seen: dict[str, FunctionSymbol] = {}
     for tool in tools:
         for method in tool.arguments:
@@ -165,9 +165,10 @@ def private_tool_method(c: Checker, name: ast.Ident, method: FunctionSymbol) -> 
 
 
 def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSymbol | McpSymbol | MemorySymbol | IndexSymbol]:
-    """Return the tools that the field `tools` of a model names (O-1.42), memories (M-10.17) and indexes (O-1.254) among them.
-    They are in the order of the source, without what is no tool (E4004) and without keyed memories (E4505). E4510 for a memory
-    that the model may not attach."""
+    """Return the tools and servers that the field `tools` of a model names (O-1.42), memories (M-10.17) and indexes (O-1.254)
+    among them. They are in the order of the source, without what is no tool (E4004) and without keyed memories (E4505); none
+    where `value` is no array that is written out (E4004). E4510 for a memory that the model may not attach and E4013 for a name
+    that is too long, both of which are returned all the same."""
     tools: list[ToolSymbol | McpSymbol | MemorySymbol | IndexSymbol] = []
     if not isinstance(value, ast.ArrayExpr):
         at_module_level(c, value, Expected())
@@ -199,8 +200,8 @@ def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSym
 
 
 def with_tools(c: Checker, node: ast.MethodCall, row: Row) -> Type:
-    """Return the type of `with_tools([A, B])`, which takes tools, MCP servers and memories only (E4040); ERRONEOUS after a
-    report."""
+    """Return the type of `with_tools([A, B])`, which takes tools, functions that are offered as such, MCP servers, memories and
+    indexes only (E4040); ERRONEOUS after a report."""
     tools = next((a.value for a in node.arguments if a.name is None or a.name.text == "ts"), None)
     if tools is not None and not tools_are_listed(c, row.name, tools):
         infer_all(c, node.arguments)
@@ -213,8 +214,9 @@ def with_tools(c: Checker, node: ast.MethodCall, row: Row) -> Type:
 
 
 def tools_are_listed(c: Checker, place: str, value: ast.Expr) -> bool:
-    """Return whether an array that is written out holds tools only, before it is typed as a whole; E4040 for the first that is
-    none. `place` is the method or argument that takes it. Of any other value the answer is True: see `tools_fit`."""
+    """Return whether an array that is written out holds only what `with_tools` takes, before it is typed as a whole; E4040 for
+    the first item that is nothing of it. Functions by models and channels in it become their tools (`offer_function`). `place` is
+    the method or argument that takes the array. Of any other value the answer is True: see `tools_fit`."""
     items = value.items if isinstance(value, ast.ArrayExpr) else []
     for item in items:
         offer_function(c, item)
@@ -242,8 +244,8 @@ def _check_offered(c: Checker, place: str, span: Span, type_: Type) -> bool:
 
 
 def check_script(c: Checker, field: str, value: ast.Expr) -> None:
-    """Check one field of a mock of a model: `tool_calls`, `error`, `response` or `responses`. What is not written out as a
-    literal is passed over."""
+    """Check one field of a mock of a model: `tool_calls`, `error`, `response` or `responses` (E4003 for a call of a tool that
+    nothing offers, W0406); any other field, and what is not written out as a literal, is passed over."""
     value = ast.ungrouped(value)
     if field == "error" and isinstance(value, ast.StringLiteral):
         _check_error(c, value)
@@ -299,7 +301,8 @@ def _check_call(c: Checker, name: ast.Expr) -> None:
 
 class Offered:
     """The names by which a model may call what a program offers as tools; all tools and servers must have been checked. A scope
-    of a store and a part of a memory begin with its name; of a server without signatures only the run knows the tools."""
+    of a store and a part of a memory begin with its name; of a server without signatures only the run knows the tools. `longest`
+    is the length of the longest of `beginnings` and of the names in `stores`."""
 
     __slots__ = ("names", "exact", "beginnings", "stores", "longest")
 
@@ -339,14 +342,15 @@ def _methods(symbol: Offering) -> Sequence[str]:
 
 # A hashmap, a ledger or a scope of one as the memory of a model: it offers tools (O-1.40, O-4.22).
 
+# Of the methods that a store offers; and the parameters of an entry.
 LONGEST_METHOD = max(STORE_METHODS, key=len)
 PARTS = ("key", "value")
 
 
 def offers_tools(c: Checker, model: ModelSymbol, value: ast.Expr) -> bool:
-    """Return whether a value names a store, or a scope of one by constant prefixes; if so, set the store and the scope of the
-    model, and report a name too long for a tool (E4013) or keys and values without JSON form (E4020). False leaves the model as
-    it is, and reports nothing."""
+    """Return whether a value names a hashmap or a ledger, or a scope of one by prefixes that are String literals; if so, set the
+    store and the scope of the model, and report a name too long for a tool (E4013) or, of a hashmap that has no entry yet, keys
+    and values without JSON form (E4020). False leaves the model as it is, and reports nothing."""
     scope: list[str] = []
     at = value
     while isinstance(at, ast.MethodCall) and at.name.text in ("scope", "partition") and len(at.arguments) == 1:
@@ -415,7 +419,7 @@ def store_help(name: str) -> str:
 
 # What keeps a hashmap beyond the session: methods of its declaration, with their parameter and an example.
 KEEPING = {"with_persistence": ("path", "data.json"), "store": ("name", "durable")}
-MOST_PARTS = 1_000  # types that are looked at: `struct T<A> { next: T<Array<A>>? }` has ever more
+MOST_PARTS = 1_000  # types, behind which fields are not looked at: `struct T<A> { next: T<Array<A>>? }` has ever more
 # Simple types that a file of a hashmap can hold.
 DATA = ("Int", "Float", "String", "Bool", "Nil", "Any", "Range", "Bytes")
 
@@ -533,7 +537,7 @@ def _has_json_form(type_: Type) -> bool:
 
 def without_stored_form(c: Checker, type_: Type) -> Type | None:
     """Return the part of a type that JSON cannot hold (`_has_json_form`), the fields of its structs and the payloads of its enums
-    included, or None."""
+    included, as far as MOST_PARTS types; or None."""
     if type_ not in c.unstored:
         c.unstored[type_] = _without_stored_form(c, type_)
     return c.unstored[type_]
@@ -567,7 +571,9 @@ def _without_stored_form(c: Checker, type_: Type) -> Type | None:
 
 
 def check_mock(c: Checker, node: ast.Mock, tool: ToolSymbol | McpSymbol) -> None:
-    """Check a mock of a tool: for each method a value, or a closure that is called with the arguments (O-8.13)."""
+    """Check a mock of a tool or MCP server: for a method a value, or a closure that is called with the arguments (O-8.13), of its
+    type (E4004); E4001 for what is no method. A server without signatures takes an answer for any name; each may have what READ
+    names."""
     methods = {method.name: method for method in tool.arguments}
     for entry in node.config:
         method = methods.get(entry.key.text)
@@ -607,8 +613,8 @@ def _check_read(c: Checker, entry: ast.ConfigEntry) -> None:
 
 
 def check_free_answer(c: Checker, value: ast.Expr, argument: Type) -> None:
-    """Check an answer without a signature: a closure takes one value of type `argument`, of a server the arguments as a Map, of
-    an emit the payload (E4004)."""
+    """Check an answer without a signature: a value of any type, or a function of one parameter (E4004), which a closure gets as
+    of type `argument`: of a server the arguments as a Map, of an emit the payload."""
     actual = c.infer(value, Expected(Function((argument,), ANY)) if isinstance(value, ast.Closure) else Expected())
     if isinstance(actual, Function) and len(actual.parameters) != 1:
         message = f"what answers takes 1 argument, not {len(actual.parameters)}"
@@ -652,12 +658,13 @@ def _check_answer(c: Checker, name: str, value: ast.Expr, method: FunctionSymbol
 ANSWER_FIELDS: dict[str, Type | None] = {"response": None, "responses": array(ANY), "error": STRING}
 AGENT_MOCK = {**ANSWER_FIELDS, "messages": array(map_(STRING, ANY))}
 MODEL_MOCK = {**ANSWER_FIELDS, "tool_calls": array(ANY)}
+# Of these a mock has one at most.
 ANSWERS = ("response", "responses", "error", "messages")
 
 
 def check_test(c: Checker, symbol: FunctionSymbol, decorators: Checked) -> None:
-    """Set `symbol.test` to what `@test` and `@expect_fail` say; report a test of another form (E4070) and `@expect_fail` alone
-    (E4071)."""
+    """Set `symbol.test` to what `@test` and `@expect_fail` among the checked `decorators` say; report a test of another form
+    (E4070), cases that do not fit (E4009, E2009), and `@expect_fail` alone (E4071), which makes no test."""
     by_name = dict(decorators)
     node = symbol.declaration
     if "test" not in by_name:

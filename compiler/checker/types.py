@@ -44,8 +44,9 @@ from .state import Checker, Expected, PendingBounds
 def require_bounds(
     c: Checker, owner: str, parameters: Sequence[TypeParameterSymbol], arguments: Sequence[Type], span: Span
 ) -> None:
-    """Report each type argument that does not implement what its parameter asks for (E2026). While types are declared the
-    check is put off until all impls are known (`check_pending_bounds`). `owner` is the generic declaration, for the message."""
+    """Report each type argument that does not implement what its parameter asks for (E2026); Any, `never` and what is open pass.
+    While types are declared the check is put off until all impls are known (`check_pending_bounds`). `owner` is the generic
+    declaration, for the message."""
     if c.pending_bounds is not None:
         c.pending_bounds.append(PendingBounds(owner, parameters, arguments, span))
         return
@@ -99,8 +100,8 @@ SPELLINGS: dict[str, Type] = {
 
 
 def written_type(c: Checker, node: ast.TypeExpr) -> Type:
-    """Return the type that a type expression means; ERRONEOUS after a report, or where the resolver has reported a name. A type
-    argument that is only illegal as a key or by its bounds (E2019, E2026) is reported and kept."""
+    """Return the type that a type expression means; ERRONEOUS after a report, or where the resolver has reported a name, and of a
+    part of it that part. A type argument that is only illegal as a key or by its bounds (E2019, E2026) is reported and kept."""
     return c.bounded(c.nesting.call(_written_type, c, node), node.span)
 
 
@@ -274,7 +275,8 @@ def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) 
 
 
 def usable_key(type_: Type) -> bool:
-    """Return whether values of a type may be keys of a Map: String, Int, Bool, Bytes, a string union or Any (L-3.1.5)."""
+    """Return whether values of a type may be keys of a Map: String, Int, Bool, Bytes, a string union or Any (L-3.1.5), or
+    a type that is still open."""
     return type_ in (STRING, INT, BOOL, BYTES, ANY) or isinstance(type_, (Union, types.Open))
 
 
@@ -291,8 +293,8 @@ Parts = list[tuple[str, Type, ast.Expr | None, bool]]
 
 
 def shape_in(c: Checker, own: Type, type_: Type) -> Type:
-    """Return a declared generic type as it can occur in a value of `type_`: with the same type arguments, or with Any for
-    each."""
+    """Return `own`, a declared generic type, as it can occur in a value of `type_`: with its type arguments where that is a use
+    of `own`, else with Any for each. Any other `own` is returned as it is."""
     if not isinstance(own, Nominal) or not own.arguments:
         return own
     if isinstance(type_, Nominal) and type_.bare == own.bare:
@@ -345,8 +347,9 @@ def _in_use(part: Type, names: list[str], shape: Nominal) -> Type:
 
 
 def partial_type(c: Checker, type_: Type, place: ast.Node) -> Type:
-    """Return `Partial<T>`, a struct that is made of T when it is first named: each field is a `Progress` of what it is in T.
-    ERRONEOUS after a report at `place` when T is no schema or struct (E4022)."""
+    """Return `Partial<T>`, a struct that is made of T when it is first named: each field is a `Progress` of what it is in T, an
+    Option of that where it may be left out. While declared types lack their fields it gets its own by `fill_partials`. ERRONEOUS
+    for a T that is, and after a report at `place` when T is no schema or struct or has a type parameter in it (E4022)."""
     if type_ is ERRONEOUS:
         return type_
     symbol = c.declared(type_)
@@ -401,7 +404,8 @@ class Instance:
         return open_parameters(type_, self.names)
 
     def explicit(self, names: Sequence[str], arguments: Sequence[Type], span: Span) -> None:
-        """Bind the type parameters `names` to the type arguments that are written, which must be as many (E2028)."""
+        """Bind the type parameters `names` to the type arguments that are written, which must be as many: else E2028, and all of
+        them are bound to ERRONEOUS."""
         if len(arguments) != len(names):
             plural = "" if len(names) == 1 else "s"
             self.checker.report(
@@ -427,7 +431,7 @@ class Instance:
 
     def arguments(self, formals: Sequence[Formal], matched: Matched) -> None:
         """Type the written arguments, those of `matched` by the place of their parameter in `formals`, and convert them, binding
-        type parameters; defaults say nothing about type arguments."""
+        type parameters, those that no argument binds as by `use_hints`; defaults say nothing about type arguments."""
         pairs = [
             (Formal(formal.name, self.open(formal.type), True), value)
             for formal, value in zip(formals, matched.values, strict=True)
@@ -479,7 +483,7 @@ class Instance:
 
 def written_arguments(c: Checker, node: ast.PathExpr, symbol: FunctionSymbol, instance: Instance) -> None:
     """Bind the type arguments that are written at a path: `f<Int>` gives those of the function, `T<Int>::f` those of its type.
-    E2028 for another number of them; without any nothing is bound."""
+    E2028 for another number of them; without any, and behind the name of a trait, nothing is bound."""
     if node.type_arguments is None:
         return
     arguments = [written_type(c, argument) for argument in node.type_arguments]

@@ -25,7 +25,7 @@ from .emitter import Emitter, Label
 Path = tuple[tuple[str, int], ...]
 Place = tuple[int, Path]  # a slot, or a number below 0 that two values on the stack share, and a path
 LONGEST = 4  # steps of a path; what lies deeper may be anywhere
-ANYWHERE: Place = (-1, ())  # a place that no local leads to
+ANYWHERE: Place = (-1, ())  # a place of which nothing is known
 CALLER: Place = (-2, ())  # one of the caller, which writes nothing while the function runs
 
 NAMES = tuple(op.name for op in OPCODES)
@@ -87,7 +87,8 @@ class Entry:
         return Entry(self.held | other.held, self.by | other.by, self.shares | other.shares)
 
     def stepped(self, kind: str, number: int) -> Entry:
-        """Return the part of it to which one step leads, of a kind and with a number as in a `Path`."""
+        """Return the part of it to which one step leads, of a kind and with a number as in a `Path`; beyond LONGEST steps it may
+        be held ANYWHERE."""
         held = frozenset(
             [ANYWHERE if place == ANYWHERE or len(place[1]) >= LONGEST else (place[0], (*place[1], (kind, number)))
              for place in self.held]
@@ -140,7 +141,7 @@ class State:
         self.slots = slots
 
     def join(self, other: State) -> State:
-        """Return what holds where both may come from; `self` where that is nothing more."""
+        """Return what holds where both may come from; `self` where that is nothing more. Their stacks must be of one height."""
         stack = tuple([mine.join(theirs) for mine, theirs in zip(self.stack, other.stack, strict=True)])
         slots = self.slots
         for slot, theirs in other.slots.items():

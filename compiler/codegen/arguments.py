@@ -4,7 +4,8 @@
 Hands on `push_arguments`, `into_numbered_slots` and `load_slots` for declared functions, and `as_written`, `into_slots`,
 `receive` and `is_simple`, to `calls`, with the type `Arguments`. The instruction that calls is written there; what is called from
 here are defaults only. To push is to write the code into `g.emitter` that leaves a value on the operand stack when it runs; a
-slot is the number of a local of the function. Whether the arguments suit was decided by the checker, and nothing is raised here.
+slot is the number of a local of the function. Whether the arguments suit was decided by the checker, and nothing is raised here;
+TooLong of `constants` passes through.
 """
 
 from __future__ import annotations
@@ -65,8 +66,9 @@ def into_numbered_slots(
     receiver: places.Place | None = None,
 ) -> dict[int, int]:
     """Evaluate the written arguments in their order, then the missing defaults left to right, which see earlier parameters
-    (L-5.9.1); return the slot of each parameter by its 0-based number. The caller releases the slots. A receiver that the
-    method changes is read between the two: it is the value that the arguments left behind."""
+    (L-5.9.1); return the slot of each parameter by its 0-based number. The caller releases the slots. A `receiver` that
+    the method changes, a place that has been prepared, is read between the two: it is the value that the arguments left behind;
+    `order` is then without 0. None: there is none, or it is an argument like others."""
     e = g.emitter
     slots = {}
     for index in order:
@@ -94,8 +96,9 @@ def into_numbered_slots(
 
 
 def receive(g: Generator, place: places.Place) -> None:
-    """Push the present value of a place, as the receiver of a method that may change it. What no closure holds is lent, so that
-    the method writes into it where it stands: nobody else sees it before the new value is stored back."""
+    """Push the present value of a place, as the receiver of a method that may change it. What no closure holds is lent, unless it
+    lies in a tuple or is found by name: the method writes into it where it stands, and nobody else sees it before the new value
+    is stored back. Any other value is marked shared."""
     if place.root in g.slots and all(step.kind in ("field", "index") for step in place.steps):
         places.lend(g, place)
     else:
@@ -131,8 +134,9 @@ def as_written(g: Generator, target: decisions.CallTarget) -> Iterator[None]:
 
 
 def is_simple(expr: ast.Expr, root: symbols.Local | None) -> bool:
-    """Return whether evaluating the expression can change nothing and call nothing, and marks nothing of `root` as shared. `root`
-    is the variable that a receiver stands in, None for a receiver that is no place."""
+    """Return whether evaluating the expression can change nothing and call nothing, and marks nothing of `root` as shared;
+    False where that is not plain from its form. `root` is the variable that a receiver stands in, None for a receiver that is no
+    place."""
     if isinstance(expr, (ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral, ast.NilLiteral)):
         return True
     if isinstance(expr, ast.GroupExpr):

@@ -3,8 +3,8 @@
 `call` registers itself for calls and method calls and goes by the target that the checker wrote into the node: one function here
 for each kind of target (`decisions`). `call_effect` and `listen` register themselves too; nothing is handed on by name. To
 generate a call is to write the code into `g.emitter` that leaves its value on the operand stack, in place of receiver and
-arguments. A built-in needs no code here unless it changes its receiver, is a method of a handle (`handle_call`) or is an
-instruction; `_SPECIAL_EFFECTS` has those of the last kind, but for `ask`.
+arguments. A built-in needs no code here unless it changes its receiver, is a method of a handle (`handle_call`), is `len`,
+reads JSON (`parse_as`) or is an instruction; `_SPECIAL_EFFECTS` has those of the last kind, but for `ask`.
 
 Which function a call means, and that its arguments suit, was decided by the checker. In which order arguments are evaluated is
 the matter of `arguments`, how a changed receiver is stored back that of `places`; a place is a variable and the chain of fields
@@ -255,7 +255,8 @@ _CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
 @value_of(ast.Call, ast.MethodCall)
 def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
-    """Generate a call by the class of the target that the checker set on the node: one of `decisions`."""
+    """Generate a call by the class of the target that the checker set on the node: one of `decisions`; before that a `race`,
+    whose operands are tasks, and a memory that is made in an expression. AssertionError for a node without target."""
     if isinstance(node, ast.Call) and node.tasks is not None:
         race(g, node)
         return
@@ -592,7 +593,8 @@ def _language_change(
 
 
 def handle_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCall) -> None:
-    """Generate a method of a memory, model or builder. An argument left out makes those behind it be passed by name."""
+    """Generate a method of a handle, such as a memory, a model or a builder. An argument left out makes those behind it be passed
+    by name."""
     e = g.emitter
     g.value(node.receiver)
     count = 0

@@ -114,8 +114,8 @@ class NotConstant(Exception):
 
 def constant_of(expr: ast.Expr) -> Any:
     """Return the plain data that a constant expression denotes: None, bool, int, float, str, list or dict; for the name of a
-    constant its folded value (`ConstSymbol.value`), which the caller must not change. Raise NotConstant for an expression that is
-    evaluated at run time."""
+    constant its folded value (`ConstSymbol.value`), which the caller must not change. Raise NotConstant for any other form, `1 +
+    2` too."""
     if isinstance(expr, (ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral)):
         return expr.value
     if isinstance(expr, ast.NilLiteral):

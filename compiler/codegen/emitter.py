@@ -60,7 +60,7 @@ class LocalNames:
         self.tentative = False  # a pattern is tested: what it binds counts when all of it matched
 
     def declare(self, local: Local, place: int | CellRef) -> None:
-        """Add a variable of the function itself; its value is not known yet."""
+        """Add a variable of the function itself, unless it has been added; its value is not known yet."""
         if local not in self.rows:
             self.rows[local] = NamedPlace(local.name, place, len(self.open))
             self.open.append(self.rows[local])
@@ -70,7 +70,8 @@ class LocalNames:
         self.around.append(NamedPlace(local.name, place, start=0))
 
     def assign(self, local: Local, here: int) -> None:
-        """Note that the variable gets a value at the instruction with the index `here`."""
+        """Note that the variable gets a value at the instruction with the index `here`: the first one alone counts, and one
+        within a branch or a pattern waits for `confirm`. A variable that was not declared is passed over."""
         row = self.rows.get(local)
         if row is None or row.start is not None:
             return
@@ -118,7 +119,7 @@ class LocalNames:
         del self.open[first:]
 
 
-# Returns file number, line and column, both from 1, where a span starts.
+# Returns file number, from 0, and line and column, from 1, where a span starts.
 Place = Callable[[Span], tuple[int, int, int]]
 
 
@@ -133,7 +134,8 @@ _FORMS = {
 
 
 class Label:
-    """A place in the code; `depth` is the operand-stack depth there, known from the first jump."""
+    """A place in the code: the `index` of an instruction, None until it is marked; `depth` is the operand-stack depth there,
+    known from the first jump, or when it is marked where code falls through."""
 
     __slots__ = ("index", "depth")
 
@@ -191,7 +193,8 @@ class Emitter:
             self.reachable = False
 
     def reload(self, slot: int) -> None:
-        """Push a local. If it was stored by the last instruction, that store is taken back instead."""
+        """Push a local. If it was stored by the last instruction, that store is taken back instead, behind which no label may
+        stand."""
         if self.reachable and self.code and self.code[-1] == (BY_NAME["STORE"].number, slot):
             self.code.pop()
             self.spans.pop()
@@ -219,7 +222,7 @@ class Emitter:
         self.emit(name, label)
 
     def mark(self, label: Label, depth: int) -> None:
-        """Put a label here. `depth` is the depth with which code goes on when nothing fell through."""
+        """Put a label here. `depth` is the depth with which code goes on when no jump led to it and nothing falls through."""
         if label.depth is not None:
             assert not self.reachable or self.depth == label.depth, f"depth {self.depth} meets {label.depth}"
             self.reachable = True
@@ -275,7 +278,7 @@ class Emitter:
         return CellRef(False, self.own_cells - 1)
 
     def capture(self, parent: CellRef) -> CellRef:
-        """Return the cell of this function for a cell of the enclosing one."""
+        """Return a new cell of this function for a cell of the enclosing one."""
         self.captures.append(parent)
         return CellRef(True, len(self.captures) - 1)
 

@@ -288,9 +288,9 @@ def unary(g: Generator, node: ast.Unary) -> None:
 
 
 def operator_opcode(operator: str, left: t.Type | None, right: t.Type | None) -> str:
-    """Return the name of the opcode for a binary operator other than `??`, `||` and `&&`, and the static types `left` and `right`
-    of its operands, None where one is not known: one for just these types, or else the generic one, which looks at the values
-    (V-2.6)."""
+    """Return the name of the opcode for a binary operator other than `??`, `||` and `&&`, and for the static types `left` and
+    `right` of its operands, None where one is not known: one for just these types, or else the generic one, which looks at the
+    values (V-2.6)."""
     row = BY_TEXT[operator]
     if row.level in (EQUALITY, ORDER):
         typed = left == right and left in (t.INT, t.STRING) or {left, right} <= {t.INT, t.FLOAT}
@@ -541,8 +541,8 @@ def _fill(g: Generator) -> None:
 
 
 def defaults_within(g: Generator, type_: t.Type) -> Iterator[tuple[str, int]]:
-    """Yield the field defaults of every struct that may stand inside a value of the type: a key such as `Point.0`, and the
-    number of the function."""
+    """Yield the field defaults of every struct and schema that may stand inside a value of the type, and of its own: a key such
+    as `Point.0`, the unique name of the type and the position of the field, and the number of the function."""
     seen: set[t.Type] = set()
     open_ = deque([type_])
     while open_:

@@ -36,7 +36,7 @@ from .statements import RAISERS, discard, mocked_name, returned, statement_code
 
 def enter_clauses(g: Generator, symbol: symbols.FunctionSymbol) -> None:
     """Generate the entry of a function with `needs` and `reads`: one snapshot for each memory. A slot of `needs` without a
-    value ends the call (M-10.3)."""
+    value and without default ends the call (M-10.3)."""
     for clauses in _by_memory(symbol.declaration.clauses):
         _load_all(g, symbol, clauses)
 
@@ -162,7 +162,8 @@ def answer_of_mock(g: Generator, symbol: symbols.FunctionSymbol) -> None:
 
 
 def image_name(module: Module, symbol: symbols.FunctionSymbol) -> str:
-    """Return the name of a function in the image. That of a method begins with its type, by which it is found at run time."""
+    """Return the name of a function in the image. That of a method in an impl begins with its type, by which it is found at run
+    time; that of any other function, and of a method in a trait, is its path."""
     owner = symbol.owner
     if owner is None:
         return symbol.path
@@ -204,7 +205,8 @@ def check_own_kind(g: Generator, symbol: symbols.FunctionSymbol) -> None:
 
 def errors_leave(g: Generator, start: int) -> None:
     """Add a handler around the code from index `start` on, for errors that `?` or throw sends out. In a method with `mut
-    self` they leave together with the new `self`; where tasks were started they cancel them."""
+    self` they leave together with the new `self`; where tasks were started they cancel them. Code in which nothing can raise gets
+    none."""
     e = g.emitter
     end = len(e.code)
     if any(number in RAISERS for number, _ in e.code[start:end]):
@@ -260,7 +262,8 @@ def enter(g: Generator, parameters: list[ast.Parameter]) -> None:
 
 
 def body(g: Generator, expr: ast.Expr, result: t.Type | None, scope: symbols.FunctionScope) -> None:
-    """Generate a body, whose value is the result; a body whose result is Nil discards its tail (L-3.8.4)."""
+    """Generate a body and its return: its value is the result, wrapped in Ok where the scope says so; a body whose `result` is
+    Nil discards its tail (L-3.8.4)."""
     e = g.emitter
     if result == t.NIL:
         discard(g, expr)
@@ -351,8 +354,8 @@ def _generate(module: Module, receiver: str, name: str) -> None:
 @cache
 def _checked_method(receiver: str, name: str) -> CheckedProgram:
     """Return a built-in method that is written in the language as a checked program. A method of K with the body B becomes
-    a function of `this`, of type K where a program can name that, and its parameters, all Any; the word `self` in B stands for
-    `this`."""
+    a function of `this`, of its type in RECEIVERS or else Any, and its parameters, all Any; the word `self` in B stands for
+    `this`. A function of a module has no `this`."""
     library = receiver.startswith(STD_PREFIX)
     row = built_in_row(receiver, name)
     assert row is not None and row.source

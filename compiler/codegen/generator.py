@@ -135,9 +135,9 @@ def effect_of(*classes: type[ast.Node]) -> Callable[[Handler], Handler]:
 class LoopContext:
     """A loop being generated: where break and continue go, and the depths of the operand stack, in values, that they restore."""
 
-    label: str | None
-    exit: Label
-    again: Label
+    label: str | None  # None without one
+    exit: Label  # where break goes, with the value if one is wanted
+    again: Label  # where continue goes
     depth: int  # before the loop
     inner: int  # at the head, with its iterator
     wants_value: bool
@@ -147,7 +147,8 @@ class LoopContext:
 @record
 class Generator:
     """Generates the code of one function. `slots` has the numbers of its locals, `cells` those of variables that closures share;
-    `parent` is the generator of the enclosing function, for captured ones."""
+    `parent` is the generator of the enclosing function, for captured ones; `scope` may be None for code outside of functions.
+    `loops` are those around what is generated now, innermost last; `in_try`: it stands in the body of a `try`."""
 
     module: Module
     scope: symbols.FunctionScope | None
@@ -218,7 +219,7 @@ class Generator:
             self.operand(expr, exprs[position + 1 :])
 
     def coerce(self, coercion: Any) -> None:
-        """Emit what converts the value on top of the stack as a record of `decisions` says."""
+        """Emit what converts the value on top of the stack as a record of `decisions`, one of `Coercion`, says."""
         e = self.emitter
         if isinstance(coercion, decisions.ToFloat):
             e.emit("INT_TO_FLOAT")
@@ -333,7 +334,8 @@ class Generator:
             self.emitter.emit("CELL_OWN", self.cell(local))
 
     def cell(self, local: symbols.Local) -> CellRef:
-        """Return the cell of a captured variable, taken over from the enclosing function where it belongs to one."""
+        """Return the cell of a captured variable: taken over from the enclosing function where it belongs to one, else its own,
+        which is made where it has none yet."""
         if local not in self.cells:
             if self.parent is None or local.scope is self.scope:
                 # assigned later on every path: the checker saw to it
@@ -382,8 +384,9 @@ def is_plain(type_: t.Type | None) -> bool:
 
 
 def static_type(expr: ast.Expr) -> t.Type | None:
-    """Return the type of an expression after its coercion. What becomes a Prompt or an error, or a Result with a message, has the
-    type before; what becomes an Option, the Option of the type before. None for what is no value, such as the T of `T.m`."""
+    """Return the type of an expression after its coercion. What becomes a Prompt, a RuntimeError of a text, or a Result with a
+    message, has the type before; what becomes an Option, the Option of the type before. None for what is no value, such as the T
+    of `T.m`."""
     coercion = expr.coercion
     if isinstance(coercion, decisions.ToFloat):
         return t.FLOAT

@@ -30,8 +30,9 @@ Params = list[list[int | str | None]]
 
 
 class Pool:
-    """Constants and types, each entry once, and the functions by number. Every method that returns an int returns an index, from
-    0: of the types (`type`, `error_types`), of the functions (`reserve_function`), else of the constants."""
+    """Constants and types, each entry once, and the functions by number. Every public method that returns an int returns an
+    index, from 0: of the types (`type`, `error_types`, `questions`), of the functions (`reserve_function`), else of the
+    constants."""
 
     def __init__(self) -> None:
         self.constants: list[tuple[int, Any]] = []
@@ -154,12 +155,12 @@ class Pool:
         return self._type_index[key] if key in self._type_index else self._add(key, ["handle", self.handles[target]])
 
     def error_types(self, types: list[t.Nominal]) -> int:
-        """Add the entry that lists the declared types that are errors; return its index."""
+        """Add the entry that lists the declared types that are errors; return its index. To be called once."""
         return self._add("errors", ["errors", [self.type(type_) for type_ in types]])
 
     def questions(self, kind: str, numbers: list[int]) -> int:
         """Add the entry that lists functions by number: those that are channels (`kind` "channels") or by models ("by_model",
-        V-3.10); return its index."""
+        V-3.10); return its index. To be called once for each kind."""
         return self._add(kind, [kind, numbers])
 
     def _entry(self, type_: t.Type) -> list[Any]:
@@ -311,7 +312,8 @@ class Module:
         return self.language_methods[key]
 
     def all_language_methods(self, name: str) -> None:
-        """Request every method of this name, since a call whose target is found at run time may meet any receiver."""
+        """Request every method of this name that is written in the language and not *mut*, since a call whose target is found at
+        run time may meet any receiver."""
         for receiver, row in methods_named(name):
             # *mut* methods are handled where they are called, since their receiver has to be stored back.
             if row.source and not row.mut:

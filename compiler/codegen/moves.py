@@ -163,8 +163,9 @@ def _instruction(row: tuple[int, Path]) -> int:
 class Body:
     """The code of one function. `touches`: by slot, the instructions that read or assign it, in order, and `stores` those that
     assign it; `ends`: by instruction the one behind the straight run that it stands in; `floors`: by instruction, one before
-    which control cannot come from there; `consumers`: by mark, what `_consumer` says; `writes`: who holds what is written into.
-    `moved` and `lent`: the marks that are taken back. `taken`: by instructions that take an element, what held it."""
+    which control cannot come from there; `shares`: the marks that may be taken back; `consumers`: by mark, what `_consumer` says;
+    `writes`: who holds what is written into. `moved` and `lent`: the marks that are taken back. `taken`: by instructions that
+    take an element, what held it."""
 
     def __init__(self, program: Moves, emitter: Emitter, parameters: int) -> None:
         self.program = program

@@ -129,7 +129,7 @@ def _step(g: Generator, link: ast.Expr) -> Step:
 
 def look(g: Generator, place: Place) -> None:
     """Begin the change itself: all that it is made with has been evaluated. What follows up to `release` is done again when
-    another task has written the slot meanwhile (M-8.21)."""
+    another task has written the slot or entry meanwhile (M-8.21). Of a place in neither nothing is generated."""
     if place.change is not None:
         place.change.begin(g, place.root)
 

@@ -197,15 +197,16 @@ def _payload(value: symbols.ConstVariant) -> Any:
     return parts[0] if len(parts) == 1 else parts
 
 
-# What the calls of a program will ask for, by value where that is constant.
+# What the calls of a program will ask for, by value where that is a literal.
 
 # Parameters that name what a call touches.
 SUBJECTS = ("p", "n", "name", "url")
 
 
 def wanted_by(row: Row, arguments: Sequence[ast.Expr | None]) -> str:
-    """Return the permission that a call wants: `fs:read=notes.txt` for a constant path, `fs:read` for any other; "" where the
-    built-in needs none. `arguments` has one for each parameter, None where its default is used."""
+    """Return the permission that a call wants: `fs:read=notes.txt` for a path that is a String literal, `fs:read` for an empty
+    one or any other expression; "" where the built-in needs none. `arguments` has one for each parameter, None where its default
+    is used."""
     for parameter, argument in zip(row.parameters, arguments, strict=True):
         if parameter.name in SUBJECTS and isinstance(argument, ast.StringLiteral):
             if row.permission == "net":

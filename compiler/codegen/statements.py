@@ -465,7 +465,7 @@ def return_(g: Generator, node: ast.Return) -> None:
 
 def returned(g: Generator, expr: ast.Expr) -> None:
     """Push the result of a function. A plain local dies with its frame, so only longer places and captured variables are marked
-    shared, and what the caller still has: `self`."""
+    shared, and what the caller still has: `self`. In a method with `mut self` what stands in any place is."""
     inner = ast.ungrouped(expr)
     # With `mut self` the frame's locals are read once more, for the new self, so nothing dies early.
     dies = isinstance(inner, ast.PathExpr) and inner.binding in g.slots and inner.binding is not g.caller_self

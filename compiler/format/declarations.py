@@ -40,7 +40,7 @@ def between_items(first: ast.Node, second: ast.Node) -> Break:
 
 
 def is_line(node: ast.Node) -> bool:
-    """Return whether an item has no body in braces."""
+    """Return whether an item has no body in braces, but ends in `;`."""
     if isinstance(node, (ast.Const, ast.TypeAlias, ast.Use, ast.Store, ast.Channel, ast.InitStatement)):
         return True
     if isinstance(node, ast.Module):

@@ -30,7 +30,8 @@ def in_order(text: str, tokens: TokenList, program: ast.Program) -> str:
 
 
 def sort_fields(entries: Sequence[ast.ConfigEntry]) -> list[ast.ConfigEntry]:
-    """Return the fields of a block in the order in which they act; those of one name stay in the order of the writer."""
+    """Return the fields of a block in the order in which they act; those of one name, and names of no field, which come last,
+    stay in the order of the writer."""
     return sorted(entries, key=lambda entry: field_rank(entry.key.text))
 
 

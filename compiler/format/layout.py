@@ -2,8 +2,8 @@
 
 Hands on the operations (texts, `Break`, `Begin`, `END`, `INDENT`, `DEDENT`, `IfBroken`, `Remark`) to the printer and the families
 of constructs, and to the package `write`, which lays them out. A group is written on one line if it fits with what follows it up
-to the next possible line end; otherwise it ends a line at each of its breaks. The scheme is Oppen's (Prettyprinting, 1980), with
-the widths summed up beforehand. The engine knows nothing of the language whose text it lays out.
+to the next possible line end; otherwise it ends a line at each of its breaks, unless `Begin` says less. The scheme is Oppen's
+(Prettyprinting, 1980), with the widths summed up beforehand. The engine knows nothing of the language whose text it lays out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Begin:
     """The beginning of a group. `at` and `end` are the rows, indexes in the list of operations, of this beginning and of its END.
 
     With `hug`, a row inside it, the group's own breaks stay on one line if everything up to that row fits: what follows is
-    the inside of a last bracket, which is a group of its own. A group that is `filled` ends only the lines that are full.
+    the inside of a last bracket, which is a group of its own; 0: there is none. A group that is `filled` ends only the lines that
+    are full.
     """
 
     __slots__ = ("at", "end", "hug", "filled")
@@ -140,7 +141,7 @@ class _Measures:
 
 def write(operations: Sequence[Operation]) -> str:
     """Return the text of the operations, with lines of at most WIDTH characters where breaks allow it. A line is longer where a
-    single text is. Nothing is raised; groups must be closed in the order in which they were opened."""
+    single text is, or behind a Remark. Nothing is raised; groups must be closed in the order in which they were opened."""
     measures = _Measures(operations)
     out: list[str] = []
     add = out.append

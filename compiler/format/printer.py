@@ -217,7 +217,7 @@ class Printer:
         return self.text.startswith(text, self.starts[self.row] + self.used)
 
     def next_start(self) -> int:
-        """Return the offset of the next token; none of it is written yet."""
+        """Return the offset at which the next token begins, also where a part of it is written already."""
         return self.starts[self.row]
 
     # ------------------------------------------------------------ gaps
@@ -257,7 +257,8 @@ class Printer:
 
     def separator(self, text: str, written: str | IfBroken | None) -> None:
         """Read the `,` or `;`, which is `text`, that may stand next in the source, and write `written` in its place (nothing for
-        None). A comment behind it on the same line is written behind it too."""
+        None), also where the source has none. Comments before it go behind it, but for those in the middle of a line and, where
+        one has the form of documentation, all of them."""
         operations = self.operations
         if not self.next_is(text):
             if written is not None:
@@ -353,7 +354,8 @@ class Printer:
     def listed(
         self, items: Sequence[T], show: Callable[[T], int | None], first: Break, between: Break, last: str | IfBroken
     ) -> int:
-        """Write items with commas. Return what `show` returned for the last one."""
+        """Write items with commas, each by `show`: `first` is the gap before them, `between` the one behind each comma, `last`
+        what stands behind the last item. Return what `show` returned for the last one, or 0."""
         self.pending = first
         count = len(items)
         hug_row: int | None = 0
@@ -367,7 +369,7 @@ class Printer:
         return hug_row or 0
 
     def close(self, gap: Break, closing: str, group: Begin | None) -> None:
-        """Write a closing bracket behind `gap`, and end its group."""
+        """Write a closing bracket behind `gap`, where the indentation ends, and end its group, None for none."""
         self.pending, self.closing = gap, True
         self.token(closing)
         if group is not None:

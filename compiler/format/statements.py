@@ -45,7 +45,7 @@ def is_form(node: ast.Node) -> bool:
 
 def body(p: Printer, node: ast.Block, expanded: bool, *, header: Begin | None = None, grouped: bool = True) -> int:
     """Write a block, `expanded` with a line for each member, whose `{` ends the group of its header. One that is not `grouped`
-    shares the group around it. Return the row behind the `{`, 0 for an empty block."""
+    shares the group around it. Return the row behind the `{`, 0 for an empty block without a comment."""
     p.token("{")
     if header is not None:
         p.end(header)
@@ -67,8 +67,8 @@ def body(p: Printer, node: ast.Block, expanded: bool, *, header: Begin | None = 
 
 
 def header(p: Printer, node: ast.Expr) -> Begin | None:
-    """Write what stands before the `{` of a body; return its group for `body`. Where an operator chain is broken, the brace gets
-    a line of its own. None: there is no group, and the brace stays on the line."""
+    """Write the expression that stands before the `{` of a body; return its group for `body`. Where an operator chain is broken,
+    the brace gets a line of its own. None: there is no group, and the brace stays on the line."""
     p.pending = " "
     if isinstance(node, ast.Binary) and BY_TEXT[node.operator].level != POWER:
         group = p.begin()
@@ -165,7 +165,7 @@ def arms(
     p: Printer, nodes: Sequence[ast.MatchArm | ast.ListenHandler], header_group: Begin | None, *, expanded: bool
 ) -> int:  # fmt: skip
     """Write the arms in their braces, with a line for each where they are `expanded`, here or in the source; `header_group` is
-    the group of the header. Return the row behind the `{`, 0 without arms."""
+    the group of the header. Return the row behind the `{`, 0 without arms and comments."""
     p.gap()
     expanded = expanded or p.opens_line(p.next_start())
     p.token("{")

@@ -119,7 +119,8 @@ EXAMPLES: dict[str, dict[str, str]] = {
 
 def example(path: tuple[str, ...]) -> str | None:
     """Return the help that shows how the key to which `path` leads, such as `("stores", "shared", "path")`, is written; for a key
-    that the table does not have, how the table begins. Return None for an unknown table."""
+    that the table does not have, or a path that ends at a table, how the table begins. Return None for an unknown table and for
+    an empty path."""
     if not path or path[0] not in EXAMPLES:
         return None
     # A key of [memory.defaults] is reported with the table `memory`.

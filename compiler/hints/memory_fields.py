@@ -30,7 +30,7 @@ _NO_LEAD = re.compile(r"`(\w+)` takes 1 argument without a name, 0 given")
 
 def as_fields(text: str) -> str:
     """Return a message, a help or an example with fields of a block in place of the steps of a chain. Calls of anything but
-    steps stay as they are."""
+    steps, and of steps on something that is written before the dot, other than `Memory::of(m)`, stay as they are."""
     for pattern, instead in _WORDS:
         text = pattern.sub(instead, text)
     text = _NO_LEAD.sub(lambda match: f"`{match[1]}` lacks `{', '.join(STEPS[match[1]].lead)}`", text)

@@ -23,8 +23,8 @@ from ...vm.values.errors import FAMILIES, is_family
 
 
 def distance(a: str, b: str, limit: int) -> int:
-    """Return the Damerau-Levenshtein distance of two texts, in edits (a swap of two neighbours counts one), or some number above
-    `limit` when it is larger than that."""
+    """Return the distance of two texts in edits: letters put in, left out or replaced, and swaps of two neighbours, within which
+    nothing else is edited; some number above `limit` when it is larger than that."""
     # Each edit changes the length by one at most.
     if abs(len(a) - len(b)) > limit:
         return limit + 1
@@ -68,7 +68,7 @@ def patient() -> bool:
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate within max(1, length / 3) edits of the name, the one of the smallest distance, then the first by
+    """Return the candidate within max(1, length // 3) edits of the name, the one of the smallest distance, then the first by
     alphabet; None when nothing is near, for a name of more than LONGEST letters, and when PATIENCE is used up. A name of one
     letter has no nearest: every other one is one edit away, which says nothing. The name itself is never returned."""
     # Longer names are generated ones, of which no other is meant.
@@ -104,7 +104,8 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
 
 def listed(what: str, names: Sequence[str], limit: int = 8, *, like: str = "") -> str | None:
     """Return the help `methods are: …` with the first `limit` names, those most like the text `like` before the others; None
-    without names. `what` is their plural noun."""
+    without names. All stay in their order for a `like` of more than LONGEST letters and when PATIENCE is used up. `what` is
+    their plural noun."""
     # Sorting by likeness costs a comparison for each name, which uses up PATIENCE.
     ranked = sorted(names, key=lambda name: _unlikeness(like, name)) if len(like) <= LONGEST and patient() else names
     spelled = ", ".join(f"`{name}`" for name in ranked[:limit])
@@ -112,7 +113,8 @@ def listed(what: str, names: Sequence[str], limit: int = 8, *, like: str = "") -
 
 
 def by_nearness(name: str, candidates: Sequence[str]) -> Sequence[str]:
-    """Return all candidates, the nearest to the name first, then by alphabet; as they are when PATIENCE is used up."""
+    """Return all candidates, the nearest to the name first, then by alphabet; as they are for a name of more than LONGEST letters
+    and when PATIENCE is used up."""
     if len(name) > LONGEST or not patient():
         return candidates
     spend(sum([len(candidate) * len(name) for candidate in candidates]))
