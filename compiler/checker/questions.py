@@ -212,6 +212,8 @@ def ask_before(c: Checker, method: FunctionSymbol, written: ast.Expr) -> None:
     answer = generic(channel.result, "Result") if isinstance(channel, FunctionSymbol) and is_question(channel) else None
     if isinstance(channel, ErroneousSymbol) or (channel is None and isinstance(written, ast.PathExpr)):
         return  # it was reported
+    if method.result is ERRONEOUS:
+        return  # so was this
     if not isinstance(channel, FunctionSymbol) or channel.channel is None or answer is None or answer[0] != BOOL:
         message = "`@approve` names a channel that is answered with Bool"
         name = written.segments[-1].text if isinstance(written, ast.PathExpr) and channel is None else "approve"
