@@ -119,7 +119,7 @@ def check_source(
 ) -> Compilation:
     """Read, parse and check a program without making an image; the parameters are those of `compile_source`. The diagnostics of
     the manifest are not added. What `read` raises passes through, except `Refused`. With a cache what earlier checks came to is
-    not worked out again: the diagnostics are the same, but the tree lacks the bodies that the cache knows, and is None after
+    not worked out again: the diagnostics are the same, but the tree lacks the bodies that the cache knows, and may be None after
     errors of syntax. Without one the tree is None only where the root file cannot be decoded or has a lexical error."""
     diagnostics = Diagnostics()
     project = load(file, data, read, diagnostics, parse if cache is None else cache.parse)

@@ -39,9 +39,9 @@ def no_files(name: str) -> bytes | None:
 
 @dataclass(slots=True)
 class ParsedFile:
-    """What lexing and parsing made of one file. `is_readable`: it was decoded and has no lexical error, and so a tree, unless a
-    cache keeps that; else the lists below are empty. `modules` are the names of its lines `mod name;`; `heads` are the names that
-    may be modules of the project root, with their places, in source order."""
+    """What lexing and parsing made of one file. `is_readable`: it was decoded and has no lexical error, so that it has a tree,
+    unless a cache keeps that; of any other file `modules` and `heads` are empty. `modules` are the names of its lines `mod
+    name;`; `heads` are the names that may be modules of the project root, with their places, in source order."""
 
     source: Source
     lexical: list[Diagnostic] = field(default_factory=list)
@@ -322,8 +322,8 @@ def _has_this_spelling(path: str) -> bool:
 
 
 def locate(path: str) -> Location:
-    """Return the project of a source file, which need not exist. Its root is the directory of the manifest's entry if it has
-    one and the file lies below that directory, else the directory of the file. What is wrong with the manifest stands in
+    """Return the project of a source file, which need not exist. Its root is the directory of the manifest's entry if it has one
+    and the file lies below that directory, else the directory of the file. What is wrong with the manifest stands in
     `Manifest.diagnostics`."""
     real = os.path.realpath(path)
     folder_of_file = os.path.dirname(real)

@@ -59,7 +59,8 @@ class Entry:
     """One compiled entry: the result of `Transcript.compile`. `compilation.image` is None after errors; `diagnostics` and
     `sources` have the positions of the transcript. The function of an entry of `statements` takes `parameters`, variables of
     earlier entries, and returns `Ok([value, *variables])`, where `variables` are all that later entries have; `type` is the type
-    of its value, None when it has none to show. After errors these three are empty. `items` are those that later entries see."""
+    of its value, None when it has none to show. After errors these three may be empty. `items` are those that later entries
+    see."""
 
     compilation: Compilation
     diagnostics: list[Diagnostic]
@@ -274,8 +275,8 @@ class _Back:
 
 
 def needs_more(text: str) -> bool:
-    """Return whether the user is still typing: the brackets of the text do not match (E0102, also one that closes nothing), a
-    string or comment is not closed, or its end is the first place where something is missing and no `;` alone would do."""
+    """Return whether the user is still typing: something opened in the text is not closed, or its end is the first place where
+    something is missing and no `;` alone would do."""
     errors = _syntax_errors(f"{HEAD}{text}\n}}")
     if any(d.code in NEEDS_MORE for d in errors):
         return True
@@ -283,8 +284,8 @@ def needs_more(text: str) -> bool:
 
 
 def completed(text: str) -> str:
-    """Return the text with the `;` that alone is missing at its end, or the text itself: a blank one, one that is
-    right, and one that `;` does not mend."""
+    """Return the text with the `;` that alone is missing at its end, or the text itself: a blank one, one that is right, and one
+    that `;` does not mend."""
     if not text.strip() or not _syntax_errors(f"{HEAD}{text}\n}}") or not _syntax_errors(text):
         return text
     # The last token but END, so that a comment behind it stays behind the `;`.

@@ -134,8 +134,8 @@ def end_of_name(text: str, start: int) -> int:
 
 
 def character_help(text: str, start: int) -> str:
-    """Return the help for the character at `start`, which begins no token (E0002, L-4.2.2). IndexError for an
-    offset behind the text."""
+    """Return the help for the character at `start`, which begins no token (E0002, L-4.2.2). IndexError for an offset behind the
+    text."""
     attribute = _ATTRIBUTE.match(text, start)
     if attribute is not None:
         return _ATTRIBUTE_HELP.get(attribute[1], _NO_ATTRIBUTES)

@@ -4,8 +4,8 @@ The resolver makes the symbols, with empty types, and sets them on the annotatio
 records of its own (`ConstStruct`, `SlotAccess`, `StepFunction`, `TestInfo` and their like). Codegen and the language server read
 all of them and decide nothing about names or types themselves. Symbols compare by identity: each declaration has one; those that
 no declaration has (predeclared names, the library, items of traits) may be made anew by each look-up. Names are looked up
-elsewhere, and nothing is reported here. A new kind of declaration is a class here, a case of `resolver/items.py:
-_symbol` and a row of `declaration_kinds.py`.
+elsewhere, and nothing is reported here. A new kind of declaration is a class here, a case of `resolver/items.py: _symbol` and a
+row of `declaration_kinds.py`.
 """
 
 from __future__ import annotations
@@ -181,8 +181,8 @@ class FunctionSymbol(Symbol):
 
 @record
 class ImplSymbol(Symbol):
-    """`impl T { … }` or `impl X for T { … }`; the name is that of `head`, what T names without its arguments, or empty
-    where T is no name. `trait`: what X names, in a right program a TraitSymbol or the family `Error`."""
+    """`impl T { … }` or `impl X for T { … }`; the name is that of `head`, what T names without its arguments, or empty where T is
+    no name. `trait`: what X names, in a right program a TraitSymbol or the family `Error`."""
 
     declaration: ast.Impl
     head: Symbol | None
@@ -377,9 +377,9 @@ class MemorySymbol(Symbol):
 
     @property
     def image_steps(self) -> dict[str, Any]:
-        """Return the steps as the image holds them, by name in alphabetical order; `retain` and `context` stand elsewhere
-        there (M-2.13). Bounds that are computed stand together: `made` has their names for a memory value; else `bounds` has, if
-        there are any, True or the BoundFunction by name."""
+        """Return the steps as the image holds them, by name in alphabetical order; `retain` and `context` stand elsewhere there
+        (M-2.13). Bounds that are computed stand together: `made` has their names for a memory value; else `bounds` has, if there
+        are any, True or the BoundFunction by name."""
         merged = {name: value for step in (self.steps or {}).values() for name, value in step.items()}
         computed = {name: value for name, value in merged.items() if isinstance(value, (ComputedBound, BoundFunction))}
         if self.value is not None:

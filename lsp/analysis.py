@@ -141,8 +141,8 @@ class Occurrence:
 
 
 def path_to(tree: ast.Program, offset: int) -> list[ast.Node]:
-    """Return the nodes around an offset, outermost first, `tree` always being the first. Of several children that
-    cover the offset the shortest is taken, and one that only ends there last."""
+    """Return the nodes around an offset, outermost first, `tree` always being the first. Of several children that cover the
+    offset the shortest is taken, and one that only ends there last."""
     path: list[ast.Node] = [tree]
     while True:
         inside = [child for child in path[-1].children() if child.span.start <= offset <= child.span.end]
@@ -275,9 +275,9 @@ def units(text: str, encoding: str) -> int:
 
 
 def position_at(source: Source, offset: int, encoding: str) -> tuple[int, int]:
-    """Return the line and character of an offset, both from 0. A character is a code unit of the agreed encoding, UTF-16
-    unless client and server agreed on another. Lines end at LF, as in `Source`. An offset outside of the text
-    counts as its beginning or end."""
+    """Return the line and character of an offset, both from 0. A character is a code unit of the agreed encoding, UTF-16 unless
+    client and server agreed on another. Lines end at LF, as in `Source`. An offset outside of the text counts as its beginning or
+    end."""
     offset = max(0, min(offset, len(source.text)))
     line = source.position(offset).line
     start = source.line_starts[line - 1]

@@ -44,8 +44,8 @@ def _with_scope(scope: FunctionScope, kind: str, pattern: ast.Pattern | None, no
 
 
 def await_(r: Resolver, node: ast.Await) -> ast.Node | None:
-    """Make a task of each element of a tuple directly under `await`: they run concurrently (L-9.2.1). Any
-    other operand, the empty tuple too, is where the walk goes on."""
+    """Make a task of each element of a tuple directly under `await`: they run concurrently (L-9.2.1). Any other operand, the
+    empty tuple too, is where the walk goes on."""
     if not isinstance(node.operand, ast.TupleExpr) or not node.operand.items:
         return node.operand
     node.tasks = [task_body(r, "await", item) for item in node.operand.items]
@@ -273,8 +273,7 @@ def block(r: Resolver, node: ast.Block) -> None:
 
 
 def let(r: Resolver, node: ast.Let) -> None:
-    """Resolve a `let`; its value does not see its names yet. Without a value the local of a plain name is deferred
-    (L-3.13.3)."""
+    """Resolve a `let`; its value does not see its names yet. Without a value the local of a plain name is deferred (L-3.13.3)."""
     r.visit(node.type)
     r.visit(node.value)
     bind_pattern(r, node.pattern)
@@ -368,8 +367,8 @@ _BRACED = re.compile(r"(?<![{$])\{([A-Za-z_][A-Za-z0-9_]*)(?:\.[A-Za-z0-9_]+)*\}
 
 
 def string(r: Resolver, node: ast.StringLiteral) -> None:
-    """Warn of `{name}` in a text where a variable or constant has that name (W0012). Raw strings are left
-    out, and so is a `{` behind `{` or `$`."""
+    """Warn of `{name}` in a text where a variable or constant has that name (W0012). Raw strings are left out, and so is a `{`
+    behind `{` or `$`."""
     source = r.project.sources.get(node.span.file)
     if "{" not in node.value or source is None:
         return

@@ -141,8 +141,8 @@ def parameters(r: Resolver, declared: list[ast.Parameter]) -> None:
 
 
 def trait_impl(r: Resolver, item: ast.Tool) -> ast.Impl:
-    """Return the impl that a tool's `impl X` stands for, with the public methods that the trait names; none where X is no
-    trait. The tool must have an `impl X`."""
+    """Return the impl that a tool's `impl X` stands for, with the public methods that the trait names; none where X is no trait.
+    The tool must have an `impl X`."""
     assert item.trait is not None
     trait = find_item(r, item.trait)
     members = trait.methods if isinstance(trait, TraitSymbol) else {}
@@ -365,8 +365,8 @@ def visit_tool(r: Resolver, item: ast.Tool) -> None:
 
 
 def mcp_symbol(r: Resolver, item: ast.Mcp) -> McpSymbol:
-    """Return the symbol of an MCP server with those of its signatures; a signature whose name stands twice is reported
-    (E1003) and left out."""
+    """Return the symbol of an MCP server with those of its signatures; a signature whose name stands twice is reported (E1003)
+    and left out."""
     server = McpSymbol(item.name.text, item, home=r.at)
     target = ast.NamedType(span=item.name.span, path=[item.name], arguments=None)
     methods = ast.Impl(span=item.span, type_parameters=[], trait=None, target=target, methods=[])

@@ -77,8 +77,8 @@ def _constructs_memory(r: Resolver, callee: ast.Expr) -> bool:
 
 
 def visit_memory_chain(r: Resolver, value: ast.Expr) -> None:
-    """Resolve the names in the steps of a memory, from the last step to the constructor; in arguments that take words
-    capitalised ones, in quotes too, become bare names that denote nothing, and names of stores and embedders become Strings."""
+    """Resolve the names in the steps of a memory, from the last step to the constructor; in arguments that take words capitalised
+    ones, in quotes too, become bare names that denote nothing, and names of stores and embedders become Strings."""
     while isinstance(value, ast.MethodCall):
         for type_ in value.type_arguments or ():
             r.visit(type_)
@@ -142,8 +142,8 @@ def _text_as_word(value: ast.Expr) -> ast.Expr:
 
 
 def replace_words(r: Resolver, method: str, argument: ast.Argument) -> None:
-    """Turn capitalised words in an argument of a memory's method, into texts, if nothing in scope has their name (M-10.5).
-    Only the argument of the name that WORD_OF_METHOD has for `method` is changed; KeyError for a method that is not in it."""
+    """Turn capitalised words in an argument of a memory's method into texts, if nothing in scope has their name (M-10.5). Only
+    the argument of the name that WORD_OF_METHOD has for `method` is changed; KeyError for a method that is not in it."""
     if argument.name is None or argument.name.text != WORD_OF_METHOD[method]:
         return
     value = argument.value
@@ -205,8 +205,8 @@ def _declare_slot(r: Resolver, ref: ast.SlotRef) -> None:
 
 
 def bind_slot_read(r: Resolver, node: ast.FieldAccess) -> None:
-    """Set `node.held` to the slot that `m.slot` reads, if a clause of a function around it has loaded that slot; to None
-    if none has."""
+    """Set `node.held` to the slot that `m.slot` reads, if a clause of a function around it has loaded that slot; to None if none
+    has."""
     owner = _single_name(node.receiver)
     if owner is not None and r.function is not None:
         node.held = next(_loaded_slots(r, owner, node.name.text), None)

@@ -38,8 +38,8 @@ from .state import ErroneousSymbol, Handler, Resolver
 
 
 def path_expr(r: Resolver, node: ast.PathExpr) -> None:
-    """Bind a name or path that stands as a value; a local counts as read (W0001). None after a report: E1001 for an unknown
-    name and for `_`, E1009 for `self` or `Self` outside of a method; of a path as `resolve_path`."""
+    """Bind a name or path that stands as a value; a local counts as read (W0001). None after a report: E1001 for an unknown name
+    and for `_`, E1009 for `self` or `Self` outside of a method; of a path as `resolve_path`."""
     for argument in node.type_arguments or ():
         r.visit(argument)
     segments = [*node.segments, node.member] if node.member is not None else node.segments

@@ -84,8 +84,8 @@ class Scope:
         self.open = False
 
     def visible(self, function: FunctionScope | None) -> Iterator[tuple[str, Symbol]]:
-        """Yield every name that code of `function` sees here, innermost first; an import only if it was looked up, and nothing
-        of imports by `*`. A name that an inner one hides comes again."""
+        """Yield every name that code of `function` sees here, innermost first; an import only if it was looked up, and nothing of
+        imports by `*`. A name that an inner one hides comes again."""
         scope: Scope | None = self
         while scope is not None:
             for name, symbol in scope.names.items():
@@ -124,9 +124,9 @@ class Module:
     """What a program declares, nested items included, in the order of its modules, in each in source order. `members`: methods
     and associated functions by the type they belong to and their name. `trait_impls`: impls of traits by what their target names.
     `traits`: those of the program and the predeclared ones. `inits`: the initialisation statements with their modules. `locals`:
-    the variables of all functions that the program names itself. `main`: the function `main` of the root, or None. `places`:
-    where the name of each symbol is written. `decorated`: decorators where none may stand, and what they stand on. `reply`: the
-    schema around replies that are no objects, None where no model is asked for one. `progress`: the enum of the
+    the variables of all functions, but for those that only the compiler names. `main`: the function `main` of the root, or None.
+    `places`: where the name of each symbol is written. `decorated`: decorators where none may stand, and what they stand on.
+    `reply`: the schema around replies that are no objects, None where no model is asked for one. `progress`: the enum of the
     fields of a reply that arrives, None where none does."""
 
     symbols: list[Symbol] = field(factory=list)
@@ -300,8 +300,8 @@ class Resolver:
             self.reuse.imports.setdefault(self.at.file, set()).add(key)
 
     def memory_name(self) -> str:
-        """Return the name of the next memory value: the function that makes it and a number from 1, as `main#2` (M-2.18);
-        outside of functions `memory#1`."""
+        """Return the name of the next memory value: the function that makes it and a number from 1, as `main#2` (M-2.18); outside
+        of functions `memory#1`."""
         number = self.memory_counts[self.body_name] = self.memory_counts.get(self.body_name, 0) + 1
         return f"{self.body_name}#{number}"
 

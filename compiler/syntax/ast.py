@@ -44,8 +44,8 @@ class Node:
     span: Span
 
     def children(self) -> Iterator[Node]:
-        """Yield the child nodes in the order of the fields, which mostly is the order of the source. Annotations are no
-        children, nor is `left` of a `Pipe`, which stands in `applied`."""
+        """Yield the child nodes in the order of the fields, which mostly is the order of the source. Annotations are no children,
+        nor is `left` of a `Pipe`, which stands in `applied`."""
         for name in _places(self):
             value = getattr(self, name)
             if isinstance(value, Node):
@@ -994,8 +994,8 @@ class RangePattern(Pattern):
 
 @node
 class BindPattern(Pattern):
-    """`x`, `mut x`, `x @ p`. A bare `x` may turn out to be a constant or a unit variant (L-5.8.2): then `constant` is set
-    and `binding` is not."""
+    """`x`, `mut x`, `x @ p`. A bare `x` may turn out to be a constant or a unit variant (L-5.8.2): then `constant` is set and
+    `binding` is not."""
 
     name: Ident
     mutable: bool
@@ -1190,9 +1190,8 @@ class Nesting:
         self.depth = 0
 
     def call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Return `function(*arguments)`, called one level deeper. Raise RecursionError at the first SEGMENT-th
-        level beyond DEEPEST. What the function
-        raises passes through."""
+        """Return `function(*arguments)`, called one level deeper. Raise RecursionError at the first SEGMENT-th level beyond
+        DEEPEST. What the function raises passes through."""
         depth = self.depth
         self.depth = depth + 1
         try:

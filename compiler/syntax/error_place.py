@@ -57,8 +57,8 @@ class ErrorPlace:
         return str(self.tokens.values[self.row - 1]) if self.before(1) == "IDENT" else ""
 
     def adjacent(self, first: int, second: int) -> bool:
-        """Return whether two rows, counted from the error, touch in the source; False where the first row is before the
-        tokens. IndexError for a row behind the last token."""
+        """Return whether two rows, counted from the error, touch in the source; False where the first row is before the tokens.
+        IndexError for a row behind the last token."""
         return self.row + first >= 0 and self.tokens.ends[self.row + first] == self.tokens.starts[self.row + second]
 
     def comment_before(self) -> str:
@@ -90,15 +90,15 @@ class ErrorPlace:
         return describe_found(self.kind(), self.source.text[start:end])
 
     def line(self, ahead: int = 0) -> int:
-        """Return the line, from 1, on which a token begins; for a token before the error the line on which it ends.
-        IndexError for a row behind the last token."""
+        """Return the line, from 1, on which a token begins; for a token before the error the line on which it ends. IndexError
+        for a row behind the last token."""
         row = self.row + ahead
         offset = self.tokens.starts[row] if ahead >= 0 else self.tokens.ends[row]
         return self.source.position(offset).line
 
     def begin(self, stops: frozenset[str] = BEFORE_OPERANDS) -> int:
-        """Return the row, counted from the error, at which the operand before the error begins: behind the nearest of
-        `stops`, or inside the open bracket; else the first token, or LOOKED_AT tokens back."""
+        """Return the row, counted from the error, at which the operand before the error begins: behind the nearest of `stops`, or
+        inside the open bracket; else the first token, or LOOKED_AT tokens back."""
         depth = 0
         for at in range(-1, -min(self.row, LOOKED_AT) - 1, -1):
             kind = self.kind(at)
@@ -129,8 +129,8 @@ class ErrorPlace:
         return at - 1
 
     def written(self, first: int, last: int) -> str:
-        """Return the source from one row to another if it is at most LONGEST characters on one line and not blank; else
-        `…`, also where `last` is before `first`."""
+        """Return the source from one row to another if it is at most LONGEST characters on one line and not blank; else `…`, also
+        where `last` is before `first`."""
         if last < first or self.row + first < 0:
             return ELIDED
         end = self.tokens.ends[min(self.row + last, len(self.tokens) - 1)]
