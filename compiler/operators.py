@@ -1,10 +1,10 @@
 """THE table of binary operators (language.md 3.6, Appendix B): one row each, from the token to the opcode.
 
-Hands on `OPERATORS`, and what is looked up in it by text (`BY_TEXT`, `SIGNS`), by token (`TOKENS`, `ASSIGNING`) or by level
-(`LEVELS`, `of_levels`, `texts`), with the levels themselves (`OR`, `AND` …), to lexer, grammar, productions, token filter,
-messages of syntax, checker, constant folding, code generator, formatter and helps. What has another form than `x op y` between
-values has no row: unary operators, ranges, `as`, `|>` and plain `=`. A new operator is a row here; if no opcode does it yet, a
-row and a function of the machine as well (`CONTRIBUTING.md`).
+Hands on `OPERATORS`, and what is made of it: the rows by text (`BY_TEXT`) or of some levels (`of_levels`), texts of some levels
+(`texts`), types of tokens (`TOKENS`, `ASSIGNING`, by text `SIGNS`); and the levels (`LEVELS`, `OR`, `AND` …), to lexer, grammar,
+productions, token filter, messages of syntax, checker, constant folding, code generator, formatter and helps. What has another
+form than `x op y` between values has no row: unary operators, ranges, `as`, `|>` and plain `=`. A new operator is a row here; if
+no opcode does it yet, a row and a function of the machine as well (`CONTRIBUTING.md`).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ BY_TEXT = {row.text: row for row in OPERATORS}
 
 
 def of_levels(*levels: str) -> tuple[Operator, ...]:
-    """Return the rows of these levels of precedence, in the order of the table."""
+    """Return the rows of these levels of precedence, in the order of the table; an unknown level has none."""
     return tuple([row for row in OPERATORS if row.level in levels])
 
 
@@ -79,4 +79,4 @@ def texts(*levels: str) -> tuple[str, ...]:
 TOKENS = tuple([row.token for row in OPERATORS])
 ASSIGNING = ("EQ", *[row.assigning for row in OPERATORS if row.assigning])
 SIGNS = {row.text: row.token for row in OPERATORS} | {f"{row.text}=": row.assigning for row in OPERATORS if row.assigning}
-"""Token by text, those of `x op= y` too."""
+"""Type of the token by text, those of `x op= y` too; plain `=` is not among them."""

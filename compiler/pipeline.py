@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 class Compilation:
     """The outcome of a compilation. `image` is None when `diagnostics` holds an error, or when none was asked for; `checked` is
     None when the trees could not be checked; `source` and `tree` are those of the root module, which may have no tree; `sources`
-    are all files of the program by their name relative to the project root, and the manifest, if one was given, by its own."""
+    are all files of the program by their name relative to the project root; `compile_source` adds the manifest, if one was given,
+    by its own."""
 
     diagnostics: Diagnostics
     source: Source | None = None
@@ -119,7 +120,7 @@ def check_source(
     """Read, parse and check a program without making an image; the parameters are those of `compile_source`. The diagnostics of
     the manifest are not added. What `read` raises passes through, except `Refused`. With a cache what earlier checks came to is
     not worked out again: the diagnostics are the same, but the tree lacks the bodies that the cache knows, and may be None after
-    errors of syntax."""
+    errors of syntax. Without one the tree is None only where the root file cannot be decoded or has a lexical error."""
     diagnostics = Diagnostics()
     project = load(file, data, read, diagnostics, parse if cache is None else cache.parse)
     result = Compilation(diagnostics, project.sources[file], sources=project.sources)

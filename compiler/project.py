@@ -39,9 +39,9 @@ def no_files(name: str) -> bytes | None:
 
 @dataclass(slots=True)
 class ParsedFile:
-    """What lexing and parsing made of one file. `is_readable`: it has no lexical error, and so a tree; `modules` are the
-    names of its lines `mod name;`; `heads` are the names that may be modules of the project root, with their places, in
-    source order."""
+    """What lexing and parsing made of one file. `is_readable`: it was decoded and has no lexical error, so that it has a tree,
+    unless a cache keeps that; of any other file `modules` and `heads` are empty. `modules` are the names of its lines `mod
+    name;`; `heads` are the names that may be modules of the project root, with their places, in source order."""
 
     source: Source
     lexical: list[Diagnostic] = field(default_factory=list)
@@ -82,9 +82,10 @@ Parser = Callable[[str, bytes, bool], ParsedFile]
 @dataclass(slots=True)
 class Project:
     """The parsed files by name, with their trees and texts, and what the manifest says that their check needs. `main` is the name
-    of the root file; `declared` has the file of each `mod name;` that has one, by the place of the name; `roots` those of modules
-    of the project root; `rejected` is what the checking phase reports about the files of modules; `agents` is what the manifest
-    says of agents by name, None without a manifest."""
+    of the root file; `trees` lacks files with lexical errors; `declared` has the file of each `mod name;` that has one, by the
+    place of the name; `roots` the files of modules of the project root that paths name, by that name; `rejected` is what the
+    checking phase reports about the files of modules; `agents` is what the manifest says of agents by name, None without a
+    manifest."""
 
     main: str
     trees: dict[str, ast.Program] = field(default_factory=dict)
@@ -106,7 +107,7 @@ class Project:
 
     @property
     def is_readable(self) -> bool:
-        """Return whether every file has a tree: names of one without would all be unknown."""
+        """Return whether every file could be lexed, and so has a tree: names of one without would all be unknown."""
         return all(file.is_readable for file in self.files.values())
 
     def configure(self, manifest: Manifest) -> None:
@@ -221,8 +222,9 @@ def _declared_names(items: Iterable[ast.TopLevel]) -> Iterable[str]:
 @dataclass(slots=True)
 class Heads:
     """Token rows of names that may be modules of the project root. `plain`: first segments of paths, which an import or a
-    declaration of the file may mean as well; `imported`: those of a `use`; `rooted`: names after `crate` or `super`.
-    `bound` are the names that a `use` brings in."""
+    declaration of the file may mean as well; `imported`: those of a `use`; `rooted`: the first name behind `crate` or `super`,
+    and all names in a `use` that begins with one of them or with `self`. `bound` are the names that a `use` brings in by a path
+    of several segments."""
 
     plain: list[int] = field(default_factory=list)
     imported: list[int] = field(default_factory=list)
@@ -230,16 +232,16 @@ class Heads:
     bound: set[str] = field(default_factory=set)
 
     def candidates(self, tokens: TokenList, own: set[str]) -> list[int]:
-        """Return the rows to which the file, which declares the names `own`, gives no other meaning; in the order of the
-        source."""
+        """Return the rows to which the file, which declares the names `own`, gives no other meaning, in the order of the source:
+        all of `rooted`, those of `imported` that are not in `own`, those of `plain` that are in neither `own` nor `bound`."""
         values = tokens.values
         plain = [at for at in self.plain if values[at] not in own and values[at] not in self.bound]
         return sorted((*self.rooted, *plain, *(at for at in self.imported if values[at] not in own)))
 
 
 def path_heads(tokens: TokenList) -> Heads:
-    """Return the heads of all paths of a file, in one pass over its tokens. It runs before parsing, so that the files of a
-    program are known even where one does not parse."""
+    """Return the heads of all paths with `::` and of every `use` of a file, in one pass over its tokens. It runs before parsing,
+    so that the files of a program are known even where one does not parse."""
     heads = Heads()
     types, at, last = tokens.types, 0, len(tokens.types) - 1
     while at < last:
@@ -293,8 +295,9 @@ class Location:
     manifest: Manifest | None = None
 
     def read(self, name: str) -> bytes | None:
-        """Return the bytes of a file under the root, at most MAX_BYTES + 1 of them; None if there is none. Raise Refused
-        for links that lead out of the root (G-5.3), and for files that cannot be read or whose directory cannot be listed."""
+        """Return the bytes of a file by its name relative to the root, parts joined by `/`, at most MAX_BYTES + 1 of them; None
+        if there is none that is spelt just so. Raise Refused for one outside of the root, by links or by `..` (G-5.3), and for
+        files that cannot be read or whose directory cannot be listed."""
         path = os.path.join(self.root, *name.split("/"))
         real = os.path.realpath(path)
         try:
@@ -319,8 +322,8 @@ def _has_this_spelling(path: str) -> bool:
 
 
 def locate(path: str) -> Location:
-    """Return the project of a source file, which need not exist. Its root is the directory of the manifest's entry if the file
-    lies below it, else the directory of the file. What is wrong with the manifest stands in
+    """Return the project of a source file, which need not exist. Its root is the directory of the manifest's entry if it has one
+    and the file lies below that directory, else the directory of the file. What is wrong with the manifest stands in
     `Manifest.diagnostics`."""
     real = os.path.realpath(path)
     folder_of_file = os.path.dirname(real)

@@ -58,8 +58,9 @@ class Piece:
 class Entry:
     """One compiled entry: the result of `Transcript.compile`. `compilation.image` is None after errors; `diagnostics` and
     `sources` have the positions of the transcript. The function of an entry of `statements` takes `parameters`, variables of
-    earlier entries, and returns `Ok([value, *variables])`; `type` is the type of its value, None when it has none to show.
-    `items` are those that later entries see."""
+    earlier entries, and returns `Ok([value, *variables])`, where `variables` are all that later entries have; `type` is the type
+    of its value, None when it has none to show. After errors these three may be empty. `items` are those that later entries
+    see."""
 
     compilation: Compilation
     diagnostics: list[Diagnostic]
@@ -80,8 +81,8 @@ class Insertion:
 
 
 class Transcript:
-    """All entries so far (`text`, each with a line end behind it), and of them the items (`pieces`) and `variables` that later
-    ones see."""
+    """All entries so far, accepted or not (`text`, each with a line end behind it), and of them the items (`pieces`) and
+    `variables` that later ones see."""
 
     def __init__(self) -> None:
         self.pieces: list[Piece] = []
@@ -283,7 +284,8 @@ def needs_more(text: str) -> bool:
 
 
 def completed(text: str) -> str:
-    """Return the text with the `;` that alone is missing at its end, or the text itself."""
+    """Return the text with the `;` that alone is missing at its end, or the text itself: a blank one, one that is right, and one
+    that `;` does not mend."""
     if not text.strip() or not _syntax_errors(f"{HEAD}{text}\n}}") or not _syntax_errors(text):
         return text
     # The last token but END, so that a comment behind it stays behind the `;`.

@@ -63,13 +63,15 @@ class Source:
         self.line_starts = _line_starts(text)
 
     def position(self, offset: int) -> Position:
-        """Return the line and column of an offset, both from 1; an offset behind the text counts as on its last line."""
+        """Return the line and column, both from 1, of an offset, which must not be negative; an offset behind the text counts as
+        on its last line."""
         starts = self.line_starts
         line = bisect_right(starts, offset)
         return _new(Position, (line, offset - starts[line - 1] + 1))
 
     def line_text(self, line: int) -> str:
-        """Return the text of a line, counted from 1, without its line end; IndexError for a line behind the last."""
+        """Return the text of a line, counted from 1, without its line end and a CR before it; IndexError for a line behind the
+        last."""
         start = self.line_starts[line - 1]
         end = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")
@@ -132,7 +134,8 @@ def end_of_name(text: str, start: int) -> int:
 
 
 def character_help(text: str, start: int) -> str:
-    """Return the help for the character at `start`, which begins no token (E0002, L-4.2.2)."""
+    """Return the help for the character at `start`, which begins no token (E0002, L-4.2.2). IndexError for an offset behind the
+    text."""
     attribute = _ATTRIBUTE.match(text, start)
     if attribute is not None:
         return _ATTRIBUTE_HELP.get(attribute[1], _NO_ATTRIBUTES)
@@ -174,7 +177,7 @@ def _of_a_template(text: str, start: int) -> str:
 
 def end_of_character(text: str, start: int) -> int:
     """Return the offset behind a wrong character and what it begins, as far as one message is enough for all of it: a whole
-    string between backquotes, the `&` or `&mut` of a reference."""
+    string between backquotes, the `&` or `&mut` of a reference; behind the character alone for any other."""
     form = _TEMPLATE.match(text, start) if text[start] == "`" else _REFERENCE.match(text, start) if text[start] == "&" else None
     if form is None:
         return start + 1

@@ -2,9 +2,10 @@
 
 The resolver makes the symbols, with empty types, and sets them on the annotation fields of `ast`. The checker fills them and adds
 records of its own (`ConstStruct`, `SlotAccess`, `StepFunction`, `TestInfo` and their like). Codegen and the language server read
-all of them and decide nothing about names or types themselves. Symbols compare by identity: each declaration has one. Names are
-looked up elsewhere, and nothing is reported here. A new kind of declaration is a class here, a case of `resolver/items.py:
-_symbol` and a row of `declaration_kinds.py`.
+all of them and decide nothing about names or types themselves. Symbols compare by identity: each declaration has one; those that
+no declaration has (predeclared names, the library, items of traits) may be made anew by each look-up. Names are looked up
+elsewhere, and nothing is reported here. A new kind of declaration is a class here, a case of `resolver/items.py: _symbol` and a
+row of `declaration_kinds.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from .types import ANY, Nominal, Type
 
 @record
 class Symbol:
-    """`home`: the module that declares it, None for predeclared and local names."""
+    """`name`: as it is written, mostly. `home`: the module that declares it; None for predeclared and local names and for what
+    stands in another symbol, such as a variant, a type parameter or the signature of an MCP server."""
 
     name: str
     home: ModuleSymbol | None = field(default=None, kw_only=True)
@@ -108,7 +110,8 @@ class TypeParameterSymbol(Symbol):
 
 @record
 class BuiltinSymbol(Symbol):
-    """A predeclared function, constructor or type name (print, Some, Memory …), not shadowed."""
+    """A predeclared function, constructor or type name (print, Some, Memory …), not shadowed; or `Memory::new`, an associated
+    function of such a type."""
 
 
 @record
@@ -171,14 +174,15 @@ class FunctionSymbol(Symbol):
 
     @property
     def path(self) -> str:
-        """Return its name with that of its type, `T::m`, as messages, stack traces and images have it."""
+        """Return its name with that of its type, `T::m`, with that of its trait, `X::m`, or in an impl of X with both, `T::X::m`,
+        as messages, stack traces and images have it."""
         return self.name if self.owner is None else f"{self.owner.path}::{self.name}"
 
 
 @record
 class ImplSymbol(Symbol):
-    """`impl T { … }` or `impl X for T { … }`; the name is that of `head`, what T names without its arguments. `trait`: what X
-    names, a TraitSymbol or the family `Error`."""
+    """`impl T { … }` or `impl X for T { … }`; the name is that of `head`, what T names without its arguments, or empty where T is
+    no name. `trait`: what X names, in a right program a TraitSymbol or the family `Error`."""
 
     declaration: ast.Impl
     head: Symbol | None
@@ -200,7 +204,7 @@ class ImplSymbol(Symbol):
         return self.name if self.trait is None else f"{self.name}::{self.trait.name}"
 
     def method(self, name: str) -> FunctionSymbol | None:
-        """Return the method that the impl itself writes, of two the first; None for a default of its trait."""
+        """Return the method that the impl itself writes, of two of one name the first; None where it writes none of that name."""
         if self.counted != len(self.methods):
             self.counted = len(self.methods)
             self.by_name = {method.name: method for method in reversed(self.methods)}
@@ -348,7 +352,8 @@ class MemorySymbol(Symbol):
 
     @property
     def computed(self) -> list[tuple[str, ast.Expr]]:
-        """Return the bounds that a run computes, each with its name, in the order of the source (M-2.14, M-2.19, M-2.29)."""
+        """Return the bounds that a run computes, each with its name, in the order of the source; those of a block in the order of
+        its chain (M-2.14, M-2.19, M-2.29)."""
         merged = {name: value for step in (self.steps or {}).values() for name, value in step.items()}
         bounds = [(name, value.value) for name, value in merged.items() if isinstance(value, ComputedBound)]
         # Those of a block are in the order of its chain, so that a block whose fields `fmt` moves computes the same.
@@ -372,8 +377,9 @@ class MemorySymbol(Symbol):
 
     @property
     def image_steps(self) -> dict[str, Any]:
-        """Return the steps as the image holds them, by name in alphabetical order; `retain` and `context` stand elsewhere
-        there (M-2.13)."""
+        """Return the steps as the image holds them, by name in alphabetical order; `retain` and `context` stand elsewhere there
+        (M-2.13). Bounds that are computed stand together: `made` has their names for a memory value; else `bounds` has, if there
+        are any, True or the BoundFunction by name."""
         merged = {name: value for step in (self.steps or {}).values() for name, value in step.items()}
         computed = {name: value for name, value in merged.items() if isinstance(value, (ComputedBound, BoundFunction))}
         if self.value is not None:
@@ -545,7 +551,7 @@ class ToolSymbol(Symbol):
     function: FunctionSymbol | None = None  # that it offers as its one method (O-4.48)
 
     def wire_name(self, method: FunctionSymbol) -> str:
-        """Return the name by which a model calls the method (O-4.8)."""
+        """Return the name by which a model calls the method (O-4.8): of a tool that offers one function (`function`) its own."""
         if self.function is not None:
             return self.name  # two of one name are told apart in the image
         return tool_name(self.name, method.name)
@@ -575,8 +581,8 @@ class McpSymbol(Symbol):
 
 @record
 class StageSymbol(FunctionSymbol):
-    """A stage of a pipeline as the function it is. Its parameter, or for an expression stage (`value`) the input of the pipeline
-    and what the stages before it gave; `result` is what its body gives, `effective` what goes on (O-6.19, O-6.22)."""
+    """A stage of a pipeline as the function it is. `parameters`: its own, or for an expression stage (`value`) the input of the
+    pipeline and what the stages before it gave; `result` is what its body gives, `effective` what goes on (O-6.19, O-6.22)."""
 
     pipeline: PipelineSymbol = field(kw_only=True)
     stage: ast.Stage = field(kw_only=True)

@@ -133,7 +133,7 @@ Field = ast.Field | ast.ToolField | ast.Slot
 @dataclass(slots=True)
 class Occurrence:
     """A name or expression at a place: where it is written, its type, and what it denotes, which is a symbol, a row of the
-    built-ins, or the declaration of a field."""
+    built-ins, or the declaration of a field; the latter two are None where they are unknown."""
 
     span: Span
     type: Type | None = None
@@ -141,7 +141,8 @@ class Occurrence:
 
 
 def path_to(tree: ast.Program, offset: int) -> list[ast.Node]:
-    """Return the nodes around an offset, outermost first. Where two meet, the one that begins there is taken."""
+    """Return the nodes around an offset, outermost first, `tree` always being the first. Of several children that cover the
+    offset the shortest is taken, and one that only ends there last."""
     path: list[ast.Node] = [tree]
     while True:
         inside = [child for child in path[-1].children() if child.span.start <= offset <= child.span.end]
@@ -152,7 +153,7 @@ def path_to(tree: ast.Program, offset: int) -> list[ast.Node]:
 
 
 def occurrence_at(analysis: Analysis, offset: int) -> Occurrence | None:
-    """Return the name or expression at an offset, None where there is none."""
+    """Return the name or expression at an offset; None where there is none, or one of which nothing is known."""
     if analysis.tree is None:
         return None
     path = path_to(analysis.tree, offset)
@@ -234,8 +235,8 @@ def _field_of(struct: object, name: str) -> Field | None:
 
 
 def definition_of(occurrence: Occurrence) -> Span | None:
-    """Return where the name is declared, None for what is built in. The place may be in a text of the library, which is no file
-    of the program."""
+    """Return where the name is declared, None for what is built in or unknown. The place may be in a text of the library, which
+    is no file of the program."""
     thing = occurrence.denotes
     if isinstance(thing, (ast.Field, ast.ToolField, ast.Slot)):
         return thing.name.span
@@ -274,8 +275,9 @@ def units(text: str, encoding: str) -> int:
 
 
 def position_at(source: Source, offset: int, encoding: str) -> tuple[int, int]:
-    """Return the line and character of an offset, both from 0. A character is a code unit of the agreed encoding, UTF-16
-    unless client and server agreed on another. Lines end at LF, as in `Source`."""
+    """Return the line and character of an offset, both from 0. A character is a code unit of the agreed encoding, UTF-16 unless
+    client and server agreed on another. Lines end at LF, as in `Source`. An offset outside of the text counts as its beginning or
+    end."""
     offset = max(0, min(offset, len(source.text)))
     line = source.position(offset).line
     start = source.line_starts[line - 1]

@@ -43,8 +43,8 @@ LONGEST = 20  # lines of a declaration
 
 
 def hover_at(analysis: Analysis, offset: int) -> tuple[Span, str] | None:
-    """Return the place that a hover is about and its Markdown, or None. It shows the signature or declaration of a name or
-    the type of an expression, with the documentation."""
+    """Return the place that a hover is about and its Markdown, or None. It shows the signature or declaration of a name or the
+    type of an expression, of a field of a memory block the forms it has, with the documentation."""
     if analysis.tree is not None and (field := _field_of_memory(path_to(analysis.tree, offset))) is not None:
         forms = as_fields(BLOCK[field.text].example.replace("), .", ")\n."))
         return field.span, f"```concerto\n{forms}\n```\n\n{BLOCK[field.text].doc}"
@@ -89,8 +89,9 @@ def row_head(row: Row) -> str:
 
 
 def head_of(symbol: Symbol, sources: Mapping[str, Source]) -> str:
-    """Return the declaration of a symbol as it is written, of functions without the body; an empty text for what is not written.
-    `sources` are the files of the program by name."""
+    """Return the declaration of a symbol as it is written, of functions without the body, of at most LONGEST lines; of a variable
+    its name and type, of a module its path; an empty text for what is not written. `sources` are the files of the program by
+    name."""
     if isinstance(symbol, Local):
         return f"{'mut ' if symbol.mutable else ''}{symbol.name}: {symbol.type}"
     if isinstance(symbol, ModuleSymbol):
@@ -163,7 +164,8 @@ def of_symbol(name: str, symbol: Symbol, kind: str, sources: Mapping[str, Source
 
 
 def of_value(c: Checker, receiver: ast.Expr, place: Span) -> list[Offer]:
-    """Return what may stand behind the dot of a value: fields, then methods, the order in which a reader thinks of them."""
+    """Return what may stand behind the dot of `receiver`, whose type must be known: fields, then methods, those of the program
+    before the built-in ones, as far as they are visible at `place`, each name once."""
     type_ = receiver.type
     tool = tool_of(receiver)
     offers = [*_fields(c, type_, place)]
@@ -216,7 +218,8 @@ def _visible(c: Checker, method: FunctionSymbol, place: Span) -> bool:
 
 
 def of_library(path: Sequence[str]) -> list[Offer]:
-    """Return what may stand behind `std::` and `std::name::`; `path` are the names behind `std`."""
+    """Return what may stand behind `std::` and `std::name::`; `path` are the names behind `std`. Nothing stands behind a module
+    that there is not."""
     if not path:
         return [Offer(name, MODULE, f"std::{name}") for name in (*STD_MODULES, "tools")]
     if len(path) > 1:
@@ -230,18 +233,19 @@ def of_library(path: Sequence[str]) -> list[Offer]:
 
 
 def of_builtin_type(name: str) -> list[Offer]:
-    """Return the associated functions of a predeclared type."""
+    """Return the associated functions of a predeclared type; an empty list for another name."""
     return [of_row(row, FUNCTION) for (owner, _), row in ASSOCIATED.items() if owner == name and owner[:1].isupper()]
 
 
 def of_module(module: ModuleSymbol, symbols: Sequence[Symbol], sources: Mapping[str, Source]) -> list[Offer]:
-    """Return the declarations of a module, each name once; `symbols` are all of the program."""
+    """Return the declarations of a module, those in its blocks too, each name once; methods are left out. `symbols` are all of
+    the program."""
     own = [s for s in symbols if s.home is module and not (isinstance(s, FunctionSymbol) and s.owner is not None)]
     return once([of_symbol(s.name, s, kind_of_symbol(s), sources) for s in own])
 
 
 def of_type(c: Checker, symbol: StructSymbol | EnumSymbol) -> list[Offer]:
-    """Return the variants and associated functions of a type."""
+    """Return the variants of a type, then its own methods and associated functions; those of traits are left out."""
     offers = []
     if isinstance(symbol, EnumSymbol):
         offers = [of_symbol(member.name, member, VARIANT, c.sources) for member in symbol.members]
@@ -250,7 +254,7 @@ def of_type(c: Checker, symbol: StructSymbol | EnumSymbol) -> list[Offer]:
 
 
 def kind_of_symbol(symbol: Symbol) -> str:
-    """Return the kind of offer of a declaration."""
+    """Return the kind of offer of a declaration: one of the words METHOD to HANDLE, VARIABLE for what none fits."""
     node = getattr(symbol, "declaration", None)
     match node:
         case ast.Function():
@@ -286,9 +290,9 @@ Analyser = Callable[[str], Analysis]
 
 
 def complete(text: str, offset: int, analyse: Analyser) -> list[Offer]:
-    """Return the offers at an offset of the text, none in a number, a comment or a string. Text that is being typed rarely
-    parses, so a copy of it gets a name at the cursor, and if need be an ending such as `;`; `analyse` returns the analysis of
-    that copy, and what it raises passes through."""
+    """Return the offers at an offset of the text, none in a number, a comment or a string, or where nothing can be said of names.
+    Text that is being typed rarely parses, so a copy of it gets a name at the cursor, and if need be an ending such as `;`;
+    `analyse` returns the analysis of that copy, and what it raises passes through."""
     before, after = _BEFORE.search(text, 0, offset), _AFTER.match(text, offset)
     assert before is not None and after is not None
     start, end = before.start(), after.end()

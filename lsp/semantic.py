@@ -60,7 +60,8 @@ _BEFORE_COLON = re.compile(r"[ \t?]*:")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A coloured part of one line, by character offsets (half-open); `type` and `modifiers` are words of the legend."""
+    """A coloured part of the text, by character offsets (half-open), in the answer of `tokens` within one line; `type` and
+    `modifiers` are words of the legend."""
 
     start: int
     end: int
@@ -69,7 +70,7 @@ class Token:
 
 
 def tokens(analysis: Analysis) -> list[Token]:
-    """Return all tokens of a document, in order. What goes over several lines has one on each."""
+    """Return all tokens of a document, in order. What goes over several lines has one on each that is not blank."""
     text = analysis.source.text
     names = _names_by_offset(analysis)
     return [line for token in _whole(text, names) for line in _lines(text, token)]

@@ -150,7 +150,8 @@ class Server(LanguageServer):
         return str(self.workspace.position_encoding or UTF16)
 
     def text(self, uri: str) -> str:
-        """Return the text of a document without a byte order mark."""
+        """Return the text of a document without a byte order mark: of one that is not open what the disk has. What reading that
+        raises passes through."""
         return self.workspace.get_text_document(uri).source.removeprefix("\ufeff")
 
     def analyse(self, uri: str, text: str) -> Analysis:
@@ -160,7 +161,7 @@ class Server(LanguageServer):
         return analyse(path_of(uri), text, others, self.cache)
 
     def analysis(self, uri: str) -> Analysis:
-        """Return the latest analysis of an open document, a new one of any other."""
+        """Return the latest analysis of an open document, a new one, of the text on disk, of any other."""
         return self.analyses.get(uri) or self.analyse(uri, self.text(uri))
 
     def offset(self, source: Source, position: lsp.Position) -> int:
@@ -168,12 +169,12 @@ class Server(LanguageServer):
         return offset_at(source, position.line, position.character, self.encoding)
 
     def range(self, source: Source, span: Span) -> lsp.Range:
-        """Return the range of a span."""
+        """Return the range of a span of `source`."""
         start, end = (position_at(source, at, self.encoding) for at in (span.start, span.end))
         return lsp.Range(lsp.Position(*start), lsp.Position(*end))
 
     def location(self, analysis: Analysis, span: Span) -> lsp.Location | None:
-        """Return the place of a span, None if its file is none of the program, such as the text of the library."""
+        """Return the place of a span, None if its file is none of the program, such as the text of the library, or has no URI."""
         source = analysis.project.sources.get(span.file)
         if source is None:
             return None
@@ -201,20 +202,22 @@ class Server(LanguageServer):
     # ------------------------------------------------------------ diagnostics
 
     def refresh(self, changed: str) -> None:
-        """Analyse all open documents anew after a change: one may be a module of another."""
+        """Analyse all open documents anew after a change of the document `changed`, which is open from now on, and send their
+        diagnostics: one may be a module of another."""
         self.analyses[changed] = self.analyse(changed, self.text(changed))
         self.publish(changed)
         self.refresh_all(but=changed)
 
     def refresh_all(self, but: str | None = None) -> None:
-        """Analyse the open documents anew: of a closed one the text on disk counts."""
+        """Analyse the open documents anew, all but the one of the URI `but`, and send their diagnostics: of a closed one the text
+        on disk counts."""
         # A copy, since analysing changes the dictionary.
         for uri in [uri for uri in self.analyses if uri != but]:
             self.analyses[uri] = self.analyse(uri, self.text(uri))
             self.publish(uri)
 
     def publish(self, uri: str) -> None:
-        """Send the diagnostics of a document."""
+        """Send the diagnostics of an open document, those that `analyses` has. KeyError for another document."""
         analysis = self.analyses[uri]
         diagnostics = [self.diagnostic(analysis, one) for one in analysis.own]
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics))

@@ -58,7 +58,8 @@ class Breaker:
             return None
 
     def failed(self, request: object, now: float) -> None:
-        """Count a failure of the endpoint. A trial that fails opens the breaker anew."""
+        """Count a failure of the endpoint. A trial that fails opens the breaker anew; while it is open, other failures are only
+        counted."""
         with self._lock:
             self.failures += 1
             if self._trial is request:

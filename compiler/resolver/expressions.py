@@ -3,9 +3,9 @@
 Hands on HANDLERS, TASK_HANDLERS and BRACES_HANDLERS, tables of handlers by class of node, which `program` gives to the resolver;
 a form without a handler just has its children visited. `r` is the state of the walk; a handler sets what the nodes denote,
 reports to `r`, and raises nothing for a wrong program. A handler that returns a child lets the walk go on there, so that long
-left-deep chains cost no recursion. Only forms that open a scope, declare something, take words or go on with their first child
-stand here: a new one is a function and a row of HANDLERS. Names and paths themselves are in `paths`, patterns in `patterns`; what
-a type must decide, such as which method is meant, is for the checker.
+left-deep chains cost no recursion. Only forms that open a scope, declare something, take words, are warned of or go on with one
+child stand here: a new one is a function and a row of HANDLERS. Names and paths themselves are in `paths`, patterns in
+`patterns`; what a type must decide, such as which method is meant, is for the checker.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def _with_scope(scope: FunctionScope, kind: str, pattern: ast.Pattern | None, no
 
 
 def await_(r: Resolver, node: ast.Await) -> ast.Node | None:
-    """Make a task of each element of a tuple directly under `await`: they run concurrently (L-9.2.1)."""
+    """Make a task of each element of a tuple directly under `await`: they run concurrently (L-9.2.1). Any other operand, the
+    empty tuple too, is where the walk goes on."""
     if not isinstance(node.operand, ast.TupleExpr) or not node.operand.items:
         return node.operand
     node.tasks = [task_body(r, "await", item) for item in node.operand.items]
@@ -107,7 +108,7 @@ TASK_HANDLERS: dict[type[ast.Node], Handler] = {
 }
 
 
-# Operators, calls and places. The left or first child comes last: the walk goes on there.
+# Operators, calls and places. One child comes last, mostly the left or first one: the walk goes on there.
 
 WRITES_BY_NAME = ("remember", "forget")  # methods of a memory whose first argument may be the name of a slot
 
@@ -119,7 +120,8 @@ def binary(r: Resolver, node: ast.Binary) -> ast.Node:
 
 
 def call(r: Resolver, node: ast.Call) -> ast.Node | None:
-    """Resolve a call: `race`, the constructor of a memory value, or arguments and callee."""
+    """Resolve a call: the operands of `race`, the constructor of a memory value, or the arguments; then go on with the callee,
+    unless a memory value is made."""
     if race(r, node):
         return node.callee
     if declare_memory_value(r, node):
@@ -132,7 +134,8 @@ def call(r: Resolver, node: ast.Call) -> ast.Node | None:
 
 
 def method_call(r: Resolver, node: ast.MethodCall) -> ast.Node | None:
-    """Resolve the arguments of a method call, then go on with the receiver; what the method is, the checker finds."""
+    """Resolve a chain that makes a memory value as a whole; of any other method call the type arguments and arguments, then go on
+    with the receiver. What the method is, the checker finds."""
     if declare_memory_value(r, node):
         return None
     for type_argument in node.type_arguments or ():
@@ -197,7 +200,8 @@ def pipe(r: Resolver, node: ast.Pipe) -> ast.Node:
 
 def named_with_equals(r: Resolver, arguments: list[ast.Argument], callee: str) -> None:
     """Report `f(x=2)`, which names a parameter in other languages and assigns a variable here (E2007, L-3.8.7). `callee` is the
-    name of the method, or the first name of what is called, empty for what is no path.
+    name of the method, or the first name of what is called, empty for what is no path. Behind a name that begins with a capital
+    letter nothing is reported here.
 
     The argument becomes a named one, so that the checker reports nothing else about it. One that only another language has is
     taken out, as its message has said what to write instead.
@@ -269,7 +273,7 @@ def block(r: Resolver, node: ast.Block) -> None:
 
 
 def let(r: Resolver, node: ast.Let) -> None:
-    """Resolve a `let`; its value does not see its names yet. Without a value the local is deferred (L-3.13.3)."""
+    """Resolve a `let`; its value does not see its names yet. Without a value the local of a plain name is deferred (L-3.13.3)."""
     r.visit(node.type)
     r.visit(node.value)
     bind_pattern(r, node.pattern)
@@ -363,7 +367,8 @@ _BRACED = re.compile(r"(?<![{$])\{([A-Za-z_][A-Za-z0-9_]*)(?:\.[A-Za-z0-9_]+)*\}
 
 
 def string(r: Resolver, node: ast.StringLiteral) -> None:
-    """Warn of `{name}` in a text where a variable or constant has that name (W0012)."""
+    """Warn of `{name}` in a text where a variable or constant has that name (W0012). Raw strings are left out, and so is a `{`
+    behind `{` or `$`."""
     source = r.project.sources.get(node.span.file)
     if "{" not in node.value or source is None:
         return

@@ -82,7 +82,8 @@ def function(r: Resolver, node: ast.Function) -> None:
 
 def type_parameters(r: Resolver, declared: list[ast.TypeParameter]) -> list[TypeParameterSymbol]:
     """Declare the type parameters of an item in the present scope, then resolve their bounds, which may name any of them; return
-    their symbols. Report a name that stands twice (E1003), and one that begins with a lower-case letter (E1014)."""
+    their symbols. Report a name that stands twice (E1003), which gets no second symbol, and one that does not begin with a
+    capital letter (E1014)."""
     symbols: dict[str, TypeParameterSymbol] = {}
     for node in declared:
         name = node.name.text
@@ -115,7 +116,8 @@ def closure(r: Resolver, node: ast.Closure) -> None:
 
 
 def parameters(r: Resolver, declared: list[ast.Parameter]) -> None:
-    """Declare parameters as locals; each default sees the parameters before it (L-5.9.1). E1003 for a name that stands twice."""
+    """Declare parameters as locals; each default sees the parameters before it (L-5.9.1). E1003 for a name that stands twice,
+    which then means the later one. `_` declares nothing; of a parameter that is a pattern the names of the pattern are bound."""
     seen: dict[str, ast.Parameter] = {}
     for parameter in declared:
         r.visit(parameter.type)
@@ -139,7 +141,8 @@ def parameters(r: Resolver, declared: list[ast.Parameter]) -> None:
 
 
 def trait_impl(r: Resolver, item: ast.Tool) -> ast.Impl:
-    """Return the impl that a tool's `impl X` stands for, with the public methods that the trait names."""
+    """Return the impl that a tool's `impl X` stands for, with the public methods that the trait names; none where X is no trait.
+    The tool must have an `impl X`."""
     assert item.trait is not None
     trait = find_item(r, item.trait)
     members = trait.methods if isinstance(trait, TraitSymbol) else {}
@@ -224,7 +227,8 @@ def _head(r: Resolver, target: ast.TypeExpr) -> Symbol | None:
 
 
 def visit_impl(r: Resolver, item: ast.Impl) -> None:
-    """Resolve the names in an impl; inside, `Self` is the type, or the impl where the target is a model or a tool."""
+    """Resolve the names in an impl; inside, `Self` is the type, or the impl where the target is a model, a tool or no name of a
+    type. An impl that `declare_impls` has not seen is passed over."""
     if not isinstance(item.symbol, ImplSymbol):
         return
     with r.block() as scope:
@@ -246,7 +250,8 @@ NO_INPUT = "input"  # the parameter of an expression stage for an input that the
 
 def visit_pipeline(r: Resolver, node: ast.Pipeline) -> None:
     """Resolve a pipeline in the present scope and make the symbol of each stage, in order: an expression stage sees the ones
-    before. Report more stages than an image allows (E0114), and a stage whose name stands twice (E1003)."""
+    before. Report more stages than an image allows (E0114), of which the rest get no symbol, and a stage whose name stands twice
+    (E1003)."""
     symbol = node.symbol
     assert isinstance(symbol, PipelineSymbol)
     if node.parameter is not None:
@@ -360,8 +365,8 @@ def visit_tool(r: Resolver, item: ast.Tool) -> None:
 
 
 def mcp_symbol(r: Resolver, item: ast.Mcp) -> McpSymbol:
-    """Return the symbol of an MCP server with those of its signatures; a signature whose name stands twice is reported
-    (E1003)."""
+    """Return the symbol of an MCP server with those of its signatures; a signature whose name stands twice is reported (E1003)
+    and left out."""
     server = McpSymbol(item.name.text, item, home=r.at)
     target = ast.NamedType(span=item.name.span, path=[item.name], arguments=None)
     methods = ast.Impl(span=item.span, type_parameters=[], trait=None, target=target, methods=[])
@@ -398,7 +403,7 @@ PRELUDE = "trait From<A> { fn from(a: A) -> Self; }"
 
 def trait_symbol(r: Resolver, item: ast.Trait) -> TraitSymbol:
     """Return the symbol of a trait with those of its methods, and add it to the traits of the program; E2030 for two methods of
-    one name."""
+    one name, of which the first stays."""
     name = item.name
     self_declaration = ast.TypeParameter(span=name.span, name=ast.Ident(span=name.span, text="Self"), bounds=[])
     own = TypeParameterSymbol("Self", self_declaration, Nominal("parameter", "Self", key=r.parameter_key("Self")))
@@ -461,9 +466,10 @@ UNDECORATED: dict[type[ast.Item], str] = {
 
 
 def declare_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
-    """Give every item of one scope that has a name its symbol and its name in the scope, and note its imports. Report a name that
-    stands twice (E1003), which gets no symbol, the name of a type that begins with a lower-case letter (E1014), and what is wrong
-    inside enums, traits, MCP servers, memory blocks and `mod` lines."""
+    """Give every item of one scope that declares a name its symbol and its name in the scope, and note its imports; an item that
+    the parser could not read makes the scope open. Report a name that stands twice (E1003), which gets no symbol, the name of a
+    type that does not begin with a capital letter (E1014), and what is wrong inside enums, traits, MCP servers, memory blocks and
+    `mod` lines."""
     places: dict[str, Span] = {}
     for item in items:
         if not isinstance(item, ast.InitStatement):
@@ -602,7 +608,7 @@ def _variants(r: Resolver, item: ast.Enum) -> dict[str, int]:
 
 def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
     """Resolve the names inside the items of one scope, which `declare_items`, and of a module `declare_impls`, must have seen;
-    modules have their own turn."""
+    imports are passed over, and modules have their own turn. Initialisation statements are added to those of the program."""
     for item in items:
         if isinstance(item, ast.InitStatement):
             with r.body(None):

@@ -190,7 +190,8 @@ def library_tool(r: Resolver, name: str) -> Symbol | None:
 
 def enum_parse(r: Resolver, owner: EnumSymbol) -> Symbol | None:
     """Return `E::parse(text) -> E?` of an enum of unit variants alone (L-3.10.6), which is declared at the first call unless the
-    enum has a `parse` of its own; None for other enums, those with type parameters or without variants among them."""
+    enum has a `parse` of its own, which comes back then; None for other enums, those with type parameters or without variants
+    among them."""
     if not owner.variants or owner.declaration.type_parameters or any(member.form != "unit" for member in owner.members):
         return None
     members = r.module.members.setdefault(owner, {})

@@ -48,6 +48,7 @@ def is_step(call: ast.MethodCall) -> bool:
 
 def declare_memory_value(r: Resolver, node: ast.Call | ast.MethodCall) -> bool:
     """Return whether an expression is a chain that makes a memory value; if so, set `node.memory` and resolve the chain (M-2.18).
+    A chain of more than LONGEST_CHAIN steps is none.
 
     The symbol has a declaration of its own, as a declared memory has, so that the checker treats both alike.
     """
@@ -76,8 +77,8 @@ def _constructs_memory(r: Resolver, callee: ast.Expr) -> bool:
 
 
 def visit_memory_chain(r: Resolver, value: ast.Expr) -> None:
-    """Resolve the names in the steps of a memory, from the last step to the constructor; capitalised words among the arguments
-    become bare names that denote nothing, names of stores and embedders Strings."""
+    """Resolve the names in the steps of a memory, from the last step to the constructor; in arguments that take words capitalised
+    ones, in quotes too, become bare names that denote nothing, and names of stores and embedders become Strings."""
     while isinstance(value, ast.MethodCall):
         for type_ in value.type_arguments or ():
             r.visit(type_)
@@ -141,8 +142,8 @@ def _text_as_word(value: ast.Expr) -> ast.Expr:
 
 
 def replace_words(r: Resolver, method: str, argument: ast.Argument) -> None:
-    """Turn capitalised words in an argument of a memory's method, one of WORD_OF_METHOD, into texts, if nothing in scope has
-    their name (M-10.5)."""
+    """Turn capitalised words in an argument of a memory's method into texts, if nothing in scope has their name (M-10.5). Only
+    the argument of the name that WORD_OF_METHOD has for `method` is changed; KeyError for a method that is not in it."""
     if argument.name is None or argument.name.text != WORD_OF_METHOD[method]:
         return
     value = argument.value
@@ -204,14 +205,16 @@ def _declare_slot(r: Resolver, ref: ast.SlotRef) -> None:
 
 
 def bind_slot_read(r: Resolver, node: ast.FieldAccess) -> None:
-    """Set `node.held` to the slot that `m.slot` reads, if a clause of a function around it has loaded that slot."""
+    """Set `node.held` to the slot that `m.slot` reads, if a clause of a function around it has loaded that slot; to None if none
+    has."""
     owner = _single_name(node.receiver)
     if owner is not None and r.function is not None:
         node.held = next(_loaded_slots(r, owner, node.name.text), None)
 
 
 def bind_slot_writes(r: Resolver, node: ast.MethodCall) -> None:
-    """Set `node.held` to all loaded slots of the memory: a method that writes a slot by its name may change any (M-10.4)."""
+    """Set `node.held` to the list of all loaded slots of the memory, if the receiver is one name: a method that writes a slot by
+    its name may change any (M-10.4)."""
     owner = _single_name(node.receiver)
     if owner is not None and r.function is not None:
         node.held = list(_loaded_slots(r, owner))

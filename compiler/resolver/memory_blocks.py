@@ -17,7 +17,7 @@ from .state import Resolver
 
 TOOLS = "tools"  # an argument of `Memory::new` too, so that it can be `false`
 NAMES = ("per", "context", "like")
-"""Steps whose arguments are names: they have no rows, and none of the arguments has a name of its own."""
+"""Steps whose arguments are names, which their rows do not list."""
 
 
 def chain_of_block(r: Resolver, node: ast.MemoryBlock) -> ast.Store:

@@ -41,7 +41,8 @@ TOOL_NAMES = ("FileTool", "HttpTool", "ShellTool")
 
 def find(r: Resolver, name: ast.Ident) -> Symbol | None:
     """Return what a name denotes as a value; None if nothing, which is not reported. A name that two globs offer is reported
-    (E1008) and gives an ErroneousSymbol, as does a name whose declaration could not be understood."""
+    (E1008) and gives an ErroneousSymbol, as does one for which too many globs have to be searched (E0114); one whose declaration
+    could not be understood gives it too. An import that is looked up first here is resolved, with its reports."""
     return _unambiguous(r, _look_up(r, name.text, local=True), name)
 
 
@@ -224,7 +225,7 @@ def _member(r: Resolver, module: ModuleSymbol, name: str) -> tuple[Symbol | None
 
 
 def names_of(r: Resolver, module: ModuleSymbol) -> Iterator[str]:
-    """Yield the names in a module, for suggestions; a name may come twice."""
+    """Yield the names in a module, those that it declares or imports by name, for suggestions; a name may come twice."""
     yield from r.spaces[module].names
     yield from r.spaces[module].imports
     if module is r.root:
@@ -453,7 +454,8 @@ def outermost() -> Scope:
 
 
 def associated_functions(owner: str) -> list[str]:
-    """Return the names of the associated functions of a predeclared type (L-6.9), an empty list for another name."""
+    """Return the names of the associated functions of a predeclared type (L-6.9), an empty list for one without any and for
+    another name."""
     if owner in ("Memory", "MemoryRef"):
         return list(MEMORY_CONSTRUCTORS)
     if owner in STORES:
@@ -510,6 +512,6 @@ def _of_bounds(r: Resolver, owner: TypeParameterSymbol, name: ast.Ident) -> Symb
 
 
 def members_through_traits(r: Resolver, owner: Symbol) -> list[str]:
-    """Return the names of the methods that the impls of traits give a type, for suggestions."""
+    """Return the names of the methods that the impls of traits give a type, for suggestions; a name may come twice."""
     impls: list[ImplSymbol] = r.module.trait_impls.get(owner, [])
     return [name for impl in impls if isinstance(impl.trait, TraitSymbol) for name in impl.trait.methods]

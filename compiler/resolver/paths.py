@@ -38,7 +38,8 @@ from .state import ErroneousSymbol, Handler, Resolver
 
 
 def path_expr(r: Resolver, node: ast.PathExpr) -> None:
-    """Bind a name or path that stands as a value; a local counts as read (W0001)."""
+    """Bind a name or path that stands as a value; a local counts as read (W0001). None after a report: E1001 for an unknown name
+    and for `_`, E1009 for `self` or `Self` outside of a method; of a path as `resolve_path`."""
     for argument in node.type_arguments or ():
         r.visit(argument)
     segments = [*node.segments, node.member] if node.member is not None else node.segments
@@ -80,8 +81,9 @@ def resolve_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
 
 
 def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | None:
-    """Return the variant, error variant or associated function `owner::name`; None after a report, E1010 (L-8.3.2). A variant
-    wins over an associated function of its name."""
+    """Return the variant, error variant, method or associated function `owner::name`, of an error family its own symbol for
+    `new`, or what traits offer (`names.trait_item`); None after a report, E1010 (L-8.3.2). A variant of an enum wins over an
+    associated function of its name."""
     members = r.module.members_of(owner)
     # A trait has no members of its own: its methods are found by `trait_item`.
     if isinstance(owner, (TraitSymbol, TraitItemSymbol)):
@@ -104,7 +106,8 @@ def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | Non
 
 
 def variant_of(r: Resolver, owner: EnumSymbol, name: ast.Ident) -> Symbol | None:
-    """Return a variant of an enum, or what its traits offer under the name; None after a report (E1010)."""
+    """Return a variant of an enum, or what its traits offer under the name, or for `parse` the `E::parse` of the library; None
+    after a report (E1010)."""
     if (variant := owner.member(name.text)) is not None:
         return variant
     item = trait_item(r, owner, name)
@@ -147,7 +150,7 @@ def _associated(r: Resolver, owner: BuiltinSymbol, name: ast.Ident) -> Symbol | 
 
 def named_type(r: Resolver, node: ast.NamedType) -> None:
     """Bind the name of a type and those of its type arguments; E1002 where there is no such type, E1009 for `Self` outside of an
-    `impl` or `trait`."""
+    `impl` or `trait`; a path that names nothing is reported as by `resolve_path`. After a report `binding` is None."""
     for argument in node.arguments or ():
         r.visit(argument)
     if len(node.path) > 1:
@@ -208,7 +211,7 @@ def struct_expr(r: Resolver, node: ast.StructExpr) -> None:
 
 def literal_head(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
     """Return what the path before `{ … }` or `( … )` of a literal or pattern names; None or an ErroneousSymbol after a report
-    (E1002 for a single name, else as `resolve_path`)."""
+    (E1002 for a single name that names nothing or a constant, else as `resolve_path`)."""
     if len(path) > 1:
         return resolve_path(r, path)
     # As an item: a local of that name does not hide the type.
@@ -228,9 +231,9 @@ LISTS_OF_NAMES = {"tools": "tool", "fallback": "model"}  # fields, and what they
 def visit_field(r: Resolver, name: str, value: ast.Expr) -> ast.Expr:
     """Resolve the value of a declaration's field; of an object, the values of its fields. Return what stands for the value: of a
     field that takes words, a bare word that nothing in scope has is its String, and one that is nearly a word is reported
-    (E1001).
+    (E1001); a list stays itself, with its items replaced.
 
-    `tools`, `fallback` and `memory` name declarations (E4003).
+    The names in the lists `tools` and `fallback`, and in `memory` with or without a list, are those of declarations (E4003).
     """
     # An object: its keys are words, its values may be fields with words again.
     if isinstance(value, ast.MapExpr):
@@ -266,7 +269,7 @@ def _visit_named(r: Resolver, value: ast.Expr, what: str) -> None:
 
 def visit_step(r: Resolver, step: str, value: ast.Expr) -> ast.Expr:
     """Resolve an unnamed argument of a memory step, and return what stands for it; those of `store` and `embed` take the names of
-    tables of Concerto.toml."""
+    tables of Concerto.toml, as `visit_field` takes words."""
     tables = r.project.memory_tables
     return _visit_word(r, step, value, {"store": tables.stores, "embed": tables.embedders}.get(step, ()))
 

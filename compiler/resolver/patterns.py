@@ -31,7 +31,8 @@ _FAMILY_VARIANTS = {variant for family in FAMILIES.values() for variant in famil
 
 def bind_pattern(r: Resolver, pattern: ast.Pattern) -> None:
     """Declare the names of a whole pattern in the present scope; report a name bound twice (E3005), alternatives that bind
-    different names (E3004), and paths that name nothing."""
+    different names (E3004), and paths that name nothing. A name that some enum has for a variant is left to the checker, which
+    knows whether it is one here."""
     _bind(r, pattern, ChainMap(), ChainMap())
 
 
@@ -69,7 +70,8 @@ def _head(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
 
 
 def may_be_variant(r: Resolver, name: str) -> bool:
-    """Return whether an enum of the program or an error family has a variant of that name, or an enum one nearly of it."""
+    """Return whether an enum of the program or an error family has a variant of that name, or an enum one nearly of it; the
+    latter is not looked for after many reports (`patient`)."""
     return name in r.variants or name in _FAMILY_VARIANTS or (patient() and did_you_mean(name, r.variants) is not None)
 
 
@@ -150,7 +152,7 @@ def bound_twice(name: str) -> str:
 
 
 def alternatives_differ(names: set[str]) -> str:
-    """Return the message for names that not every alternative of a pattern binds (E3004)."""
+    """Return the message for names that not every alternative of a pattern binds (E3004), in alphabetical order."""
     return f"not every alternative binds {', '.join(f'`{name}`' for name in sorted(names))}"
 
 

@@ -106,7 +106,8 @@ def _count_imports(r: Resolver, reuse: Reuse) -> None:
 def unused_locals(module: Module, found: Sequence[Diagnostic], sources: dict[str, Source]) -> Iterator[Diagnostic]:
     """Yield the warnings of locals that nothing reads (W0001) and of `mut` that nothing needs (W0011), by the marks of the
     checker, which are complete where there is no error. `sources` are the files by name; `found` are the diagnostics of all
-    passes: a name that W0010 was reported for is left out."""
+    passes: a name that W0010 was reported for is left out. `self` gets neither, a name that begins with `_` no W0001, and one
+    that gets W0001 no W0011."""
     shadowing = {diagnostic.span for diagnostic in found if diagnostic.code == "W0010"}
     holes: dict[str, dict[str, int]] = {}
     for local in module.locals:

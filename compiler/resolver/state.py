@@ -84,7 +84,8 @@ class Scope:
         self.open = False
 
     def visible(self, function: FunctionScope | None) -> Iterator[tuple[str, Symbol]]:
-        """Yield every name that code of `function` sees here, innermost first; an import only if it was looked up."""
+        """Yield every name that code of `function` sees here, innermost first; an import only if it was looked up, and nothing of
+        imports by `*`. A name that an inner one hides comes again."""
         scope: Scope | None = self
         while scope is not None:
             for name, symbol in scope.names.items():
@@ -123,9 +124,9 @@ class Module:
     """What a program declares, nested items included, in the order of its modules, in each in source order. `members`: methods
     and associated functions by the type they belong to and their name. `trait_impls`: impls of traits by what their target names.
     `traits`: those of the program and the predeclared ones. `inits`: the initialisation statements with their modules. `locals`:
-    the variables of all functions. `main`: the function `main` of the root, or None. `places`: where the name of each symbol is
-    written. `decorated`: decorators where none may stand, and what they stand on. `reply`: the schema around replies that are no
-    objects, None where no model is asked for one. `progress`: the enum of the
+    the variables of all functions, but for those that only the compiler names. `main`: the function `main` of the root, or None.
+    `places`: where the name of each symbol is written. `decorated`: decorators where none may stand, and what they stand on.
+    `reply`: the schema around replies that are no objects, None where no model is asked for one. `progress`: the enum of the
     fields of a reply that arrives, None where none does."""
 
     symbols: list[Symbol] = field(factory=list)
@@ -143,7 +144,7 @@ class Module:
     progress: EnumSymbol | None = None
 
     def add(self, symbol: Symbol, place: Span) -> None:
-        """Append a symbol; `place` is its name, by which `sort` orders."""
+        """Append a symbol; `place` is where its name is written, of a memory value the whole chain: `sort` orders by it."""
         self.symbols.append(symbol)
         self.places[symbol] = place
 
@@ -299,13 +300,15 @@ class Resolver:
             self.reuse.imports.setdefault(self.at.file, set()).add(key)
 
     def memory_name(self) -> str:
-        """Return the name of the next memory value: the function that makes it and a number from 1, as `main#2` (M-2.18)."""
+        """Return the name of the next memory value: the function that makes it and a number from 1, as `main#2` (M-2.18); outside
+        of functions `memory#1`."""
         number = self.memory_counts[self.body_name] = self.memory_counts.get(self.body_name, 0) + 1
         return f"{self.body_name}#{number}"
 
     def type_key(self, name: str) -> str:
-        """Return what tells a declared type from others of its name (`Nominal.key`): "" for the first, the path of its module for
-        later ones, with a number where that is taken too."""
+        """Return what tells a declared type from others of its name (`Nominal.key`): "" for the first, unless something
+        predeclared has the name; else its path with that of its module, `a::T`, with a number where that is taken too,
+        `a::T#2`."""
         key = name
         path = "::".join((*self.at.path, name))
         while key in self.type_keys:
@@ -323,7 +326,7 @@ class Resolver:
         self, name: ast.Ident, code: str = "E1001", what: str = "name", suits: Callable[[Symbol], bool] | None = None
     ) -> None:
         """Report a name that denotes nothing, with the best of the helps. `suits` tells which visible symbols make sense where
-        the name stands; `what` is a key of DECLARE."""
+        the name stands; `what` is a key of DECLARE, KeyError otherwise where no better help is found."""
         # Looking for near names takes a walk over all of them: after many reports a program gets the short help.
         if not patient():
             self.report(code, name.span, f"undefined {what} `{name.text}`", help=everyday_name(name.text) or DECLARE[what])

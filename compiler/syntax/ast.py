@@ -44,8 +44,8 @@ class Node:
     span: Span
 
     def children(self) -> Iterator[Node]:
-        """Yield the child nodes in the order of the fields, which mostly is the order of the source. Annotations are no
-        children."""
+        """Yield the child nodes in the order of the fields, which mostly is the order of the source. Annotations are no children,
+        nor is `left` of a `Pipe`, which stands in `applied`."""
         for name in _places(self):
             value = getattr(self, name)
             if isinstance(value, Node):
@@ -80,8 +80,8 @@ def items_of(items: Iterable[TopLevel]) -> Iterator[TopLevel]:
 
 
 def written_names(kind: type[Node]) -> list[str]:
-    """Return the names of all fields but the annotations, and `left` of a `Pipe`, which stands in its `applied`: those that the
-    parser fills, the span, and `omitted` of a function."""
+    """Return the names of all fields of a class but the annotations and `left` of a `Pipe`, which stands in its `applied`: those
+    that the parser fills, the span, and `omitted` of a function."""
     return [name for name, row in fields_of(kind).items() if not (isinstance(row, FieldSpec) and row.is_derived)]
 
 
@@ -859,7 +859,7 @@ class ConfigEntry(Node):
 
 @node
 class Config(Item):
-    """`model NAME { … }`, `agent NAME { … }`, `connect NAME { … }`: `kind` is the word."""
+    """`model NAME { … }`, `agent NAME { … }`, `connect NAME { … }`, `embedder NAME { … }`: `kind` is the word."""
 
     kind: str
     name: Ident
@@ -994,13 +994,14 @@ class RangePattern(Pattern):
 
 @node
 class BindPattern(Pattern):
-    """`x`, `mut x`, `x @ p`. A bare `x` may turn out to be a constant or a unit variant (L-5.8.2): then `constant` is set."""
+    """`x`, `mut x`, `x @ p`. A bare `x` may turn out to be a constant or a unit variant (L-5.8.2): then `constant` is set and
+    `binding` is not."""
 
     name: Ident
     mutable: bool
     inner: Pattern | None = None
     binding: Any = annotation()  # its Local
-    constant: Any = annotation()  # the ConstSymbol or VariantSymbol it denotes instead
+    constant: Any = annotation()  # the ConstSymbol, VariantSymbol or BuiltinSymbol (None) it denotes instead
     is_field: Any = annotation()  # whether it is the short form of `name: name` in a pattern of fields
     again: Any = annotation()  # where the pattern binds the name first, unless it is a variant
 
@@ -1189,8 +1190,8 @@ class Nesting:
         self.depth = 0
 
     def call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Return `function(*arguments)`, called one level deeper. Raise RecursionError beyond DEEPEST levels. What the function
-        raises passes through."""
+        """Return `function(*arguments)`, called one level deeper. Raise RecursionError at the first SEGMENT-th level beyond
+        DEEPEST. What the function raises passes through."""
         depth = self.depth
         self.depth = depth + 1
         try:

@@ -45,7 +45,8 @@ class ErrorPlace:
         return self.tokens.types[self.row - count] if self.row >= count else ""
 
     def text(self, ahead: int = 0) -> str:
-        """Return how the token `ahead` rows from the error is written in the source, an empty text before the first."""
+        """Return how the token `ahead` rows from the error is written in the source, an empty text before the first and at the
+        end of the file."""
         at = min(self.row + ahead, len(self.tokens) - 1)
         if at < 0:
             return ""
@@ -56,7 +57,8 @@ class ErrorPlace:
         return str(self.tokens.values[self.row - 1]) if self.before(1) == "IDENT" else ""
 
     def adjacent(self, first: int, second: int) -> bool:
-        """Return whether two rows, counted from the error, touch in the source."""
+        """Return whether two rows, counted from the error, touch in the source; False where the first row is before the tokens.
+        IndexError for a row behind the last token."""
         return self.row + first >= 0 and self.tokens.ends[self.row + first] == self.tokens.starts[self.row + second]
 
     def comment_before(self) -> str:
@@ -70,7 +72,7 @@ class ErrorPlace:
         return self.tokens.starts[self.row], self.tokens.ends[self.row]
 
     def key_without_colon(self) -> bool:
-        """Return whether a name stands here that an `=` or a value follows."""
+        """Return whether a name stands here that an `=`, a name, `[` or a literal (but `nil` and a string with holes) follows."""
         return self.kind() == "IDENT" and self.kind(1) in ("EQ", "IDENT", "STRING", "INT", "FLOAT", "TRUE", "FALSE", "LBRACKET")
 
     def behind_key(self, file: str, expected: str = "") -> tuple[Span, str]:
@@ -88,14 +90,15 @@ class ErrorPlace:
         return describe_found(self.kind(), self.source.text[start:end])
 
     def line(self, ahead: int = 0) -> int:
-        """Return the line, from 1, on which a token begins; for a token before the error the line on which it ends."""
+        """Return the line, from 1, on which a token begins; for a token before the error the line on which it ends. IndexError
+        for a row behind the last token."""
         row = self.row + ahead
         offset = self.tokens.starts[row] if ahead >= 0 else self.tokens.ends[row]
         return self.source.position(offset).line
 
     def begin(self, stops: frozenset[str] = BEFORE_OPERANDS) -> int:
-        """Return the row, counted from the error, at which the operand before the error begins: behind the nearest of
-        `stops`, or inside the open bracket."""
+        """Return the row, counted from the error, at which the operand before the error begins: behind the nearest of `stops`, or
+        inside the open bracket; else the first token, or LOOKED_AT tokens back."""
         depth = 0
         for at in range(-1, -min(self.row, LOOKED_AT) - 1, -1):
             kind = self.kind(at)
@@ -108,8 +111,9 @@ class ErrorPlace:
         return -min(self.row, LOOKED_AT)
 
     def end(self, ahead: int, stops: frozenset[str] = frozenset(("SEMI", "COMMA"))) -> int:
-        """Return the row, counted from the error, of the last token of what begins at row `ahead`: before the nearest of `stops`,
-        before a bracket that it does not open, or at the end of the line."""
+        """Return the row, counted from the error, of the last token of what begins at row `ahead`: before the nearest of `stops`
+        or a bracket that it does not open, before a BLKEND, at the end of the line or file, or after LOOKED_AT tokens. That is
+        `ahead - 1` if nothing begins there."""
         depth = 0
         at = ahead
         while at - ahead < LOOKED_AT and self.row + at < len(self.tokens) - 1:
@@ -125,7 +129,8 @@ class ErrorPlace:
         return at - 1
 
     def written(self, first: int, last: int) -> str:
-        """Return the source from one row to another if it is at most LONGEST characters on one line; else `…`."""
+        """Return the source from one row to another if it is at most LONGEST characters on one line and not blank; else `…`, also
+        where `last` is before `first`."""
         if last < first or self.row + first < 0:
             return ELIDED
         end = self.tokens.ends[min(self.row + last, len(self.tokens) - 1)]
@@ -147,7 +152,7 @@ class ErrorPlace:
         return False
 
     def line_text(self) -> str:
-        """Return the whole line on which the error stands."""
+        """Return the whole line on which the error begins, without its line end."""
         start, text = self.range()[0], self.source.text
         end = text.find("\n", start)
         return text[text.rfind("\n", 0, start) + 1 : end if end >= 0 else len(text)]

@@ -130,7 +130,8 @@ def _can_shift(tables: Tables, states: list[int], kind: str) -> bool:
 
 
 def expected_forms(expected: set[str]) -> str:
-    """Return the words for a set of terminals: `` an expression or `)` ``, an empty text when the list would be too long."""
+    """Return the words for a set of terminals: `` an expression or `)` ``, an empty text when the list would be longer than five
+    or nothing is to be named."""
     forms: list[str] = []
     rest = set(expected) - _INVISIBLE
     # Where an operator could go on, the operand is complete, and all operators are one form.
@@ -425,8 +426,8 @@ class Recovery:
         self.count = 0
 
     def run(self) -> bool:
-        """Report the error at the machine's row and make the machine ready to go on. Return False if it cannot: after
-        MAX_ERRORS errors, or when no list is open."""
+        """Report the error at the machine's row, unless the last one was at the same row or it is to be silent, and make the
+        machine ready to go on. Return False if it cannot: after more than MAX_ERRORS errors, or when no list is open."""
         machine = self.machine
         # A second error at the same token would loop for ever; so the token is skipped, without a second message.
         stuck = machine.row == self.error_row
@@ -517,8 +518,8 @@ class Recovery:
     # ------------------------------------------------------------ the tokens
 
     def next_row(self, symbol: str, depth: int, stuck: bool) -> int:
-        """Return the row where the list may go on: behind `;` or `}`, at its closing bracket, or at a word that begins an
-        element."""
+        """Return the row where the list may go on: behind what ends an element (`;`, BLKEND, `}`, in some lists `,`), at the
+        closing bracket of the list, at a word that begins an element, or at the end of the file."""
         row = min(self.machine.row + stuck, len(self.types) - 1)
         while self.types[row] != END:
             if self.depths[row] < depth or (self.depths[row] == depth and self.types[row] in _CLOSES):

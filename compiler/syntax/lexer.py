@@ -36,8 +36,8 @@ LEGAL_ESCAPES = rf"legal escapes are \\ \" \' \n \r \t \0 \$ \u{{…}}; {RAW_FOR
 
 
 def decode_escapes(text: str, report: Report) -> str:
-    """Return the text with its escapes replaced (L-1.5.6). A bad escape is reported and left out; offsets of the report are
-    within `text`."""
+    """Return the text with its escapes replaced (L-1.5.6). A bad escape is reported (E0007, of `\\u` E0008) and left out; offsets
+    of the report are within `text`."""
     if "\\" not in text:
         return text
 
@@ -72,10 +72,10 @@ _CLOSING_LINE = re.compile(r"\n([ \t]*)\Z")
 
 
 def trim_pieces(pieces: list[str]) -> list[str]:
-    """Return the literal pieces of one multi-line string trimmed by L-1.5.8, escapes still in place.
+    """Return the literal pieces of one multi-line string, at least one, trimmed by L-1.5.8: as many, with escapes still in place.
 
-    A hole stands between each piece and the next. Trimming comes before escapes because only line ends that are written in
-    the source begin a literal line.
+    A hole stands between each piece and the next. Trimming comes before escapes because only line ends that are written in the
+    source begin a literal line.
     """
     pieces = [piece.replace("\r\n", "\n") for piece in pieces]
     opening = _OPENING_LINE.match(pieces[0])
@@ -303,7 +303,7 @@ class _Open(NamedTuple):
 
 def lex(source: Source, diagnostics: Diagnostics) -> TokenList:
     """Return all tokens of a file, ended by an END row. Errors are reported as E0002 to E0012, more than MAX_TOKENS tokens as
-    E0114; nothing is raised. Comments and documentation stand in the list, but are no tokens."""
+    E0114; nothing is raised. Comments and documentation stand in `comments` and `docs` of the list, and are no tokens."""
     return _Lexer(source, diagnostics).run()
 
 
@@ -631,7 +631,8 @@ class _Lexer:
                 return self.open_hole(string, token_start, piece, special.start())
             elif stop == string.delimiter:
                 return self.close_string(string, token_start, piece, special.start(), special.end())
-            # A backslash before a line end is an escape only in a multi-line string, which joins the lines.
+            # A backslash before a line end is an escape, an unknown one, in a multi-line string only; elsewhere the line end
+            # counts.
             elif stop[0] == "\\" and string.delimiter == '"""':
                 at = special.end()
             else:

@@ -32,8 +32,9 @@ Step = tuple[str, int, int, Action | None]
 
 
 class Tables(NamedTuple):
-    """`actions[state][terminal]` is a state to shift to, minus a production to reduce by, or 0 to accept.
-    `gotos[state][symbol]` is the state after a reduction. `defaults` has the states whose only action is one reduction."""
+    """`actions[state][terminal]` is a state to shift to, minus a production to reduce by, or 0 to accept. `gotos[state][symbol]`
+    is the state after a reduction. `steps` are the productions by their numbers; `defaults` has, for the states whose only action
+    is one reduction, that action (minus the production)."""
 
     actions: list[dict[str, int]]
     gotos: list[dict[str, int]]

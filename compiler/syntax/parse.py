@@ -49,7 +49,9 @@ def parse(source: Source, diagnostics: Diagnostics) -> ast.Program:
 
 
 def parse_tokens(source: Source, tokens: TokenList, diagnostics: Diagnostics) -> ast.Program:
-    """Parse the tokens of `lex`, which must be those of `source`; return the tree of what could be read."""
+    """Parse the tokens of `lex`, which must be those of `source` and without lexical errors; return the tree of what could be
+    read. Errors of brackets and of syntax are reported; forms out of place, `--` and too deep trees only where there is none of
+    these."""
     balanced = balance(tokens, source, diagnostics)
     context = Context(source.name, diagnostics, tokens.docs)
     machine = Machine(filter_tokens(balanced), context)

@@ -3,8 +3,8 @@
 The rules register themselves in `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is the
 production, the function its semantic action. `p[1]`, `p[2]` … are the values of the symbols of the production, `p.span` is what
 all of them cover. In a production `{A B}` is one of these, `x?` may be missing and is None then, `x*`, `x,*` and `x,+` are lists,
-the last two with commas, `x,+` not empty. An action builds a node of `ast`, reports only what the grammar cannot refuse, and
-raises nothing. What names denote and whether types fit is for the phases behind the parser.
+the last two with commas, `x,+` not empty. An action builds a node of `ast` or a part of one, reports only what the grammar cannot
+refuse, and raises nothing. What names denote and whether types fit is for the phases behind the parser.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ rule = FAMILY.rule
 
 FAMILY.same("primary : block", "primary : loop", "arms : armlist")
 
-# Items that may not stand in a block (L-2.4.5), with the words that E0107 has for them. Of stores and connections, which may not
-# either, the word is their `kind`.
+# Items that may not stand in a block (L-2.4.5), with the words that E0107 has for them. Of stores, connections and embedders,
+# which may not either, the word is their `kind`.
 _ITEM_NAMES = {
     ast.Trait: "trait", ast.Impl: "impl", ast.Module: "mod", ast.Mcp: "mcp", ast.Tool: "tool",
     ast.Pipeline: "pipeline", ast.Context: "context", ast.MemoryBlock: "memory",

@@ -28,7 +28,7 @@ class TypeScanner:
         return self.closes[row]
 
     def type_end(self, row: int) -> int:
-        """Return the row after the type that begins at `row`, or -1 if no type begins there."""
+        """Return the row after the type that begins at `row`, or -1 if no type begins there or it breaks off."""
         if row not in self.ends:
             self.ends[row] = _Scan(self).run(row, whole_list=False)
         return self.ends[row]

@@ -90,17 +90,19 @@ class Target:
 
 
 def invalid(url: str, why: str) -> HttpFailure:
-    """Return the failure for a URL that is none; its message shows the first 200 characters of it."""
+    """Return the failure for a URL that is none; its message shows at most 200 characters of it."""
     return HttpFailure("InvalidUrl", f"invalid URL {_shown(url, 200)}: {why}")
 
 
 def _shown(text: str, most: int) -> str:
-    """Return `most` code points of a text, as `ascii_text` gives them, with CUT where it is cut."""
+    """Return a text in the form of `ascii_text`; a longer one than `most` code points is cut to these, the last of which is
+    CUT."""
     return ascii_text(text) if len(text) <= most else ascii_text(text[: most - 1]) + CUT
 
 
 def ascii_text(text: str) -> str:
-    """Return a text for a message: as it is if all of it can be printed, else with escapes for what is not ASCII or a control."""
+    """Return a text for a message: as it is if all of it can be printed, else with escapes for what is not ASCII, for controls
+    and for backslashes."""
     return text.encode("unicode_escape").decode() if not text.isprintable() else text
 
 

@@ -51,8 +51,8 @@ async def with_checked_address(
 
     The name of a host that is not granted must not be looked up, since a look-up tells its name server something. Raises Denied
     when the permissions do not allow the host or one of its private addresses, HttpFailure (Network) when the name has no
-    address, and ValueError for an address of `network` that is none. What `network.resolve` and `perform` raise passes through.
-    Audit records are emitted as by `guarded`."""
+    address, and ValueError for an address of `network` that is none, unless a grant names the host. What `network.resolve` and
+    `perform` raise passes through. Audit records are emitted as by `guarded`."""
     permissions = permissions_of(run)
     access = Access("net", host_permission(host, port), "audit:net_access", {"host": host, "port": port})
 

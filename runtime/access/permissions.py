@@ -86,7 +86,8 @@ class Permissions:
         return listed and tool not in self.disabled and f"{tool}.{method}" not in self.disabled
 
     def allows_some_of(self, tool: str) -> bool:
-        """Return whether a tool is not closed as a whole; whether each of its methods is disabled by itself is not looked at."""
+        """Return whether a tool is not closed as a whole, by `tools` (False, or no method) or `disabled`; whether each of its
+        methods is disabled by itself is not looked at."""
         return bool(self.tools.get(tool, True)) and tool not in self.disabled
 
     def check_tools(self, declared: Mapping[str, Iterable[str]], open_servers: Iterable[str]) -> None:
@@ -94,7 +95,7 @@ class Permissions:
         enabled.
 
         `declared` has the methods by tool. `open_servers` are MCP servers that declare no methods: what they offer is known only
-        once they are connected, so any method of theirs passes."""
+        once they are connected, so any method of theirs passes; they are a container, which is looked at more than once."""
         disablable = {name for tool, methods in declared.items() for name in (tool, *(f"{tool}.{method}" for method in methods))}
         disablable.update(open_servers)
         for name in self.disabled:
@@ -103,7 +104,7 @@ class Permissions:
                 raise ConfigFailure("E4003", f"there is no tool {name} to disable; tools and methods are: {names}")
 
     def allows_variable(self, name: str) -> bool:
-        """Return whether a variable of the environment may be read."""
+        """Return whether a variable of the environment may be read: a grant names it, or all of them are granted."""
         granted = self.scopes["env"]
         return granted if isinstance(granted, bool) else name in granted
 
@@ -118,8 +119,8 @@ class Permissions:
         return any(command == (real_path(scope) if "/" in scope else scope) for scope in granted)
 
     def allows_host(self, host: str, port: int) -> bool:
-        """Return whether a host may be reached: a grant names it, or is `*.domain` and the host lies below the domain. A grant
-        without a port is for all ports."""
+        """Return whether a host may be reached: the whole network is granted, or a grant names it, or is `*.domain` and the host
+        lies below the domain. A grant without a port is for all ports."""
         granted = self.scopes["net"]
         return granted if isinstance(granted, bool) else any(_matches(scope, host, port) for scope in granted)
 

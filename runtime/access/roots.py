@@ -52,8 +52,8 @@ INSTEAD = "Linux, macOS or WSL have it"
 
 
 class Unsupported(Exception):
-    """This system has no way to do something safely: `what` names it, `missing` the calls that the system lacks, `otherwise`
-    another way. `message` says it all."""
+    """This system has no way to do something safely. Its `message` is made of `what`, which names it, `missing`, the calls that
+    the system lacks, and `otherwise`, another way."""
 
     def __init__(self, what: str, missing: str, otherwise: str) -> None:
         super().__init__(what)
@@ -91,8 +91,8 @@ ANCHOR = getattr(os, "O_PATH", os.O_RDONLY) | flag("O_DIRECTORY") | flag("O_CLOE
 
 class Root:
     """One granted path. `fd` is a descriptor of the nearest directory at or above it that exists, `base` the real path of that
-    directory, `tail` the components below it: the name of a file, or directories that do not exist yet. `written` is the path
-    as it was granted. Raises OSError when nothing can be opened."""
+    directory, `tail` the components below it: the name of a file, or directories that do not exist yet. `written` is the path as
+    it was given, which must be absolute and without `.` and `..`. Raises OSError when nothing can be opened."""
 
     __slots__ = ("fd", "written", "base", "tail")
 
@@ -126,7 +126,8 @@ class Root:
 
 
 def beneath(folder: str, path: str) -> list[str] | None:
-    """Return the components of an absolute path below a folder, none for the folder itself; None when it lies elsewhere."""
+    """Return the components of an absolute path below an absolute folder, an empty list for the folder itself; None when it lies
+    elsewhere. Both are compared as texts: neither may have `.` or `..` in it."""
     if path == folder:
         return []
     start = folder if folder.endswith("/") else folder + "/"

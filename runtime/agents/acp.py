@@ -70,7 +70,7 @@ class Turn:
 
     def hear(self, update: dict[str, Any]) -> None:
         """Take an update of the session, which has a String `sessionUpdate`; of other kinds than text of a message and calls of
-        tools nothing is kept. Raises ProtocolBroken for more than LONGEST_TEXT characters."""
+        tools nothing is kept. Raises ProtocolBroken for more than LONGEST_TEXT characters in all the messages of the turn."""
         content = update.get("content")
         if update["sessionUpdate"] == "tool_call":
             self._is_over = True
@@ -321,7 +321,8 @@ def _result_of(reply: Reply, method: str, line: str) -> dict[str, Any]:
 
 def chosen(answer: Any, options: list[tuple[str, str]]) -> str | None:
     """Return the id of the option that an answer means: true allows once, nil and false reject once, a String is an id; None
-    where there is no option to reject. `options` have id and kind. Raises Misfit."""
+    where there is no option to reject. `options` have id and kind. Raises Misfit for true where there is no option to allow once,
+    and for any other value."""
     if answer is None or type(answer) is bool:
         kind = "allow_once" if answer else "reject_once"
         found = next((option for option, of_kind in options if of_kind == kind), None)

@@ -108,7 +108,7 @@ class Reply:
 
 @record
 class Asked:
-    """A request of the agent."""
+    """A request of the agent, which wants an answer with its `id`; `params` are empty where it has none."""
 
     id: int | str
     method: str
@@ -117,7 +117,7 @@ class Asked:
 
 @record
 class Told:
-    """A notification of the agent."""
+    """A notification of the agent, which wants no answer; `params` are empty where it has none."""
 
     method: str
     params: dict[str, Any]
@@ -269,7 +269,8 @@ def file_text(text: str) -> dict[str, Any]:
 
 def blocks_of(text: str, context: Any, media: Sequence[MediaPart], takes: Greeting) -> list[Block]:
     """Return the contents of a prompt: the media, the text, and the context (a tuple with its plain data, or an empty one) as a
-    text of its own. Raises Untaken for media that an agent with this greeting does not take."""
+    text of its own. Raises Untaken for media that an agent with this greeting does not take; media without data are sent as
+    links, which every agent takes."""
     blocks = [_media_block(part, number, takes) for number, part in enumerate(media, 1)]
     blocks.append(TextContentBlock(type="text", text=text))
     if context:

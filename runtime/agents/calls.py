@@ -85,7 +85,8 @@ class AgentSender(Provider):
 
 
 def call_settings(agent: AgentSettings) -> CallSettings:
-    """Return the settings of an agent's call: it has no connection, no parameters and no tools; a schema stands in the prompt."""
+    """Return the settings of an agent's call: it has no parameters and no tools, in place of a connection a stand-in of the
+    provider `offline`, and a schema stands in the prompt."""
     return CallSettings(
         name=agent.name,
         connection=ConnectionSettings(agent.name, {"provider": "offline"}),

@@ -50,7 +50,7 @@ class NotStarted(Exception):
 
 def split_command(command: str, args: Sequence[str] | None = None) -> list[str]:
     """Return the words of a command: the command as it is and then `args`, or, when `args` is None, the command split by POSIX
-    quoting. Raises ValueError when it cannot be split, or has no words."""
+    quoting. Raises ValueError when it cannot be split, or is split into no words."""
     if args is not None:
         return [command, *args]
     import shlex

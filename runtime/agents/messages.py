@@ -35,7 +35,7 @@ ENVELOPE = ("type", "in_reply_to")
 @record
 class Answer:
     """The answer that ends an exchange: its text, and in `data` the fields of a JSON object without those of the protocol, None
-    for a plain line (O-7.12)."""
+    for a plain line (O-7.12); of an agent that speaks ACP the fields of the result and `text`."""
 
     text: str
     data: dict[str, Any] | None = None

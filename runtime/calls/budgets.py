@@ -41,8 +41,8 @@ _numbers = count()
 
 
 class BudgetSpent(NotSent):
-    """A request that cannot be reserved: `variant` is one of VARIANTS, `model` the id that the request names. It is not sent,
-    counts as no request, and no retry can mend it."""
+    """A request that cannot be reserved: `variant` is one of the values of VARIANTS, `model` the id that the request names. It is
+    not sent, counts as no request, and no retry can mend it."""
 
     def __init__(self, variant: str, message: str, model: str, **fields: Any) -> None:
         super().__init__("BudgetError", variant, message, model=model, **fields)
@@ -345,7 +345,8 @@ class Purse:
         return True
 
     def left(self) -> list[Any]:
-        """Return, for each kind in the order of KINDS, the least that any account has left; None when no account limits it."""
+        """Return, for each kind in the order of KINDS, the least that any account has left, None when no account limits it; an
+        empty list when there is no account."""
         every = zip(*(account.left() for account in self.accounts), strict=True)
         return [min((left for left in kind if left is not None), default=None) for kind in every]
 
@@ -432,9 +433,9 @@ class Purse:
         return None, ""
 
     def settle(self, use: Use | None, reservation: Reservation | None = None) -> None:
-        """Count what a request has used, and end its reservation, if it has one. `use` is None when nothing was sent. Requests
-        for which there is room now look again, and those for which there will be none. KeyError for a reservation that has
-        ended."""
+        """Count what a request has used, and end its reservation, if it has one. `use` is None when nothing was sent. Where a
+        reservation ends, requests for which there is room now look again, and those for which there will be none. KeyError for a
+        reservation that has ended."""
         woken: list[_Turn] = []
         with _lock:
             for account in self.accounts:
