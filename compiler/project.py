@@ -12,7 +12,7 @@ only (G-5.3). Where the file of a module lies is said by `module_files`, which n
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .diagnostics import Diagnostic, Diagnostics
@@ -223,7 +223,7 @@ def _declared_names(items: Iterable[ast.TopLevel]) -> Iterable[str]:
 class Heads:
     """Token rows of names that may be modules of the project root. `plain`: first segments of paths, which an import or a
     declaration of the file may mean as well; `imported`: those of a `use`; `rooted`: the first name behind `crate` or `super`,
-    and all names in a `use` that begins with one of them or with `self`. `bound` are the names that a `use` brings in by a path
+    in a `use` also behind `self`, and each first name of a group there. `bound` are the names that a `use` brings in by a path
     of several segments."""
 
     plain: list[int] = field(default_factory=list)
@@ -256,18 +256,32 @@ def path_heads(tokens: TokenList) -> Heads:
 
 def _imported(tokens: TokenList, start: int, heads: Heads) -> int:
     """Note the heads of one `use`; return the row behind it."""
-    types, at = tokens.types, start
-    relative = types[start] == "SELF" or tokens.values[start] in ("crate", "super")
+    types, values, at = tokens.types, tokens.values, start
+    relative = _is_relative(tokens, start)
+    depth = 0  # of groups
     while at < len(types) - 1 and types[at] != "SEMI":
+        before = types[at - 1]
+        depth += (types[at] == "LBRACE") - (types[at] == "RBRACE")
         if types[at] == "IDENT":
-            if relative:
-                heads.rooted.append(at)
-            elif at == start:
+            if relative and not _is_relative(tokens, at):
+                # The first name behind `crate::super::`, and each first one of a group there.
+                if depth == 0 and before == "COLONCOLON" and _is_relative(tokens, at - 2) or depth == 1 and before in ("LBRACE", "COMMA") and _is_relative(tokens, _group_of(types, start) - 2):
+                    heads.rooted.append(at)
+            elif at == start and not relative:
                 heads.imported.append(at)
             if at > start and types[at + 1] in ("SEMI", "COMMA", "RBRACE"):
-                heads.bound.add(str(tokens.values[at]))
+                heads.bound.add(str(values[at]))
         at += 1
     return at
+
+
+def _is_relative(tokens: TokenList, row: int) -> bool:
+    return tokens.types[row] == "SELF" or tokens.values[row] in ("crate", "super")
+
+
+def _group_of(types: Sequence[str], start: int) -> int:
+    """Return the row of the first `{` of a `use`."""
+    return next(row for row in range(start, len(types)) if types[row] == "LBRACE")
 
 
 def _path(tokens: TokenList, start: int, heads: Heads) -> int:

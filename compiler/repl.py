@@ -277,7 +277,11 @@ class _Back:
 def needs_more(text: str) -> bool:
     """Return whether the user is still typing: something opened in the text is not closed, or its end is the first place where
     something is missing and no `;` alone would do."""
-    errors = _syntax_errors(f"{HEAD}{text}\n}}")
+    source = f"{HEAD}{text}\n}}"
+    errors = _syntax_errors(source)
+    # A bracket that closes nothing, of which no other place is told, is mended by no further line.
+    if any(d.code == "E0102" and not d.related and source[d.span.start] in ")]}" for d in errors):
+        return False
     if any(d.code in NEEDS_MORE for d in errors):
         return True
     return bool(errors) and errors[0].span.start > len(HEAD) + len(text) and completed(text) == text

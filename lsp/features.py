@@ -240,7 +240,10 @@ def of_builtin_type(name: str) -> list[Offer]:
 def of_module(module: ModuleSymbol, symbols: Sequence[Symbol], sources: Mapping[str, Source]) -> list[Offer]:
     """Return the declarations of a module, those in its blocks too, each name once; methods are left out. `symbols` are all of
     the program."""
-    own = [s for s in symbols if s.home is module and not (isinstance(s, FunctionSymbol) and s.owner is not None)]
+    own = [
+        s for s in symbols
+        if s.home is module and not (isinstance(s, FunctionSymbol) and s.owner is not None) and s.name.isidentifier()
+    ]  # fmt: skip
     return once([of_symbol(s.name, s, kind_of_symbol(s), sources) for s in own])
 
 
@@ -478,6 +481,7 @@ SORTS: dict[type[ast.Node], str] = {
     ast.Const: "Constant", ast.TypeAlias: "TypeParameter", ast.Module: "Module", ast.Config: "Object", ast.Mcp: "Object",
     ast.Tool: "Class", ast.Pipeline: "Function", ast.Store: "Variable", ast.MemoryBlock: "Variable", ast.Context: "Object",
     ast.Field: "Field", ast.ToolField: "Field", ast.Variant: "EnumMember", ast.Stage: "Method", ast.Slot: "Field",
+    ast.Channel: "Function",
 }  # fmt: skip
 
 

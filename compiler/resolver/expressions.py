@@ -127,7 +127,8 @@ def call(r: Resolver, node: ast.Call) -> ast.Node | None:
     if declare_memory_value(r, node):
         return None
     callee = node.callee
-    named_with_equals(r, node.arguments, callee.segments[0].text if isinstance(callee, ast.PathExpr) else "")
+    name = callee.segments[0].text if isinstance(callee, ast.PathExpr) else ""
+    named_with_equals(r, node.arguments, name, constructs=isinstance(callee, ast.PathExpr) and _names_a_type(callee))
     for argument in node.arguments:
         r.visit(argument.value)
     return node.callee
@@ -198,10 +199,14 @@ def pipe(r: Resolver, node: ast.Pipe) -> ast.Node:
     return node.left
 
 
-def named_with_equals(r: Resolver, arguments: list[ast.Argument], callee: str) -> None:
+def _names_a_type(callee: ast.PathExpr) -> bool:
+    return len(callee.segments) == 1 and callee.segments[0].text[:1].isupper()
+
+
+def named_with_equals(r: Resolver, arguments: list[ast.Argument], callee: str, *, constructs: bool = False) -> None:
     """Report `f(x=2)`, which names a parameter in other languages and assigns a variable here (E2007, L-3.8.7). `callee` is the
-    name of the method, or the first name of what is called, empty for what is no path. Behind a name that begins with a capital
-    letter nothing is reported here.
+    name of the method, or the first name of what is called, empty for what is no path. Of what `constructs` a value, as
+    `Point(x=1)`, nothing is reported here.
 
     The argument becomes a named one, so that the checker reports nothing else about it. One that only another language has is
     taken out, as its message has said what to write instead.
@@ -214,7 +219,7 @@ def named_with_equals(r: Resolver, arguments: list[ast.Argument], callee: str) -
         if isinstance(value.target, ast.PathExpr) and len(value.target.segments) == 1 and value.target.member is None:
             name = value.target.segments[0]
             help = names.ARGUMENTS.get((callee, name.text)) or f"write `{name.text}: {r.text(value.value)}`"
-            if not callee[:1].isupper():  # of `Point(x=1)` it is the type that is said to be none
+            if not constructs:  # of `Point(x=1)` it is the type that is said to be none
                 r.report("E2007", value.span, f"`=` assigns: an argument is named with `{name.text}:`", help=help)
             argument.value, argument.name = value.value, name
             if (callee, name.text) in names.ARGUMENTS:
