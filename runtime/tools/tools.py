@@ -168,8 +168,8 @@ class Method:
 
 class Tools:
     """One instance of each declared tool (O-4.4). A spawned model has a `Tools` of its own. By the name of the tool, `numbers`
-    has its place in the image, `methods` its methods by their names, `states` its state once a method has asked for it, and
-    `turns` the queue of its methods that change the state."""
+    has its place in the image, `methods` its methods by their names, `states` its state once a method has asked for it or
+    `hand_over` gave it, and `turns` the queue of its methods that change the state."""
 
     def __init__(self, run: EffectContext) -> None:
         self.run = run
@@ -240,8 +240,8 @@ class Tools:
         return [MethodBinding(self, method) for method in self.methods[name].values()]
 
     async def answer(self, effect: Effect, method: Method, call: Call) -> Any:
-        """Perform a call in a reply and return its value, an Err of ToolError where it fails (O-4.27, O-4.28). Raises as
-        `call`."""
+        """Perform a call in a reply and return its value, Ok of it where the method gives a Result, an Err of ToolError where it
+        fails (O-4.27, O-4.28). Raises as `call`."""
         if not self.is_enabled(method):
             return denial(self.run, method.tool, method.name, method.guard)
         accepted = fitting_arguments(method.shape, call)

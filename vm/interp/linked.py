@@ -85,9 +85,9 @@ class Code:
 
 
 class LoopSite:
-    """The operand of LOOP, to which back edges go as long as the loop may yet be translated. `head`: index of its first
-    instruction; `depth`: of the operand stack there; `jumps`: the operands of the back edges; `target`: the node that they go to
-    when nothing counts rounds; `hits`: rounds so far; `all`: the sites of the function by their heads."""
+    """The operand of LOOP, to which back edges go as long as the loop may yet be translated. `code`: its function; `head`: index
+    of its first instruction; `depth`: of the operand stack there; `jumps`: the operands of the back edges; `target`: the node
+    that they go to when nothing counts rounds; `hits`: rounds so far; `all`: the sites of the function by their heads."""
 
     __slots__ = ("code", "head", "depth", "target", "counting", "jumps", "hits", "all")
 
@@ -127,7 +127,8 @@ class Site:
 
 
 class HostFunction:
-    """The operand of CALL_HOST: the kind of effect, and `prepare`, which checks the arguments and returns the payload."""
+    """The operand of CALL_HOST: the kind of effect, and `prepare`, which checks the arguments and returns the payload; `argc` is
+    how many it takes, a schema included."""
 
     __slots__ = ("effect", "prepare", "argc")
 

@@ -268,8 +268,8 @@ class Stores:
         return self.ledgers[at]
 
     def take_over(self, earlier: Stores) -> None:
-        """Take the stores of an earlier program of the session where both declare one of the same name, type and file: they are
-        the same objects from then on."""
+        """Take the stores of an earlier program of the session where both declare one of the same name, a hashmap also with the
+        same `said`: they are the same objects from then on."""
         for name, store in earlier.hashmaps.items():
             own = self.hashmaps.get(name)
             if own is not None and own.said == store.said:
