@@ -67,7 +67,8 @@ def registrar(rows: dict[int, Form]) -> Callable[..., Callable[[Form], Form]]:
 
 
 def starred_count(op: Opcode, operand: int, linked: Any) -> int:
-    """Return how many values the starred name in the stack effect of an opcode stands for; `linked` is the linked operand."""
+    """Return how many values the starred name in the stack effect of an opcode stands for that `generic` or a form writes: of no
+    call; `linked` is the linked operand."""
     if op.name == "STRUCT":
         return len(linked.decl.fields)
     if op.name == "ERROR":

@@ -197,7 +197,8 @@ def call_builtin(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def result_kind(e: Emitter, row: Any, parts: list[Value]) -> Kind:
-    """Return the kind of what a built-in gives, by its row in vm/builtins; ANY for one without a row."""
+    """Return the kind of what a built-in gives, by its row in vm/builtins; ANY for one without a row and for one that is
+    `numeric`."""
     if row is None or row.special == "numeric":
         return kinds.ANY
     return e.kinds.result(row.result, row.receiver_type, parts[0].kind if parts else kinds.ANY)

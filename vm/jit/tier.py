@@ -216,8 +216,8 @@ class Tier:
         }  # fmt: skip
 
     def flag(self, stopped: bool) -> None:
-        """Set whether translated code is to leave where it next looks: at the head of a loop, or on entry of a counted function.
-        Any thread may call this."""
+        """Set whether translated code is to leave where it next looks: at the head of a loop, or on entry of a counted function;
+        set `Q` and `M` from the limits of this thread too. Any thread may call this."""
         self.globals["S"], self.globals["L"] = stopped, NEVER if stopped else 1
         self.globals["Q"], self.globals["M"] = limits.surely // 4, limits.items
 

@@ -106,8 +106,8 @@ class Automaton:
         return self.finish(subject, state, max(position, len(body)) - 1, -1)
 
     def finish(self, subject: Subject, state: Any, at: int, best: int) -> int:
-        """Read on from position `at`, after a match or at the end of the characters, until no walk is left; return the end of
-        the match."""
+        """Read on behind position `at`, after a match or at the end of the characters, until no walk is left; return the end of
+        the match, `best` when no other is found."""
         body = subject.body
         at += 1
         while state is not DEAD and at < len(body):
@@ -168,7 +168,7 @@ class Automaton:
         self.remembered = self.walks = 0
 
     def step(self, state: State, symbol: Any) -> tuple[Any, bool]:
-        """Return the state behind `symbol` and whether a match ends before it."""
+        """Return the state behind `symbol`, DEAD where no walk is left, and whether a match ends before it."""
         facts = state[None]
         cached = facts.steps.get(symbol)
         if cached is not None:

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 
 class SnapshotError(Exception):
-    """A snapshot, or a value in one, that is refused. `code` is one of V001 to V008; `message` ends with what to do."""
+    """A snapshot, or a value in one, that is refused. `code` is one of V001 to V008; `message` says why, and mostly what to
+    do."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(code, message)

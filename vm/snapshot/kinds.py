@@ -635,8 +635,8 @@ def read_iterator(r: IteratorReader, form: Any) -> Iterator[Any]:
 # ----------------------------------------------------------------
 # What effects ask of the host, as parts of a snapshot (G-13.7: what a task waits for).
 #
-# A payload is made of values, of the records of `effects`, and of plain lists, tuples and dicts of such. By `same_form` a
-# reader checks a stored payload against the effect that the host performs.
+# A payload is made of values, UNSET, pipelines of the image, the records of `effects`, and plain lists, tuples and dicts of such.
+# By `same_form` a reader checks a stored payload against the effect that the host performs.
 
 if TYPE_CHECKING:
     class PayloadWriter(Protocol):
@@ -711,8 +711,8 @@ def read_payload(r: PayloadReader, form: Any) -> Any:
 
 
 def same_form(payload: Any, performed: Any) -> bool:
-    """Return whether a stored payload asks the same of the host as the one that it performs: the same records, lists, texts,
-    Ints and Bools, whatever other values stand in it."""
+    """Return whether a stored payload asks the same of the host as the one that it performs: the same records, lists, tuples,
+    dicts, texts, Ints and Bools, whatever other values of the same classes stand in it."""
     if type(payload) is not type(performed):
         return False
     if type(performed) in PAYLOAD_RECORDS:
