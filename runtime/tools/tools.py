@@ -357,8 +357,8 @@ def invalid_arguments(violations: Sequence[Violation]) -> str:
 
 
 class MethodBinding:
-    """A method of a declared tool as a model calls it: a `ToolBinding` (`bindings.py`). `answer` returns and raises as
-    `Tools.answer` does."""
+    """A method of a declared tool as a model calls it: a `ToolBinding` (`bindings.py`). `is_enabled` and `answer` return and
+    raise as those of `Tools` do."""
 
     __slots__ = ("tools", "method", "definition", "owner", "changes_state")
 

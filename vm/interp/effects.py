@@ -29,7 +29,9 @@ if TYPE_CHECKING:
         media: Any
 
     class Memory(Protocol):
-        """One log in the memory of the process, so calling it is no I/O. What fails in it raises `Memories.failure`."""
+        """One log in the memory of the process, so calling it is no I/O: `messages` gives its `StoredMessage`s, oldest first,
+        `last` the newest `n` of them in that order, `len` their number; `append` adds one, `clear` removes all. What fails in it
+        raises `Memories.failure`."""
 
         def append(self, role: str, content: str) -> None: ...
         def messages(self) -> list[Any]: ...
@@ -42,8 +44,8 @@ if TYPE_CHECKING:
         the exception, raised before anything was done, of a method that has to wait for a store, a lock, a vector or a function
         of the program; `attended`: the names of memories of which `append` and the readers of the log may have to, so that they
         are called through `at_once` too; `computed` runs a function without parameters to its end and
-        returns its value; `is_shared`: whether others write the store of a memory meanwhile; `is_queued`: whether sessions
-        change a slot of it in turns."""
+        returns its value; `is_shared`: whether others may write the store of a memory meanwhile; `is_queued` notes that a change
+        of a slot in place begins or ends, and returns whether that has to wait, since sessions change it in turns."""
 
         failure: Any
         must_wait: Any

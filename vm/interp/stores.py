@@ -145,6 +145,7 @@ class View:
         return Some(share(items[at])) if at in items else NONE
 
     def has(self, key: Any) -> bool:
+        """Return whether there is an entry of a key."""
         return self.key(key) in self.store.items
 
     def set(self, key: Any, value: Any) -> Change:

@@ -174,6 +174,7 @@ class Emitter:
         self.stack[-1].unboxed, self.stack[-1].unboxed_kind = name, payload
 
     def pop(self) -> Value:
+        """Pop the top value and return it; its text may be written once."""
         return self.stack.pop()
 
     def pop_bound(self) -> Value:

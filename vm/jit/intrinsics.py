@@ -58,7 +58,8 @@ class Intrinsic:
         return None if self.otherwise is None else self.otherwise.fitting(parts)
 
 
-# The tests of `needs`: of the kinds of the parts, the receiver first. `length` is known of constant Strings only.
+# The tests of `needs`: of the kinds of the parts, the receiver first, they return whether the row holds, `all_of` such a test.
+# `length` is known of constant Strings only.
 
 
 def all_of(word: str) -> Callable[[list[Value]], bool]:

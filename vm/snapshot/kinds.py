@@ -584,9 +584,13 @@ def kind_of(value: Any) -> Kind:
 
 if TYPE_CHECKING:
     class IteratorWriter(Protocol):
+        """Who writes a walk: `put` writes a value and returns its form."""
+
         def put(self, value: Any) -> Any: ...
 
     class IteratorReader(Protocol):
+        """Who reads a walk: `values` gives the values of a list of forms, `list` a list itself, or raises."""
+
         def values(self, forms: Any) -> list[Any]: ...
         def list(self, form: Any) -> list[Any]: ...
 
@@ -640,11 +644,16 @@ def read_iterator(r: IteratorReader, form: Any) -> Iterator[Any]:
 
 if TYPE_CHECKING:
     class PayloadWriter(Protocol):
+        """Who writes a payload: `put` writes a value and returns its form."""
+
         program: Program
 
         def put(self, value: Any) -> Any: ...
 
     class PayloadReader(Protocol):
+        """Who reads a payload: `value` gives the value of a form, `index` and `list` a number from 0 or a list itself, or
+        raise."""
+
         program: Program
 
         def value(self, form: Any) -> Any: ...
