@@ -51,8 +51,8 @@ def wire_name(name: str) -> str:
 
 
 def tool_name(owner: str, method: str) -> str:
-    """Return the name by which a model calls a method of a tool or MCP server (O-4.8); the checker refuses one that is too
-    long."""
+    """Return the name by which a model calls a method of a tool, MCP server, store, memory or index (O-4.8): `owner__method`,
+    others than ASCII letters, digits, `_` and `-` replaced by `_`; the checker refuses one that is too long."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in f"{owner}__{method}")
 
 

@@ -144,7 +144,8 @@ def _nothing() -> None:
 
 class Watchdog:
     """The thread and what it looks at. It is started by the first watch, and again in a child process. `changing` guards
-    `watches`; `wake` is the lock on which the thread sleeps, and releasing it wakes the thread."""
+    `watches`; `wake` is the lock on which the thread sleeps, and releasing it wakes the thread. `started`: there is a thread;
+    `asleep`: it looks at nothing until it is woken or a deadline comes."""
 
     def __init__(self) -> None:
         self.watches: dict[Watch, None] = {}

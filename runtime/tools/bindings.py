@@ -87,7 +87,7 @@ def _tell_shadowed(run: EffectContext, bindings: list[ToolBinding], served: list
 
 class BoundTools:
     """The tools that one model call offers, and the runner of their calls (O-1.81). `hooks` asks the functions that the model has
-    around calls of its tools, before a call and when one has failed."""
+    around calls of its tools, before a call and when one has failed; `effect` is the one of the task that calls run for."""
 
     def __init__(self, run: EffectContext, effect: Effect, bindings: Iterable[ToolBinding], model: ModelRef) -> None:
         self.running = run

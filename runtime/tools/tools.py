@@ -57,8 +57,8 @@ class Turns:
     """The queue of one tool: its methods that change the state run one at a time, in the order in which they came (O-4.25).
 
     A wait that could never end, of a method for itself or of methods of several tools for each other, is refused when it begins.
-    `future` makes a future of the loop, `all_of_them` has the queues of all tools; `runs` is the path of the task whose method
-    has its turn."""
+    `future` makes a future of the loop, `all_of_them` has the queues of all tools; `busy`: a call has the turn; `runs` is the
+    path of the task whose method has its turn."""
 
     __slots__ = ("name", "future", "all_of_them", "busy", "waiting", "runs")
 

@@ -45,9 +45,9 @@ class Code:
     """A linked function. `entry`: the node by which a call enters it; at first one that links the function. `cost`: the fuel of
     the straight run of instructions at its beginning. `nodes`: one for each instruction, none until it is linked. `home`: its
     program, which a closure kept by a later program of the same session still needs. `hidden`: traces leave it out (V-7.5).
-    `argc` counts its parameters, `blank` is what the further locals of a new frame hold, `captures` are the numbers of the cells
-    that a closure takes from the frame around it. `inout`: it has `mut self`; `returns_option`: a `?` on None returns None.
-    `number` is that of the function in the image."""
+    `argc` counts its parameters, `blank` is what the further locals of a new frame hold, `cell_count` is how many cells that has,
+    `captures` are the numbers of the cells that a closure takes from the frame around it. `inout`: it has `mut self`;
+    `returns_option`: a `?` on None returns None. `number` is that of the function in the image."""
 
     __slots__ = (
         "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",

@@ -38,7 +38,8 @@ MOST_IDENTIFIER, MOST_KEYS, MOST_KEY, MOST_VALUE = 512, 32, 128, 65_536  # of a 
 class HashStore:
     """One declared hashmap. `items`: its entries by dict key (`key_of`). `key_type`, `value_type`: descriptors; `path`: the file
     that it is written to, None without one. `watchers`: (prefix, key or None for every one, closure) in order of subscription.
-    `kept` does the methods of one whose entries are in a store (`stored_hashmaps.py`), so that `items` has none; else None."""
+    `whole`: the view of all of it. `kept` does the methods of one whose entries are in a store (`stored_hashmaps.py`), so that
+    `items` has none; else None."""
 
     __slots__ = ("name", "key_type", "value_type", "path", "items", "watchers", "whole", "key_class", "value_class", "kept")
 
