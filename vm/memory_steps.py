@@ -71,7 +71,7 @@ VALUE, COMPUTED = "__value", "__bounds"
 
 
 def is_count(value: Any) -> bool:
-    """Return whether a value is an Int of at least 1."""
+    """Return whether a value is an Int of at least 1 that 64 bits hold."""
     return type(value) is int and 1 <= value < 1 << 63
 
 
@@ -86,7 +86,8 @@ def is_true(value: Any) -> bool:
 
 
 def is_function(value: Any) -> bool:
-    """Return whether a value is [index of the memory, number], both from 0: the place where initialisation puts the function."""
+    """Return whether a value is [index of the memory, number], both from 0 and below 2**31: the place where initialisation puts
+    the function."""
     return type(value) is list and len(value) == 2 and all(type(part) is int and 0 <= part < 1 << 31 for part in value)
 
 

@@ -51,8 +51,8 @@ def wire_name(name: str) -> str:
 
 
 def tool_name(owner: str, method: str) -> str:
-    """Return the name by which a model calls a method of a tool or MCP server (O-4.8); the checker refuses one that is too
-    long."""
+    """Return the name by which a model calls a method of a tool, MCP server, store, memory or index (O-4.8): `owner__method`,
+    others than ASCII letters, digits, `_` and `-` replaced by `_`; the checker refuses one that is too long."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in f"{owner}__{method}")
 
 
@@ -104,7 +104,8 @@ def is_optional(modes: Sequence[str], field: Field) -> bool:
 
 
 def inner_types(kind: SchemaType) -> Iterator[SchemaType]:
-    """Yield the types of the parts of a type: of an object its fields', of a sum those of all payloads."""
+    """Yield the types of the parts of a type: of an object its fields', of a sum those of all payloads, of an array or map that
+    of its values; none of any other."""
     tag = kind[0]
     if tag == "object":
         yield from (field[1] for field in kind[3])
@@ -148,7 +149,7 @@ def is_recursive(kind: SchemaType) -> bool:
 
 
 def plain_form(kind: SchemaType) -> Json:
-    """Return the JSON Schema that leaves optional fields out of `required`; every type has one."""
+    """Return the JSON Schema that leaves optional fields, and those with a default, out of `required`; every type has one."""
     return _Lowering(kind, strict=False).document()
 
 
@@ -303,8 +304,9 @@ class DeclaredTypes:
     KeyError for one that is not declared. The first request for a type sets the descriptors of its fields or payloads in it.
 
     `types` are the entries of the image: [kind, name, rows]. A row of a struct is [field, index of its type, whether it is
-    public, number of the function of its default, earlier name of the field], the last two only where there are such. `classes`
-    and `descriptors` are what the linker has made of the entries: classes of values, and descriptors of types."""
+    public, number of the function of its default, earlier name of the field], the last two only where there are such. `numbers`
+    has the place there of each type that has a class, by key. `classes` and `descriptors` are what the linker has made of the
+    entries: classes of values, and descriptors of types."""
 
     __slots__ = ("types", "classes", "descriptors", "numbers", "_enums")
 

@@ -34,8 +34,8 @@ class TestOutcome:
     `place` is the file, line and column (from 1 on) where it panicked or its error was made, else where its body begins, also of
     a test that passes; None where that is not known, and for a test that is to fail and fails as it should, or not at all. `way`
     are the places that an error has passed, as (function, file, line, column), a number standing for so many that are left out
-    (L-5.11.3); it is empty for a panic and for a test that is to fail. `emits` are the emits of the program as (channel, value);
-    `expected` says that the test is to fail."""
+    (L-5.11.3); it is empty for a panic, and for a test that is to fail unless it failed with another text. `emits` are the emits
+    of the program as (channel, value); `expected` says that the test is to fail."""
 
     __slots__ = ("description", "failure", "place", "expected", "emits", "way")
 

@@ -55,11 +55,11 @@ def _without_proc() -> int:
 class Watch:
     """Looks after one machine from `begin` to `end`.
 
-    `due` is its deadline on the monotonic clock, in seconds, None without one; `expire` is called then. Measuring what a machine
-    holds, a weighing, is slow, so it is done only when the memory of the whole process has reached `mark`, which is None until it
-    is first needed; `budget` is the machine's limit. Both are bytes. `chunks` counts the chunks of fuel since `begin`, `items`
-    those that built-ins have worked on since the last look at the memory. While `machine.unwatched` is set, the machine calls
-    `computing`."""
+    `due` is its deadline on the monotonic clock, in seconds, None without one and once it is over; `expire` is called then.
+    Measuring what a machine holds, a weighing, is slow, so it is done only when the memory of the whole process has reached
+    `mark`, which is None until it is first needed; `budget` is the machine's limit. Both are bytes. `chunks` counts the chunks of
+    fuel since `begin`, as long as the machine tells of them; `items` those that built-ins have worked on since `count` last
+    looked at the memory. While `machine.unwatched` is set, the machine calls `computing`."""
 
     __slots__ = ("machine", "due", "expire", "mark", "budget", "chunks", "items", "worked", "next_look")
 
@@ -71,13 +71,13 @@ class Watch:
         self.budget = 0
         self.chunks = 0
         self.items = 0
-        self.worked = 0  # items of built-ins since the last weighing
+        self.worked = 0  # items of built-ins since they last made the machine weigh
         self.next_look = 0.0  # on the monotonic clock
         machine.gauge = self
 
     def begin(self, seconds: float | None, expire: Callable[[], None]) -> None:
-        """Begin to look. `expire` is called once, in another thread, when `seconds` are over; with None there is no deadline, and
-        the machine is watched only once it computes."""
+        """Begin to look. `expire` is called once, in another thread, when `seconds` are over before `end`; with None there is no
+        deadline, and the machine is watched only once it computes."""
         self.chunks = 0
         self.expire = expire
         if self.budget != self.machine.memory_bytes:
@@ -105,8 +105,9 @@ class Watch:
             _watchdog.add(self)
 
     def count(self, items: int) -> None:
-        """Take note that a built-in has worked on so many items; look at the memory after COUNTED of them, but not before PAUSE
-        seconds are over."""
+        """Take note that a built-in has worked on so many items; look at the memory after more than COUNTED of them, but not
+        before PAUSE seconds are over since the last such look. After more items than half the budget has bytes, make the machine
+        weigh soon whatever the memory is."""
         self.items += items
         if self.items > COUNTED and (now := monotonic()) >= self.next_look:
             self.worked += self.items
@@ -143,7 +144,8 @@ def _nothing() -> None:
 
 class Watchdog:
     """The thread and what it looks at. It is started by the first watch, and again in a child process. `changing` guards
-    `watches`; `wake` is the lock on which the thread sleeps, and releasing it wakes the thread."""
+    `watches`; `wake` is the lock on which the thread sleeps, and releasing it wakes the thread. `started`: there is a thread;
+    `asleep`: it looks at nothing until it is woken or a deadline comes."""
 
     def __init__(self) -> None:
         self.watches: dict[Watch, None] = {}

@@ -87,7 +87,7 @@ def _tell_shadowed(run: EffectContext, bindings: list[ToolBinding], served: list
 
 class BoundTools:
     """The tools that one model call offers, and the runner of their calls (O-1.81). `hooks` asks the functions that the model has
-    around calls of its tools, before a call and when one has failed."""
+    around calls of its tools, before a call and when one has failed; `effect` is the one of the task that calls run for."""
 
     def __init__(self, run: EffectContext, effect: Effect, bindings: Iterable[ToolBinding], model: ModelRef) -> None:
         self.running = run
@@ -109,9 +109,9 @@ class BoundTools:
     async def run(self, settings: CallSettings, calls: Sequence[Call]) -> list[Msg]:
         """Run the tool calls of one reply and return one message for each, in the order of the calls.
 
-        Calls of one tool run one after another when any of them may change its state, all others side by side (O-4.25). A
-        call that fails gives a message that says so (O-4.27). Raises CallFailure when a hook ends the model call (O-4.31);
-        a Panic, such as P103 for a result that is too large for JSON, passes through. In both cases the other calls are
+        Calls of methods of one owner run one after another when any of them may change its state, all others side by side
+        (O-4.25). A call that fails gives a message that says so (O-4.27). Raises CallFailure when a hook ends the model call
+        (O-4.31); a Panic, such as P103 for a result that is too large for JSON, passes through. In both cases the other calls are
         cancelled.
         """
         chains: dict[Any, list[int]] = {}

@@ -3,8 +3,8 @@
 A hashmap or ledger that is the `memory` of a model gives tools too (O-4.22), and so does an index in its list (O-1.254). Hands on
 `memory_bindings`, `store_bindings` and `index_bindings` to `bindings.py`. A fact that a model remembers is stored as the model's
 word (`origin="model"`). How facts are ranked and stored is `memory/remembering.py`, what a hashmap or ledger holds
-`vm/interp/stores.py`. A failure of a memory, or of a limit of a ledger, becomes an Err for the model; a Panic, such as that of a
-budget, passes through.
+`vm/interp/stores.py`. A failure of a memory or of a search, or of a limit of a ledger, becomes an Err for the model; any other
+Panic, such as that of a budget or of the store of a hashmap, passes through.
 """
 
 from __future__ import annotations
@@ -75,9 +75,10 @@ def store_bindings(run: EffectContext, ref: HashMapRef | LedgerRef) -> list[Tool
 
 
 class StoreBinding:
-    """A method of a store or a memory as a model calls it: a `ToolBinding`. `owner` is the name that the program knows it by,
-    `shape` the schema type of its arguments. `perform` is the method of one of the classes below: it takes the effect and
-    the checked arguments, and returns the value for the model, or an Err of ToolError."""
+    """A method of a store, memory or index as a model calls it: a `ToolBinding`. `owner` is its name, of a scope with those of
+    the scopes (`store_name`), `shape` the schema type of its arguments. `perform` is the method of one of the classes below, or
+    the `search` of an index: it takes the effect and the checked arguments, and returns the value for the model, or an Err of
+    ToolError."""
 
     __slots__ = ("run", "owner", "method", "definition", "shape", "perform", "changes_state")
 
@@ -110,7 +111,8 @@ class StoreBinding:
 
 
 def failed(owner: str, method: str, variant: str, message: str, **fields: str) -> Err:
-    """Return an Err of ToolError that names the tool's owner and method."""
+    """Return an Err of ToolError with this variant and message, which names the tool's owner and method; `fields` are further
+    ones."""
     return Err(ErrorValue("ToolError", variant, message, {"tool": owner, "method": method, **fields}))
 
 
@@ -148,8 +150,8 @@ class HashMapTools:
         return value.value if type(value) is Some else None
 
     async def set(self, effect: Effect, arguments: list[Any]) -> Any:
-        """Write the entry, then the file of the hashmap, if it has one, and call its watchers. Return None. Panics of watchers
-        pass through."""
+        """Write the entry, then the file of the hashmap, if it has one, and call its watchers. Return None. Panics of watchers,
+        of the file and of a store pass through."""
         machine: Any = self.run.machine
         key, value = arguments
         if self.view.store.kept is not None:

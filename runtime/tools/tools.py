@@ -57,8 +57,8 @@ class Turns:
     """The queue of one tool: its methods that change the state run one at a time, in the order in which they came (O-4.25).
 
     A wait that could never end, of a method for itself or of methods of several tools for each other, is refused when it begins.
-    `future` makes a future of the loop, `all_of_them` has the queues of all tools; `runs` is the path of the task whose method
-    has its turn."""
+    `future` makes a future of the loop, `all_of_them` has the queues of all tools; `busy`: a call has the turn; `runs` is the
+    path of the task whose method has its turn."""
 
     __slots__ = ("name", "future", "all_of_them", "busy", "waiting", "runs")
 
@@ -168,8 +168,8 @@ class Method:
 
 class Tools:
     """One instance of each declared tool (O-4.4). A spawned model has a `Tools` of its own. By the name of the tool, `numbers`
-    has its place in the image, `methods` its methods by their names, `states` its state once a method has asked for it, and
-    `turns` the queue of its methods that change the state."""
+    has its place in the image, `methods` its methods by their names, `states` its state once a method has asked for it or
+    `hand_over` gave it, and `turns` the queue of its methods that change the state."""
 
     def __init__(self, run: EffectContext) -> None:
         self.run = run
@@ -240,8 +240,8 @@ class Tools:
         return [MethodBinding(self, method) for method in self.methods[name].values()]
 
     async def answer(self, effect: Effect, method: Method, call: Call) -> Any:
-        """Perform a call in a reply and return its value, an Err of ToolError where it fails (O-4.27, O-4.28). Raises as
-        `call`."""
+        """Perform a call in a reply and return its value, Ok of it where the method gives a Result, an Err of ToolError where it
+        fails (O-4.27, O-4.28). Raises as `call`."""
         if not self.is_enabled(method):
             return denial(self.run, method.tool, method.name, method.guard)
         accepted = fitting_arguments(method.shape, call)
@@ -357,8 +357,8 @@ def invalid_arguments(violations: Sequence[Violation]) -> str:
 
 
 class MethodBinding:
-    """A method of a declared tool as a model calls it: a `ToolBinding` (`bindings.py`). `answer` returns and raises as
-    `Tools.answer` does."""
+    """A method of a declared tool as a model calls it: a `ToolBinding` (`bindings.py`). `is_enabled` and `answer` return and
+    raise as those of `Tools` do."""
 
     __slots__ = ("tools", "method", "definition", "owner", "changes_state")
 

@@ -35,8 +35,8 @@ class Capability:
 
 
 def split_host(text: str) -> tuple[str, int | None]:
-    """Return host, in its canonical form, and port (1 to 65535, None without one) of `HOST`, `HOST:PORT`, `*.DOMAIN`, `[V6]:PORT`
-    or a bare IPv6 address. Raises Malformed for anything else."""
+    """Return host, in its canonical form, and port (1 to 65535, None without one) of `HOST` or `*.DOMAIN`, with `:PORT` or
+    without, `[V6]`, `[V6]:PORT` or a bare IPv6 address. Raises Malformed for anything else."""
     if "/" in text:
         bare = text.partition("://")[2] or text
         bare = bare.partition("/")[0]

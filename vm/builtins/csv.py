@@ -126,7 +126,7 @@ class _Reader:
             spend(len(source))
 
     def rows(self) -> list[tuple[list[str], int]]:
-        """Return the fields of each row and the position where the row begins."""
+        """Return the fields of each row that is no empty line, and the position where the row begins."""
         rows: list[tuple[list[str], int]] = []
         while self.at < len(self.source):
             start = self.at

@@ -5,7 +5,7 @@ The methods of a tool, and the declared ones of a server, are those of its decla
 has started. Hands on, besides its rows, `tool_use` and `server_use`; `fitting` to the performer of pipelines
 (`runtime/effects/pipelines.py`); and `READING` to sessions. The docstring of a decorated function is its text in the reference.
 Nothing is performed here: a body makes an effect, a request to the host, and returns SUSPENDED, by which the task waits, and the
-answer becomes the value of the call; only the methods of tasks answer at once.
+answer becomes the value of the call; only `done` of a task answers at once, and `cancel` where no effect has to be ended first.
 """
 
 from __future__ import annotations
@@ -133,12 +133,12 @@ def run(machine: MachineContext, task: Task, ref: PipelineRef, value: Any) -> An
 
 def fitting(value: Any, descriptor: Any) -> Any:
     """Return a value as it is taken where that type is expected, between stages too. Raises P007 for a value of another type;
-    Ints become Floats where the type says so, in copies of the Arrays and Maps that hold them."""
+    an Int becomes a Float where the type is Float, or an Array or Map of Floats, also in one another, which are copied then."""
     return _widened(check(value, descriptor), descriptor)
 
 
 def _widened(value: Any, descriptor: Any) -> Any:
-    """Return a value with Ints as Floats where the type says so, in Arrays and Maps too; the same object when nothing changes."""
+    """Return a value with Ints as Floats where `fitting` makes them so; the same object when nothing changes."""
     if descriptor[0] == "float" and type(value) is int:
         return float(value)
     if type(value) is Array and _holds_floats(descriptor):

@@ -6,9 +6,10 @@ effect. A watched write to a hashmap whose entries are in a store (O-5.41) is al
 
 A handle (`ref`) names a hashmap and a scope of it, whose view shows the keys with the prefix of the scope and without that
 prefix. A method of `access` "read" needs neither the host nor functions of the program where the entries are in memory, one of
-"write" only where `is_quiet` says so. Bodies panic with P007 for a key that is none or an argument of another type, P415 for a
-key or value that is not of the declared type, P411 for a scope where keys are no Strings, P015 for a watcher of another number of
-parameters, P405 for watchers that nest too deep, P407 and P412 for the file, and P412 for a store.
+"write" only where `is_quiet` says so. Bodies panic with P007 for a key that is none or an argument of another type, P005 for a
+key in brackets that is not there, P415 for a key or value that is not of the declared type, P411 for a scope where keys are no
+Strings, P015 for a watcher of another number of parameters, P405 for watchers that nest too deep, P407 and P412 for the file, and
+P412 for a store.
 
 Hands on rows to the registry: the docstring of a decorated function is its text in the reference, for readers of the language.
 Hands on `is_quiet` to dispatch; `finish_call`, `machinery` and `FINISH` to the tools that models get
@@ -61,7 +62,8 @@ WRITES = ("set", "delete", "clear", "set_many", "_swap")  # the methods that cha
 
 def method(text: str, *, clause: str, access: str, declare: Any = handle) -> Callable[[Body], Body]:
     """Declare a method that reads or writes entries, and enter its body into BODIES. Where the entries of the hashmap are in a
-    store, `HashStore.kept`, None for any other, does the method instead of the body; SUSPENDED where it has to wait."""
+    store, `HashStore.kept`, None for any other, does the method instead of the body, SUSPENDED where it has to wait; a method of
+    WRITES on one that is watched enters the function KEEP."""
     name = name_in(text)
 
     def register(body: Body) -> Body:

@@ -3,8 +3,8 @@
 Hands on its rows, FUNCTIONS to the checker, and DOCUMENTS_FOR_MODELS to the calls of models and the tools of an index. Vectors,
 words and documents are the host's: a method suspends the task with an effect, a request to the host, which
 `runtime/effects/search.py` performs and answers with the value of the call; it returns SUSPENDED then. Bodies panic with P007 for
-an argument of another type. What calls functions of the program, such as the one that gives the text of a document, is written in
-Concerto here. The two functions of a declaration are configured when a run begins, under FUNCTIONS.
+an argument of another type, P013 for a limit below 1. What calls functions of the program, such as the one that gives the text of
+a document, is written in Concerto here. The two functions of a declaration are configured when a run begins, under FUNCTIONS.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def size(machine: MachineContext, task: Task, ref: IndexRef) -> Any:
 
 # ---------------------------------------------------------------- search
 
-# A reranked search looks at so many times as many documents as are wanted, at most MOST_RERANKED unless more are wanted.
+# A reranked search looks at four times as many documents as are wanted, at most MOST_RERANKED unless more are wanted.
 MOST_RERANKED = 50
 LONGEST_PASSAGE = 2_000  # code points of a document that a reranking model sees
 

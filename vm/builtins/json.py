@@ -530,10 +530,10 @@ def some_of(value: Any, wrappers: int) -> Any:
 
 
 class Builder:
-    """One reading of a text as a type: it turns values of JSON kinds into values of the type. `path` leads to the part being
-    built, and after a Misfit to the part that does not fit. `holes` are the fields that their defaults are to fill, as `fill`
-    takes them. The methods that a type is built by, in RULES, take plain data and descriptor, return the value and raise
-    Misfit."""
+    """One reading of a text as a type: it turns values of JSON kinds into values of the type. `types` and `defaults`, a dict
+    here, are those of `parse_as`. `path` leads to the part being built, and after a Misfit to the part that does not fit. `holes`
+    are the fields that their defaults are to fill, as `fill` takes them. The methods that a type is built by, in RULES, take
+    plain data and descriptor, return the value and raise Misfit."""
 
     __slots__ = ("types", "defaults", "holes", "path")
 

@@ -26,7 +26,7 @@ PACE = 256  # elements between two looks
 
 class LongText:
     """A reader of one long text. `convert` returns the value (of a program) for plain data at a depth, `array` and `table` for
-    the parts of a whole. `window` is the part of the text that begins at `start`; `count` is how many elements were begun.
+    the parts of a whole. `window` is the part of the text that begins at `start`; `count` is how often `element` was called.
     `document` raises ValueError or StopIteration for text that is no JSON, ValueError or what `convert` raises for too many items
     or levels, RecursionError for text too deep for the decoder, what the decoder's `parse_constant` raises, and what ends the
     run."""
@@ -97,7 +97,8 @@ class LongText:
         return element_and_end if last or element_and_end[1] + CUT < len(self.window) else None
 
     def stretch(self, at: int) -> tuple[list[Any], int] | None:
-        """Return the elements of an array up to the last comma of the window and where they end; None unless all are whole."""
+        """Return the elements of an array up to the last comma of the window and where they end; None unless all are whole, and
+        where the first is an array or object."""
         if not self.start <= at < self.start + WINDOW // 2:
             self.start, self.window = at, self.source[at : at + WINDOW]
         look()
@@ -117,7 +118,7 @@ class LongText:
         at = self.blank(at + 1)
         if self.sign(at) == "]":
             return self.array(items), at + 1
-        flat = True  # until an element is found that is no scalar: then elements are read one by one
+        flat = True  # until `stretch` gives nothing: then elements are read one by one
         while True:
             elements_and_end = self.stretch(at) if flat else None
             if elements_and_end is None:
@@ -154,7 +155,8 @@ class LongText:
             at = self.blank(at)
 
     def behind(self, at: int, closing: str, count: int) -> int:
-        """Return the position behind a comma; behind the closing bracket, that position negated. ValueError for anything else."""
+        """Return the position behind a comma; behind the closing bracket, that position negated. ValueError for anything else,
+        and for a `count` of items beyond the limit."""
         at = self.blank(at)
         if count > limits.items:
             raise ValueError("too many items")

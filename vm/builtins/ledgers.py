@@ -1,9 +1,9 @@
 """Methods of ledgers, and of `query()`, where searches stand (L-6.8.8, O-5.15 to O-5.22, O-5.34).
 
 An entry is an identifier, keys and a value, all Strings. Hands on its rows only. A ledger is in memory, so nothing here does I/O
-or waits. Lists come in insertion order and are new ones. Panics: P007 for a key that is no String, and from `put` P416 for an
-entry beyond the limits. How entries are kept and searched stands in `Ledger` of `interp/stores.py`; the tools that a ledger gives
-to models, in `runtime/tools/memory_tools.py`.
+or waits. Lists come in insertion order and are new ones. Panics: P007 for an argument of another type or a key that is no String,
+and from `put` P416 for an entry beyond the limits. How entries are kept and searched stands in `Ledger` of `interp/stores.py`;
+the tools that a ledger gives to models, in `runtime/tools/memory_tools.py`.
 """
 
 from __future__ import annotations

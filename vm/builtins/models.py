@@ -147,7 +147,7 @@ def turn_settings(tokens: int | None, meta: Map | None) -> tuple[int | None, Any
 @handle(MODELS, "with_tools(ts: Array<Any>) -> ModelBuilder", clause="L-6.8.2")
 def with_tools(machine: MachineContext, task: Task, receiver: Any, tools: Array) -> Any:
     """A builder with further tools."""
-    # Raises P411 for what is no tool, MCP server or memory, and as `of_model`.
+    # Raises P411 for what is no tool, MCP server, memory or index, and as `of_model`.
     builder = of_model(receiver, "with_tools")
     for tool in tools.items:
         if type(tool) not in OFFERED:
@@ -182,7 +182,8 @@ FIELDS = ", ".join(f"{name}: {kind} = nil" for name, kind in SETTINGS.items())
 def with_settings(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     """A builder with other values of the model's fields for this call: `M.with(temperature: 0.2, memory: chat)`."""
     # nil leaves a field as it is, but `memory: nil` is a call without a memory. `tools` stand in place of the model's own. Raises
-    # P015 for other names or too many arguments, P013 for a value that the field does not take, P411 for no memory or tool.
+    # P015 for other names or too many arguments, P013 for a value that the field does not take, P411 for no memory or tool, P007
+    # for `tools` that are no Array.
     builder = of_model(receiver, "with")
     values = arguments_of(site, arguments, WITH_NAMES, (UNSET,) * len(WITH_NAMES))
     named = {name: value for name, value in zip(WITH_NAMES, values, strict=True) if value is not UNSET}
@@ -281,8 +282,9 @@ def request(
 ) -> Any:
     """Suspend the task until the host has called the model or agent as the builder says; return SUSPENDED.
 
-    `method` is the method that was called, `prompt` a String or Prompt, `schema` the name of the schema of the reply, `messages`
-    the whole conversation of `chat`. Raises P007 for a prompt that is neither String nor Prompt."""
+    `method` is the method that was called, `prompt` a String or Prompt, `schema` the name of the schema of the reply,
+    `retry_message` as the method takes it, `messages` the whole conversation of `chat`. Raises P007 for a prompt that is neither
+    String nor Prompt."""
     text, overrides, media = prompt_parts(prompt)
     attached: Any = builder.memory
     if isinstance(builder.model, AgentRef):

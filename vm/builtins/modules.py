@@ -67,7 +67,7 @@ def std_row(module: str, name: str) -> Row | None:
 
 
 def row_of(receiver: str, name: str) -> Row | None:
-    """Return the row that an image may call with CALL_BUILTIN: one with a Python body. None for any other name."""
+    """Return the row that an image may call with CALL_BUILTIN: one of the kind `python`. None for any other name."""
     row = built_in_row(receiver, name)
     return row if row is not None and row.kind == "python" else None
 
@@ -79,7 +79,7 @@ def performed_row(receiver: str, name: str) -> Row | None:
 
 
 def built_in_row(receiver: str, name: str) -> Row | None:
-    """Return the row of any built-in by these two names, None when there is none."""
+    """Return the row of any built-in but the hidden methods by these two names, None when there is none."""
     if receiver.startswith(STD_PREFIX):
         return std_row(receiver.removeprefix(STD_PREFIX), name)
     if receiver:

@@ -69,7 +69,7 @@ class Headings:
 
 class Units:
     """The ends of the units of a text in order, `ranks` by rank and `whole` all of them. `verbatim` has the ends of code blocks
-    and tables, `end` is that of the ink."""
+    and tables that something follows, `end` is that of the ink."""
 
     def __init__(self, text: str, by: str) -> None:
         self.text = text

@@ -7,8 +7,8 @@ Hands on the tables, `Row`, `KIND_OF`, `lookup` and `method_names`, mostly throu
 declare a row (`method`, `associated`, `function`, `prelude`, `special`, `handle`, `hidden`, `std`, `effect` and their like) and
 the guards of arguments (`text`, `integer`, `array` and so on, and `mismatch`, which raises) to the files beside it, which have
 the rows; `hidden` and `HIDDEN` also to `interp/context_slots.py`, and `HIDDEN` to `interp/dispatch.py`. What declares a row takes
-further fields of `Row` as its `options`, gives the decorated function back unchanged, and raises ValueError for a second row of
-one name (and receiver or module).
+fields of `Row` as its `options` or named arguments, and raises ValueError for a second row of one name (and receiver or module);
+a decorator gives the function back unchanged.
 
 A row's `kind` says who does the work: `python` (its `body`, called with the receiver, if there is one, and every parameter),
 `prelude` (its `source`, Concerto text with `self` and the parameters, for what calls functions), `handle` (its `body`, called
@@ -21,8 +21,8 @@ one that a program needs for the effect, `clause` where the specification says w
 `special="schema"` on an effect or a method of a handle: its type argument is a schema, which `prepare` or the body gets before
 the arguments. `special="numeric"` on a row with a Python body: its Float parameters take an Int as it is, and a Float result is
 an Int when all of them are. `by_site` on a method of a handle: its parameters are those of a declaration, or its name counts, so
-the body takes site and arguments as the loop gives them. `access` on a method of a hashmap: "read" ends by itself, "write" too
-where nobody watches.
+the body takes site and arguments as the loop gives them. `access` on a method of a hashmap, for entries in memory: "read" ends by
+itself, "write" too where nobody watches and there is no file.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ if TYPE_CHECKING:
 class Row:
     """One built-in. `text` is its signature as written, which is parsed when somebody asks for it, since at start only names
     matter; `name` is the name in it. `receiver_text` is the receiver's type as written, "" for a function, and `receiver` the
-    same without type arguments. The docstring of the module says what the other fields are."""
+    same without type arguments. `doc` is what the reference shows, `module` the module of `std::`, "" for any other row. The
+    docstring of the module says what the other fields are."""
 
     __slots__ = (
         "receiver", "receiver_text", "name", "text", "kind", "mut", "doc", "body", "source", "clause", "linear",
@@ -302,7 +303,8 @@ def lookup(kind: str, name: str) -> Row | None:
 
 
 def method_names(kind: str) -> list[str]:
-    """Return the names of all methods of a receiver kind in order, for suggestions and completion."""
+    """Return the sorted names of all methods of a receiver kind and of those that every value has, for suggestions and
+    completion."""
     return sorted(name for receiver, name in METHODS if receiver in (kind, "Any"))
 
 

@@ -26,9 +26,9 @@ from ..values.handles import (
 
 
 class DeclarationKind:
-    """`section`: where an image holds the entries; `handles`: the classes of values that name one, the usual class first;
-    `offers_tools`: an entry can stand in the `tools` of a model; `is_configured`: the opcode CONFIGURE sets fields of an entry,
-    which are no constants, when a run begins."""
+    """`section`: where an image holds the entries; `handles`: the classes of values that name one, the usual class first, none
+    where no value does; `offers_tools`: an entry can stand in the `tools` of a model; `is_configured`: the opcode CONFIGURE sets
+    fields of an entry, which are no constants, when a run begins."""
 
     __slots__ = ("section", "handles", "offers_tools", "is_configured")
 

@@ -165,8 +165,9 @@ class Sources:
 
 class Listing:
     """The code of a function: `code`, its instructions as (offset, opcode number, operand) up to the first fault; `offsets`,
-    index by offset; `labels`, the offsets that jumps and handlers name; `positions`, (file, line, column) by offset. `readable`:
-    the assembler makes the same bytes of it; where it is false, the other parts may be incomplete."""
+    index by offset, that of the end too; `jumps`, the offsets that jumps name; `labels`, those and the ones that handlers name;
+    `positions`, (file, line, column) by offset. `readable`: the assembler makes the same bytes of it; where it is false, the
+    other parts may be incomplete."""
 
     def __init__(self, function: i.Function) -> None:
         self.function = function

@@ -139,8 +139,9 @@ def encode(image: Image) -> bytes:
 def decode(data: bytes, limits: Limits = DEFAULT, pinned: Collection[str] | None = None) -> Image:
     """Return the image in `data`, which is not verified. Raises ImageError: V001 for the size of the file, V002 for another
     beginning, V003 for another version, V004 for a wrong hash, V005 for an image that is not pinned, V006 for content that cannot
-    be decoded, V007 for content that is not in canonical form, V008 for a section of another shape. `pinned`: content hashes, in
-    the form of `content_hash`, of the only images that the host trusts; None for any (G-1.2)."""
+    be decoded, V007 for content that is not in canonical form, V008 for a section of another shape or a header with another
+    version than the head of the file. `pinned`: content hashes, in the form of `content_hash`, of the only images that the host
+    trusts; None for any (G-1.2)."""
     _check_frame(data, limits)
     if pinned is not None and content_hash(data) not in pinned:
         raise ImageError("V005", f"the image {content_hash(data)} is not one that the host has pinned")
@@ -332,7 +333,7 @@ if TYPE_CHECKING:
 
 def encode_lines(runs: Iterable[Run]) -> bytes:
     """Return the line table of runs in ascending order of offset; a run that repeats its predecessor's position is left out.
-    Raises ValueError for another order, or a number that does not fit into 32 bits."""
+    Raises ValueError for another order of those that are kept, or a number that does not fit into 32 bits."""
     numbers: list[int] = []
     at, last_file, last_line, last_column = 0, -1, 0, 0
     for offset, file, line, column in runs:

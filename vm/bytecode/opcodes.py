@@ -3,8 +3,8 @@ are computed from it (V-2.1).
 
 A row is `name | operand kind | stack effect | flow | sentence`. The stack effect names what is popped and pushed,
 deepest first; a starred name takes the operand's count (V-2.2): the number itself for a count, the parameters of a
-function, the arguments of a method or builtin, the fields of a type or error, the payload
-of a variant. `FLOWS` says where control goes.
+function, the arguments of a method or builtin, the fields of a type, the message and fields of an error, the payload of a
+variant. `FLOWS` says where control goes.
 
 Hands on `OPCODES` (by number), `BY_NAME`, `Opcode` and `OPCODE_SET_VERSION` to nearly all of `vm/` and to code generation, to the
 reference page also `FLOWS`, and to the verifier one column per question it asks (`POPS` to `ENDS_BLOCK`), some of which code

@@ -295,8 +295,9 @@ if TYPE_CHECKING:
 
 class StackMap:
     """The pass over one function. `depths`: the depth of the stack before each instruction, -1 where control never arrives;
-    `iterators`: bit masks of the stack positions with iterators. This is abstract interpretation as in the JVM's verifier: a
-    block is visited again while a path brings a smaller set of assigned locals or cells, at most MOST_VISITS times."""
+    `iterators`: bit masks of the stack positions with iterators; `handlers`: as in `FunctionFacts`. This is abstract
+    interpretation as in the JVM's verifier: a block is visited again while a path brings a smaller set of assigned locals or
+    cells, at most MOST_VISITS times."""
 
     __slots__ = (
         "scope", "function", "program", "index_of", "effects", "depths", "iterators", "leads", "handlers", "states",
@@ -500,7 +501,7 @@ RETURN, CALL, JUMP, SETTLE, SLIDE, OK, ERR = (
 def unplaced_returns(verified: Verified, number: int) -> set[int]:
     """Return the indexes, among the instructions, of the RETURNs of function `number` that may return an Err without a place;
     none for a function whose result is no Result, or that is hidden. Left out are those that return an Ok, an Err made in this
-    function, or the result of another function of the program, whose own RETURN has set the place."""
+    function, or the Result of another function of the program that is not hidden, whose own RETURN has set the place."""
     image = verified.image
     function = image.functions[number]
     if image.types[function.result][0] != "result" or function.flags & im.F_HIDDEN:

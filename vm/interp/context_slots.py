@@ -69,7 +69,7 @@ class StoredBuilder(Builder):
 
     def stored(self, data: Any, descriptor: Any) -> Any:
         """Return the value of stored data, as `from_json` gives it, with missing fields computed. Raises Misfit when it does not
-        fit the type, and the Panic of a default that cannot be computed."""
+        fit the type, RecursionError as `build`, and the Panic of a default that cannot be computed."""
         built = self.build(data, descriptor)
         for struct, position, number in self.holes:
             setattr(struct, struct.__slots__[position], self.computed(number))

@@ -266,7 +266,8 @@ def in_places(machine: MachineContext, code: Any, site: Site, arguments: list[An
 
 
 def kind_of(value: Any) -> str:
-    """Return the receiver kind under which the registry has built-in methods; "Any" for values of declared types."""
+    """Return the receiver kind under which the registry has built-in methods; "Any" for a value of any other class, such as a
+    struct."""
     return KIND_OF.get(type(value), "Any")
 
 
@@ -304,8 +305,8 @@ def _field_call(machine: MachineContext, task: Task, receiver: Any, site: Site, 
     return Invoke(member.function, arguments, member.cells)
 
 
-# Calling functions that run to their end by themselves, or return the frame that goes on: "read" always, "write" on a hashmap
-# without watchers. Methods of hashmaps are added when a site first calls them.
+# Calling functions that run to their end by themselves, or return the frame that goes on: "read" unless the entries of a hashmap
+# are in a store, "write" on a hashmap for which `is_quiet` is true. Methods of hashmaps are added when a site first calls them.
 ACCESS: dict[Any, str] = dict.fromkeys((_program_call, _language_call, _pure_call, _field_call), "read")
 
 

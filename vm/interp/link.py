@@ -59,8 +59,8 @@ GROWING = ("CONCAT", "STORE")
 
 
 def run_names(nodes: list[list[Any]], opcodes: list[int]) -> list[str]:
-    """Return the name of each instruction in the table of runs: its opcode's, with `/n` behind it where its counted group has n
-    values, at most LONGEST_GROUP."""
+    """Return the name of each instruction in the table of runs: its opcode's, CONST for one of _CONSTANTS, with `/n` behind it
+    where its counted group has n values, at most LONGEST_GROUP."""
     names = []
     for one, opcode in zip(nodes, opcodes, strict=True):
         size_of = _SIZES[opcode]
@@ -85,7 +85,8 @@ def fuse(nodes: list[list[Any]], opcodes: list[int], targets: set[int]) -> None:
 
 
 def lengths_of(runs: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[int, ...]]:
-    """Return the lengths of runs of several opcodes, longest first, by the names of their first two."""
+    """Return the lengths of runs of several opcodes, longest first, by the names of their first two; GROWING has 2 whatever
+    `runs` are."""
     lengths_by_pair: dict[tuple[str, ...], set[int]] = {GROWING: {2}}
     for run in runs:
         if len(run) > 1:
@@ -99,8 +100,9 @@ _LENGTHS = lengths_of(FUSED)
 def tiling(
     names: list[str], targets: set[int], runs: Container[tuple[str, ...]], lengths: dict[tuple[str, ...], tuple[int, ...]]
 ) -> list[int]:
-    """Return the lengths of the runs, 1 for a single instruction, that make the fewest nodes of a function's instructions. No run
-    reaches over an instruction in `targets`. `lengths`: of `runs`, as `lengths_of` returns them."""
+    """Return the lengths of the runs, 1 for a single instruction, that make the fewest nodes of a function's instructions,
+    GROWING being taken wherever it stands. No run reaches over an instruction in `targets`. `lengths`: of `runs`, as `lengths_of`
+    returns them."""
     # Dynamic programming from the end: `fewest[at]` nodes are enough for the instructions from `at` on.
     end = len(names)
     chosen = [1] * end
@@ -137,8 +139,10 @@ class Program:
     By number of the entry in the image: `types` (its rows as nested tuples), `classes` (value class or enum type of a declared
     type, None for another), `descriptors` (types as the machine checks values by them), `codes` (functions) and `constants` (as
     instructions need them). `declared` has the declared types by name, `channels` the names of declared channels, `slots` those
-    of contexts by memory and name; `server_methods` and `tool_methods` have the names of parameters by (server or tool, method).
-    `uncounted` is what `leave_alone` has stopped counting; `halt` is the node into which the bottom frame of a task returns."""
+    of contexts by memory and name; `server_methods` and `tool_methods` have the names of parameters by (server or tool, method);
+    `memories` the handles of the memories by number; `language_methods`, `methods`, `trait_methods` and `partial` the functions
+    that are methods, as the methods of these names below say. `uncounted` is what `leave_alone` has stopped counting; `halt` is
+    the node into which the bottom frame of a task returns."""
 
     def __init__(self, verified: Verified, shared_classes: dict[Any, Any] | None = None) -> None:
         image = verified.image
@@ -393,8 +397,8 @@ class Program:
 
     def resolve_operand(self, op: Any, operand: int) -> Any:
         """Return what an operand stands for at run time: the entry of the table that it is an index of, the descriptor or class
-        of a type, the attribute of a field, else the number itself; of an opcode without operand its literal, None without
-        one."""
+        of a type (for PARSE_AS with `declared`), the attribute of a field, else the number itself; of an opcode without operand
+        its literal, None without one."""
         kind = op.kind
         if kind in self._tables:
             return self._tables[kind][operand]
@@ -450,7 +454,8 @@ class Program:
         return self.verified.functions[code.number].instructions[self.index_before(code, following)][0]
 
     def index_before(self, code: Code, following: Any) -> int:
-        """Return the index of the instruction before a node: a frame holds the node to go on with, not the one that called."""
+        """Return the index of the instruction before a node: a frame holds the node to go on with, not the one that called. None,
+        and a node of no instruction, stands for the end of the function."""
         if following is not None and following[0] in _COUNTING:
             following = following[2]
         index = code.index_of(following)

@@ -45,9 +45,9 @@ class Code:
     """A linked function. `entry`: the node by which a call enters it; at first one that links the function. `cost`: the fuel of
     the straight run of instructions at its beginning. `nodes`: one for each instruction, none until it is linked. `home`: its
     program, which a closure kept by a later program of the same session still needs. `hidden`: traces leave it out (V-7.5).
-    `argc` counts its parameters, `blank` is what the further locals of a new frame hold, `captures` are the numbers of the cells
-    that a closure takes from the frame around it. `inout`: it has `mut self`; `returns_option`: a `?` on None returns None.
-    `number` is that of the function in the image."""
+    `argc` counts its parameters, `blank` is what the further locals of a new frame hold, `cell_count` is how many cells that has,
+    `captures` are the numbers of the cells that a closure takes from the frame around it. `inout`: it has `mut self`;
+    `returns_option`: a `?` on None returns None. `number` is that of the function in the image."""
 
     __slots__ = (
         "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",
@@ -85,9 +85,9 @@ class Code:
 
 
 class LoopSite:
-    """The operand of LOOP, to which back edges go as long as the loop may yet be translated. `head`: index of its first
-    instruction; `depth`: of the operand stack there; `jumps`: the operands of the back edges; `target`: the node that they go to
-    when nothing counts rounds; `hits`: rounds so far; `all`: the sites of the function by their heads."""
+    """The operand of LOOP, to which back edges go as long as the loop may yet be translated. `code`: its function; `head`: index
+    of its first instruction; `depth`: of the operand stack there; `jumps`: the operands of the back edges; `target`: the node
+    that they go to when nothing counts rounds; `hits`: rounds so far; `all`: the sites of the function by their heads."""
 
     __slots__ = ("code", "head", "depth", "target", "counting", "jumps", "hits", "all")
 
@@ -127,7 +127,8 @@ class Site:
 
 
 class HostFunction:
-    """The operand of CALL_HOST: the kind of effect, and `prepare`, which checks the arguments and returns the payload."""
+    """The operand of CALL_HOST: the kind of effect, and `prepare`, which checks the arguments and returns the payload; `argc` is
+    how many it takes, a schema included."""
 
     __slots__ = ("effect", "prepare", "argc")
 

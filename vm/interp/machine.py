@@ -386,7 +386,7 @@ class Machine(Scheduler):
         self.effects.append(Effect(task.next_key(), "flush", None, False, task))
 
     def print(self, task: Task, values: list[Any], end: str) -> None:
-        """Make an effect that writes the Display texts, joined by spaces, and `end`. Raises P103 for one beyond the limits."""
+        """Make an effect that writes the Display texts, joined by spaces, and `end`. Raises P103 where one is too long."""
         text = " ".join(display(value) for value in values) + end
         self.effects.append(Effect(task.next_key(), "print", text, False, task))
 

@@ -176,6 +176,7 @@ def STORE_CELL(value: Any, cells: list[Any], operand: int) -> None:
 
 
 def SHARE(value: Any) -> Any:
+    """Return the value, marked as shared where a write could reach it."""
     if type(value) not in PLAIN:
         share(value)
     return value
@@ -187,6 +188,7 @@ def SHARE(value: Any) -> Any:
 
 
 def LOAD_OWN(locals_: list[Any], operand: int) -> Any:
+    """Return the container in a local, replaced there by its copy first if it is shared; any other value as it is."""
     value = locals_[operand]
     try:
         if value.shared:
@@ -197,6 +199,7 @@ def LOAD_OWN(locals_: list[Any], operand: int) -> Any:
 
 
 def CELL_OWN(cells: list[Any], operand: int) -> Any:
+    """Return the container in a cell, as `LOAD_OWN` does."""
     cell = cells[operand]
     if getattr(cell.value, "shared", False):
         cell.value = own(cell.value)
@@ -204,6 +207,7 @@ def CELL_OWN(cells: list[Any], operand: int) -> Any:
 
 
 def FIELD_OWN(object: Any, operand: str) -> Any:
+    """Return the container in a field of an owned struct, as `LOAD_OWN` does; `operand`: the slot."""
     value = getattr(object, operand)
     try:
         if value.shared:
@@ -215,6 +219,7 @@ def FIELD_OWN(object: Any, operand: str) -> Any:
 
 
 def MEMBER_OWN(object: Any, operand: str) -> Any:
+    """Return the container in a member of an owned struct or Map, as `LOAD_OWN` does; `operand`: the name. Raises P005, P014."""
     value = read_index(object, operand) if type(object) is Map else get_member(object, operand)
     if getattr(value, "shared", False):
         value = own(value)
@@ -223,6 +228,7 @@ def MEMBER_OWN(object: Any, operand: str) -> Any:
 
 
 def INDEX_OWN(object: Any, index: Any) -> Any:
+    """Return the container in an element of an owned Array or Map, as `LOAD_OWN` does. Raises as `index_place`."""
     if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
         value = object.items[index]
     else:
@@ -237,16 +243,19 @@ def INDEX_OWN(object: Any, index: Any) -> Any:
 
 
 def SET_FIELD(value: Any, object: Any, operand: str) -> None:
+    """Write a field of an owned struct; `operand`: the slot. Raises P007 for no struct."""
     if not isinstance(object, Struct):
         raise Panic("P007", "expected a struct in a field assignment")
     setattr(object, operand, value)
 
 
 def SET_MEMBER(value: Any, object: Any, operand: str) -> None:
+    """Write a field of an owned struct or a key of an owned Map, by name. Raises P014 for no such field, P103."""
     store_member(object, operand, value)
 
 
 def SET_INDEX(value: Any, object: Any, index: Any) -> None:
+    """Write an element of an owned Array or Map. Raises as `write_element`."""
     if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
         object.items[index] = value
     else:
@@ -254,6 +263,7 @@ def SET_INDEX(value: Any, object: Any, index: Any) -> None:
 
 
 def SET_ELEMENT(value: Any, tuple: Any, operand: int) -> Any:
+    """Return a tuple with one element replaced. Raises P004, P007."""
     return with_element(tuple, operand, value)
 
 
@@ -284,6 +294,8 @@ def index_place(object: Any, index: Any) -> Any:
 
 
 def SET_PART(value: Any, object: Any, index: Any) -> Any:
+    """Write an element of an owned container and return what then stands in its place: a tuple is replaced. Raises P004, P007,
+    P103."""
     return store_index(object, index, value)
 
 
@@ -294,6 +306,7 @@ def SET_PART(value: Any, object: Any, index: Any) -> Any:
 
 
 def ADD_INT(a: Any, b: Any) -> Any:
+    """Return the sum. Raises P002."""
     r = a + b
     if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
         return r
@@ -301,6 +314,7 @@ def ADD_INT(a: Any, b: Any) -> Any:
 
 
 def SUB_INT(a: Any, b: Any) -> Any:
+    """Return the difference. Raises P002."""
     r = a - b
     if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
         return r
@@ -308,6 +322,7 @@ def SUB_INT(a: Any, b: Any) -> Any:
 
 
 def MUL_INT(a: Any, b: Any) -> Any:
+    """Return the product. Raises P002."""
     r = a * b if a < b else a * b
     if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
         return r
@@ -315,12 +330,14 @@ def MUL_INT(a: Any, b: Any) -> Any:
 
 
 def DIV_INT(a: Any, b: Any) -> Any:
+    """Return the quotient, truncated toward zero. Raises P002, P003."""
     if a >= 0 and b > 0:
         return a // b
     return int_div(a, b)
 
 
 def REM_INT(a: Any, b: Any) -> Any:
+    """Return the remainder, with the sign of `a`. Raises P003."""
     if a >= 0 and b > 0:
         return a % b
     return int_rem(a, b)
@@ -371,6 +388,7 @@ def NEG(a: Any) -> Any:
 
 
 def NOT(a: Any) -> Any:
+    """Return the other Bool. Raises P007 for no Bool."""
     if a is True:
         return False
     if a is False:
@@ -379,10 +397,12 @@ def NOT(a: Any) -> Any:
 
 
 def CONCAT(a: Any, b: Any) -> Any:
+    """Return the two Strings as one. Raises P103."""
     return concat(a, b)
 
 
 def JOIN(parts: list[Any]) -> Any:
+    """Return the Display texts of the parts, joined. Raises P103."""
     return join("", [part if type(part) is str else display(part) for part in parts])
 
 
@@ -446,26 +466,32 @@ def GE_INT(a: Any, b: Any) -> Any:
 
 
 def INT_TO_FLOAT(a: Any) -> Any:
+    """Return the nearest Float of an Int; any other value as it is."""
     return float(a) if type(a) is int else a
 
 
 def CHECK(value: Any, operand: Any) -> Any:
+    """Return a value from behind Any that is of the type `operand`, an Int as a Float where that is wanted. Raises P007."""
     return check(value, operand)
 
 
 def CHECK_PAYLOAD(value: Any, operand: Any) -> Any:
+    """Return what `CHECK` returns. Raises P415."""
     return check(value, operand, "P415")
 
 
 def CAST(value: Any, operand: Any) -> Any:
+    """Return `value as T`; `operand`: the descriptor of T. Raises P008, P103."""
     return cast(value, operand)
 
 
 def TRY_CAST(value: Any, operand: Any) -> Any:
+    """Return `value as T` as a Result, in which P008 is an Err. Raises P103."""
     return try_cast(value, operand)
 
 
 def IS(value: Any, operand: Any) -> Any:
+    """Return whether the kind of a value is that of the type `operand`."""
     return matches(value, operand)
 
 
@@ -505,6 +531,7 @@ def SOME(value: Any) -> Any:
 
 
 def WRAP(value: Any) -> Any:
+    """Return None for nil, else Some of the value."""
     return NONE_VALUE if value is None else Some(value)
 
 
@@ -513,10 +540,12 @@ def OK(value: Any) -> Any:
 
 
 def ERR_FROM(failed: Any, error: Any) -> Any:
+    """Return an Err of `error` with the way of `failed`, if that is an Err."""
     return Err(error, failed.way if type(failed) is Err else ())
 
 
 def UNWRAP(holder: Any) -> Any:
+    """Return what a Some, Ok or Err holds; any other value as it is."""
     return holder.value if type(holder) in (Some, Ok, Err) else holder
 
 
@@ -525,6 +554,7 @@ def ARRAY(items: list[Any]) -> Any:
 
 
 def MAP(entries: list[Any]) -> Any:
+    """Return a Map of alternating keys and values; a later equal key wins. Raises P007 for what is no key."""
     return Map.of(entries)
 
 
@@ -533,6 +563,7 @@ def TUPLE(items: list[Any]) -> Any:
 
 
 def RANGE(start: Any, end: Any, operand: int) -> Any:
+    """Return a Range, `operand` 1 for an inclusive one. Raises P007 for a bound that is neither Int nor nil."""
     return RangeValue.checked(start, end, operand == 1)
 
 
@@ -604,10 +635,12 @@ def GET_FIELD(object: Any, operand: str) -> Any:
 
 
 def GET_MEMBER(object: Any, operand: str) -> Any:
+    """Return a member by name, nil for one that is not there. Raises P014 for a value without members."""
     return get_member(object, operand)
 
 
 def GET_ERROR(error: Any, operand: str) -> Any:
+    """Return a member of an error by name, nil for one that is not there. Raises P014 for a value without members, P103."""
     return get_error_member(error, operand)
 
 
@@ -620,10 +653,12 @@ def GET_PAYLOAD(enum: Any, operand: int) -> Any:
 
 
 def INDEX(object: Any, index: Any) -> Any:
+    """Return an element by index or key, or a slice. Raises P004, P005, P007."""
     return read_index(object, index)
 
 
 def INDEX_ARRAY(array: Any, index: Any) -> Any:
+    """Return an element of an Array. Raises P004."""
     items = array.items
     if index < 0:
         index_out_of_range(index, len(items))
@@ -635,6 +670,7 @@ def INDEX_ARRAY(array: Any, index: Any) -> Any:
 
 
 def LENGTH(value: Any) -> Any:
+    """Return the length. Raises P002, P007."""
     return length(value)
 
 
@@ -667,6 +703,7 @@ def ITERATE(iterable: Any, machine: Any) -> Any:
 
 
 def MOVE(locals_: list[Any], operand: int, machine: Any) -> Any:
+    """Return the value of a local that nobody reads there again, marked as shared only where a panic is to show locals."""
     value = locals_[operand]
     if machine.keeps_locals and type(value) not in PLAIN:  # a panic is to show it as it is now
         share(value)
@@ -674,6 +711,7 @@ def MOVE(locals_: list[Any], operand: int, machine: Any) -> Any:
 
 
 def TAKE_FIELD(object: Any, operand: str, machine: Any) -> Any:
+    """Return a field that nobody reads there again, marked as shared where its struct is, or a panic is to show locals."""
     value = getattr(object, operand)
     if (object.shared or machine.keeps_locals) and type(value) not in PLAIN:
         share(value)
@@ -681,6 +719,8 @@ def TAKE_FIELD(object: Any, operand: str, machine: Any) -> Any:
 
 
 def TAKE_INDEX(object: Any, index: Any, machine: Any) -> Any:
+    """Return an element that nobody reads there again, marked as shared where its holder is or has no mark, or a panic is to
+    show locals. Raises as `INDEX`."""
     value = read_index(object, index)
     if type(value) not in PLAIN and (machine.keeps_locals or getattr(object, "shared", True)):
         share(value)
@@ -688,6 +728,8 @@ def TAKE_INDEX(object: Any, index: Any, machine: Any) -> Any:
 
 
 def TAKE_ENTRY(map: Any, key: Any, machine: Any) -> Any:
+    """Return the Option of an entry of a Map that nobody reads there again, marked as `TAKE_FIELD` does. Raises P007 for no
+    key."""
     at = key_of(key)
     if at not in map.items:
         return NONE_VALUE

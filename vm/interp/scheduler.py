@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     class Machine(Protocol):
-        """The part of the scheduler that waits use."""
+        """The part of the scheduler that waits use; `Scheduler` says what its methods do."""
 
         program: Program
 

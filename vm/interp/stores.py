@@ -38,7 +38,8 @@ MOST_IDENTIFIER, MOST_KEYS, MOST_KEY, MOST_VALUE = 512, 32, 128, 65_536  # of a 
 class HashStore:
     """One declared hashmap. `items`: its entries by dict key (`key_of`). `key_type`, `value_type`: descriptors; `path`: the file
     that it is written to, None without one. `watchers`: (prefix, key or None for every one, closure) in order of subscription.
-    `kept` does the methods of one whose entries are in a store (`stored_hashmaps.py`), so that `items` has none; else None."""
+    `whole`: the view of all of it. `kept` does the methods of one whose entries are in a store (`stored_hashmaps.py`), so that
+    `items` has none; else None."""
 
     __slots__ = ("name", "key_type", "value_type", "path", "items", "watchers", "whole", "key_class", "value_class", "kept")
 
@@ -145,6 +146,7 @@ class View:
         return Some(share(items[at])) if at in items else NONE
 
     def has(self, key: Any) -> bool:
+        """Return whether there is an entry of a key."""
         return self.key(key) in self.store.items
 
     def set(self, key: Any, value: Any) -> Change:
@@ -268,8 +270,8 @@ class Stores:
         return self.ledgers[at]
 
     def take_over(self, earlier: Stores) -> None:
-        """Take the stores of an earlier program of the session where both declare one of the same name, type and file: they are
-        the same objects from then on."""
+        """Take the stores of an earlier program of the session where both declare one of the same name, a hashmap also with the
+        same `said`: they are the same objects from then on."""
         for name, store in earlier.hashmaps.items():
             own = self.hashmaps.get(name)
             if own is not None and own.said == store.said:

@@ -2,8 +2,8 @@
 
 A function per opcode: its parameters are the left side of the opcode's stack effect, then `operand`, the linked operand, and
 `loop`, the variables of the loop. What it returns is pushed (of a pair, for an opcode that pushes two, both parts), unless it is
-NOTHING (control is elsewhere, or the stack effect pushes nothing) or SUSPENDED (the task waits, or has ended). While a function
-runs, `loop.stack` is what lies beneath its parameters.
+NOTHING (control is elsewhere, or the stack effect pushes nothing) or SUSPENDED (the slice is over: the task waits, has ended, or
+has made an effect). While a function runs, `loop.stack` is what lies beneath its parameters.
 
 `tools/gen_loop.py` writes the fast loop from these functions and those of `vm/interp/ops.py`: it puts them into one function,
 with the variables of `Loop` as local ones. `run` does the same slowly, call by call, so that a test can compare the two; nothing

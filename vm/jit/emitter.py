@@ -67,7 +67,8 @@ def registrar(rows: dict[int, Form]) -> Callable[..., Callable[[Form], Form]]:
 
 
 def starred_count(op: Opcode, operand: int, linked: Any) -> int:
-    """Return how many values the starred name in the stack effect of an opcode stands for; `linked` is the linked operand."""
+    """Return how many values the starred name in the stack effect of an opcode stands for that `generic` or a form writes: of no
+    call; `linked` is the linked operand."""
     if op.name == "STRUCT":
         return len(linked.decl.fields)
     if op.name == "ERROR":
@@ -173,6 +174,7 @@ class Emitter:
         self.stack[-1].unboxed, self.stack[-1].unboxed_kind = name, payload
 
     def pop(self) -> Value:
+        """Pop the top value and return it; its text may be written once."""
         return self.stack.pop()
 
     def pop_bound(self) -> Value:

@@ -186,6 +186,7 @@ class Facts:
         self.less: frozenset[tuple[str, str]] = frozenset()
 
     def copy(self) -> Facts:
+        """Return other facts that say the same; a change of one does not change the other."""
         other = Facts()
         other.slots, other.elements, other.unique = self.slots.copy(), self.elements.copy(), self.unique
         other.opened, other.variants, other.spare = self.opened, self.variants.copy(), self.spare

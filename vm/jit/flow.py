@@ -29,8 +29,8 @@ class Unshaped(Exception):
 
 class Block:
     """A basic block: the instructions from `start` up to `end`. `succs`: where control goes (block, whether by a jump), the
-    next instruction first. `order`: its position in reverse postorder. `idom`: its immediate dominator. `body`: of a loop
-    whose head this is, the starts of its blocks."""
+    next instruction first. `preds`: the blocks that it comes from, one for each way. `order`: its position in reverse postorder.
+    `idom`: its immediate dominator. `body`: of a loop whose head this is, the starts of its blocks."""
 
     __slots__ = ("start", "end", "succs", "preds", "order", "idom", "body")
 
@@ -212,7 +212,8 @@ class Flow:
         return self._stored[start]
 
     def is_merge(self, start: int) -> bool:
-        """Return whether control comes to a block from more than one other, back edges not counted."""
+        """Return whether control comes to a block by more than one way, back edges not counted; two ways may be from one
+        block."""
         block = self.blocks[start]
         forward = [pred for pred in block.preds if self.blocks[pred].order < block.order]
         return len(forward) > 1

@@ -58,7 +58,8 @@ class Intrinsic:
         return None if self.otherwise is None else self.otherwise.fitting(parts)
 
 
-# The tests of `needs`: of the kinds of the parts, the receiver first. `length` is known of constant Strings only.
+# The tests of `needs`: of the kinds of the parts, the receiver first, they return whether the row holds, `all_of` such a test.
+# `length` is known of constant Strings only.
 
 
 def all_of(word: str) -> Callable[[list[Value]], bool]:
@@ -197,7 +198,8 @@ def call_builtin(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def result_kind(e: Emitter, row: Any, parts: list[Value]) -> Kind:
-    """Return the kind of what a built-in gives, by its row in vm/builtins; ANY for one without a row."""
+    """Return the kind of what a built-in gives, by its row in vm/builtins; ANY for one without a row and for one that is
+    `numeric`."""
     if row is None or row.special == "numeric":
         return kinds.ANY
     return e.kinds.result(row.result, row.receiver_type, parts[0].kind if parts else kinds.ANY)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Kind = tuple[str, int]
 
 UNKNOWN = -1
-MOVED = -2  # of an Option: its payload was taken out of an Array and is in no other place
+MOVED = -2  # of an Option: its payload was taken out of an Array or Map, where nobody reads it again unless it is marked
 EMPTY = -3
 ANY: Kind = ("", UNKNOWN)
 INT: Kind = ("int", UNKNOWN)
@@ -84,7 +84,7 @@ class Kinds:
         return (word, self._numbered((word, *[self.number(kind) for kind in inner])))
 
     def tuple(self, parts: Iterable[Kind]) -> Kind:
-        """Return the kind of a tuple of parts of these kinds, in order."""
+        """Return the kind of a tuple of parts of these kinds, in order: `plain` where all parts are SCALARS."""
         parts = list(parts)
         word = "plain" if all(kind[0] in SCALARS for kind in parts) else "tuple"
         if any(self._nesting(kind) >= DEEPEST for kind in parts):

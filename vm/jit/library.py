@@ -231,9 +231,9 @@ NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if 
 
 
 class Inlined:
-    """A function that is inlined: `call` is the instruction of `caller`, `slot` the number of its first local, `base` the
-    depth of the operand stack beneath its own, `cells` the cells of the outermost function that it names as its own, `around`
-    the functions around it and itself, outermost first. The outermost one has no caller."""
+    """A function that is inlined: `function` is its number, `call` the instruction of `caller`, `slot` the number of its first
+    local, `base` the depth of the operand stack beneath its own, `cells` the cells of the outermost function that it names as its
+    own, `around` the functions around it and itself, outermost first. The outermost one has no caller."""
 
     __slots__ = ("function", "caller", "call", "slot", "base", "cells", "around")
 

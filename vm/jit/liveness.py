@@ -204,7 +204,8 @@ def read_after(body: Body, flow: Flow, places: set[int]) -> set[int]:
 
 
 def hidden_stores(body: Body) -> set[int]:
-    """Return each STORE of a local without a name: those that the compiler has made for itself, which no panic shows."""
+    """Return each STORE of a local without a name: those that the compiler has made for itself, which no panic shows; in an image
+    without names every STORE."""
     names = body.program.image.names
     named: dict[int, set[int]] = {}
     hidden = set()

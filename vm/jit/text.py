@@ -180,7 +180,8 @@ def printable(statements: list[Statement]) -> list[Statement]:
 
 
 def ends(statements: list[Statement]) -> bool:
-    """Return whether control never goes on behind these statements."""
+    """Return whether control surely never goes on behind these statements; of a `for`, `while` or `try` in last place that is not
+    looked for."""
     last = printable(statements)[-1:]
     if not last:
         return False

@@ -184,7 +184,9 @@ class FunctionValues(dict):  # type: ignore[type-arg]  # typing is not loaded to
 
 class Tier:
     """What runs translated code for one machine, whose loop calls `call` and `loop`. `metered`: the run has a limit of steps, or
-    its steps are to be counted.
+    its steps are to be counted. `parts`: those that are linked, by code object; `functions`: Python functions by number, None for
+    what stays with the interpreter; `loops`: those of loops by (identity of the site, closures); `targets`: as `targets_of` gives
+    them.
 
     `globals` are those of translated code. `S` is the stop flag, and `L` the number of calls that must be able to nest still
     for a function to go on. `F` holds the fuel left; below `LOW` the interpreter goes on, which stops at the very
@@ -216,8 +218,8 @@ class Tier:
         }  # fmt: skip
 
     def flag(self, stopped: bool) -> None:
-        """Set whether translated code is to leave where it next looks: at the head of a loop, or on entry of a counted function.
-        Any thread may call this."""
+        """Set whether translated code is to leave where it next looks: at the head of a loop, or on entry of a counted function;
+        set `Q` and `M` from the limits of this thread too. Any thread may call this."""
         self.globals["S"], self.globals["L"] = stopped, NEVER if stopped else 1
         self.globals["Q"], self.globals["M"] = limits.surely // 4, limits.items
 

@@ -54,9 +54,9 @@ class Facts:
 class Automaton:
     """The states of one program, which has neither lookaround nor back references. `backward`: it reads from right to left and
     wants the longest match. A walk is one number: index of its instruction + `size` (the number of instructions) * its loop bits;
-    a match begins with `start`. `remembered` counts the steps that are kept, `walks` the walks of the states that are, `pace`
-    those gone since the last look. What ends the run (P102 for its time, P103 for its memory, or what the host has set:
-    `values/metering.py`) comes out of the searches; nothing else is raised."""
+    a match begins with `start`, and `bits` are all loop bits set. `remembered` counts the steps that are kept, `walks` the walks
+    of the states that are, `pace` those gone since the last look. What ends the run (P102 for its time, P103 for its memory, or
+    what the host has set: `values/metering.py`) comes out of the searches; nothing else is raised."""
 
     __slots__ = ("code", "size", "bits", "start", "asserts", "backward", "states", "remembered", "walks", "pace", "read_to")
 
@@ -106,8 +106,8 @@ class Automaton:
         return self.finish(subject, state, max(position, len(body)) - 1, -1)
 
     def finish(self, subject: Subject, state: Any, at: int, best: int) -> int:
-        """Read on from position `at`, after a match or at the end of the characters, until no walk is left; return the end of
-        the match."""
+        """Read on behind position `at`, after a match or at the end of the characters, until no walk is left; return the end of
+        the match, `best` when no other is found."""
         body = subject.body
         at += 1
         while state is not DEAD and at < len(body):
@@ -168,7 +168,7 @@ class Automaton:
         self.remembered = self.walks = 0
 
     def step(self, state: State, symbol: Any) -> tuple[Any, bool]:
-        """Return the state behind `symbol` and whether a match ends before it."""
+        """Return the state behind `symbol`, DEAD where no walk is left, and whether a match ends before it."""
         facts = state[None]
         cached = facts.steps.get(symbol)
         if cached is not None:

@@ -111,7 +111,7 @@ def nullable(node: Node) -> bool:
 
 
 def width_of(node: Node) -> int | None:
-    """Return the number of characters that every match of the node takes, None when they may differ."""
+    """Return the number of characters that every match of the node takes, None when they may differ, as with a back reference."""
     kind = node[0]
     if kind == "char":
         return 1

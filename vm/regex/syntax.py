@@ -180,9 +180,9 @@ def parse_pattern(source: str) -> Pattern:
 
 
 class Parser:
-    """Recursive descent: a method reads the part that it is named after, goes behind it and returns its node or text. It raises
-    PatternError. `flags`: those in force where the parser stands; `open`: the groups that are not yet closed; `at`: the offset
-    of the next sign."""
+    """Recursive descent: a method reads the part that it is named after, goes behind it and returns its node or text, or what its
+    docstring says. It raises PatternError. `flags`: those in force where the parser stands; `open`: the groups that are not yet
+    closed; `at`: the offset of the next sign."""
 
     __slots__ = ("source", "at", "flags", "groups", "names", "open", "nesting", "parts", "answers")
 
@@ -234,7 +234,7 @@ class Parser:
     # ------------------------------------------------------------ structure
 
     def global_flags(self) -> None:
-        """Read `(?im)` at the very beginning."""
+        """Read `(?im)` at the very beginning, and further ones behind it."""
         while self.source.startswith("(?", self.at):
             self.count()
             end = self.at + 2

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 
 class SnapshotError(Exception):
-    """A snapshot, or a value in one, that is refused. `code` is one of V001 to V008; `message` ends with what to do."""
+    """A snapshot, or a value in one, that is refused. `code` is one of V001 to V008; `message` says why, and mostly what to
+    do."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(code, message)
@@ -215,7 +216,9 @@ if TYPE_CHECKING:
         def __call__(self, ref: MemoryRef) -> tuple[str | None, int]: ...
 
     class Writer(Protocol):
-        """Who writes a snapshot (`writer.Writer`): it gives the numbers and forms by which a row names other things."""
+        """Who writes a snapshot (`writer.Writer`): it gives the numbers and forms by which a row names other things. `place`: the
+        form of a value that was written; `clean`: a text without secrets; `head`: as `Heads`; `stream_key`: the key of the effect
+        that began a reply on its way; the others: numbers. Raises SnapshotError for what no snapshot can hold."""
 
         secrets: Secrets
         program: Program
@@ -230,8 +233,11 @@ if TYPE_CHECKING:
         def task(self, task: Task) -> int: ...
 
     class Reader(Protocol):
-        """Who reads a snapshot (`reader.Reader`): it gives the things that numbers and forms in a row stand for. Its methods
-        raise SnapshotError, or one of `reader.WRONG`, for a part that stands for nothing."""
+        """Who reads a snapshot (`reader.Reader`): it gives the things that numbers and forms in a row stand for; `list`, `text`,
+        `flag` and `index` give a list, text, Bool or number from 0 itself, `declared` a name that the program declares as that
+        kind of handle, `joined` a text of parts with names of secrets between them. `holes`: a struct may lack values of fields;
+        `streams`: replies on their way, by `stream_key`; `memories`: handles read so far, with versions. Its methods raise
+        SnapshotError, or one of `reader.WRONG`, for a part that stands for nothing."""
 
         secrets: Secrets
         program: Program

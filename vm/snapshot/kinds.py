@@ -584,9 +584,13 @@ def kind_of(value: Any) -> Kind:
 
 if TYPE_CHECKING:
     class IteratorWriter(Protocol):
+        """Who writes a walk: `put` writes a value and returns its form."""
+
         def put(self, value: Any) -> Any: ...
 
     class IteratorReader(Protocol):
+        """Who reads a walk: `values` gives the values of a list of forms, `list` a list itself, or raises."""
+
         def values(self, forms: Any) -> list[Any]: ...
         def list(self, form: Any) -> list[Any]: ...
 
@@ -635,16 +639,21 @@ def read_iterator(r: IteratorReader, form: Any) -> Iterator[Any]:
 # ----------------------------------------------------------------
 # What effects ask of the host, as parts of a snapshot (G-13.7: what a task waits for).
 #
-# A payload is made of values, of the records of `effects`, and of plain lists, tuples and dicts of such. By `same_form` a
-# reader checks a stored payload against the effect that the host performs.
+# A payload is made of values, UNSET, pipelines of the image, the records of `effects`, and plain lists, tuples and dicts of such.
+# By `same_form` a reader checks a stored payload against the effect that the host performs.
 
 if TYPE_CHECKING:
     class PayloadWriter(Protocol):
+        """Who writes a payload: `put` writes a value and returns its form."""
+
         program: Program
 
         def put(self, value: Any) -> Any: ...
 
     class PayloadReader(Protocol):
+        """Who reads a payload: `value` gives the value of a form, `index` and `list` a number from 0 or a list itself, or
+        raise."""
+
         program: Program
 
         def value(self, form: Any) -> Any: ...
@@ -711,8 +720,8 @@ def read_payload(r: PayloadReader, form: Any) -> Any:
 
 
 def same_form(payload: Any, performed: Any) -> bool:
-    """Return whether a stored payload asks the same of the host as the one that it performs: the same records, lists, texts,
-    Ints and Bools, whatever other values stand in it."""
+    """Return whether a stored payload asks the same of the host as the one that it performs: the same records, lists, tuples,
+    dicts, texts, Ints and Bools, whatever other values of the same classes stand in it."""
     if type(payload) is not type(performed):
         return False
     if type(performed) in PAYLOAD_RECORDS:

@@ -79,8 +79,8 @@ def slice_of(value: Any, bounds: RangeValue) -> Any:
 
 
 def index(value: Any, position: Any) -> Any:
-    """Return `value[position]`, or a slice, by the kinds at run time (L-3.7.1). Raises P004, P005 and P007, as the functions
-    above."""
+    """Return `value[position]`, or a slice, by the kinds at run time (L-3.7.1). Raises P004, P005 and P007, and what ends the
+    run, as the functions above."""
     kind = type(value)
     if kind is Map:
         return map_at(value, position)
@@ -128,9 +128,9 @@ def get_member(value: Any, name: str) -> Any:
 
 
 def get_error_member(value: Any, name: str) -> Any:
-    """Return `.name` of a value whose static type is `Error`. A type with `impl Error` has its name as kind, and its field
-    `message` or its Display text as message (L-3.11.14). Raises P014 on kinds that have no members, P103 for a text that is
-    too long."""
+    """Return `.name` of a value whose static type is `Error`. Of a type with `impl Error` `kind` is its name, `message` the text
+    of its field of that name, else its Display text, `variant` that of an enum, and any other name a field of a struct; nil where
+    there is none (L-3.11.14). Raises P014 on kinds that have no members, P103 for a text that is too long."""
     if not isinstance(value, Struct | EnumValue):
         return get_member(value, name)
     own = value.get(name) if isinstance(value, Struct) else None

@@ -136,26 +136,32 @@ def add(a: Any, b: Any) -> Any:
 
 
 def sub(a: Any, b: Any) -> Any:
+    """Return `a - b`. Raises P002, P007."""
     return fit(a - b, "-") if _both_int("-", a, b) else float(a) - float(b)
 
 
 def mul(a: Any, b: Any) -> Any:
+    """Return `a * b`. Raises P002, P007."""
     return fit(a * b, "*") if _both_int("*", a, b) else float(a) * float(b)
 
 
 def div(a: Any, b: Any) -> Any:
+    """Return `a / b`, of Ints truncated toward zero. Raises P002, P003, P007."""
     return int_div(a, b) if _both_int("/", a, b) else float_div(float(a), float(b))
 
 
 def rem(a: Any, b: Any) -> Any:
+    """Return `a % b`, with the sign of `a`. Raises P003, P007."""
     return int_rem(a, b) if _both_int("%", a, b) else float_rem(float(a), float(b))
 
 
 def power(a: Any, b: Any) -> Any:
+    """Return `a ** b`. Raises P002, P007, P013."""
     return int_pow(a, b) if _both_int("**", a, b) else float_pow(float(a), float(b))
 
 
 def negate(value: Any) -> Any:
+    """Return `-value`. Raises P002, P007."""
     if type(value) is int:
         return fit(-value, "-")
     if type(value) is float:
@@ -164,21 +170,25 @@ def negate(value: Any) -> Any:
 
 
 def less(a: Any, b: Any) -> bool:
+    """Return `a < b` of two numbers or two Strings, which are compared by code points. Raises P007."""
     comparable(a, b, "<")
     return a < b  # type: ignore[no-any-return]
 
 
 def less_equal(a: Any, b: Any) -> bool:
+    """Return `a <= b` of two numbers or two Strings, which are compared by code points. Raises P007."""
     comparable(a, b, "<=")
     return a <= b  # type: ignore[no-any-return]
 
 
 def greater(a: Any, b: Any) -> bool:
+    """Return `a > b` of two numbers or two Strings, which are compared by code points. Raises P007."""
     comparable(a, b, ">")
     return a > b  # type: ignore[no-any-return]
 
 
 def greater_equal(a: Any, b: Any) -> bool:
+    """Return `a >= b` of two numbers or two Strings, which are compared by code points. Raises P007."""
     comparable(a, b, ">=")
     return a >= b  # type: ignore[no-any-return]
 

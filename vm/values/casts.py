@@ -2,8 +2,9 @@
 
 Hands on `matches`, `check`, `cast` and `try_cast`, all driven by descriptors (`types.py`), to both tiers, built-ins, snapshots,
 the compiler and the runtime, and `truth` to built-ins. None of them changes the value. A descriptor is a type as a tuple: a word,
-such as "array", then the descriptors of its parts or what else the word needs. Panics are P007 (`check`), P008 (`cast`), and P103
-beyond a limit. What values a type takes is a row of CLASSES or `_TESTS`, a conversion one of SCALAR_CASTS.
+such as "array", then the descriptors of its parts or what else the word needs. Panics are P007 (`check`, unless it is given
+another code), P008 (`cast`), and P103 beyond a limit. What values a type takes is a row of CLASSES or `_TESTS`, a conversion one
+of SCALAR_CASTS.
 """
 
 from __future__ import annotations
@@ -177,7 +178,7 @@ SIMPLE = {"any": frozenset(), **{head: frozenset(CLASSES[head]) for head in ("in
 
 class Conformer:
     """One deep check. It keeps the whole value and type for the message (L-3.5.6). Depths count levels, from 1. It does not look
-    into enums, errors, records behind `record`, or values behind a trait."""
+    into enums, errors, records behind `record` or `prompt`, functions, or values behind a trait."""
 
     __slots__ = ("value", "descriptor")
 

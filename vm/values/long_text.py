@@ -63,7 +63,7 @@ def replace(text: str, old: str, new: str) -> str:
 
 
 def blocks(text: str) -> Iterator[str]:
-    """Yield the text in blocks of BLOCK characters, with a look at the run before each."""
+    """Yield the text in blocks of BLOCK characters, the last with what is left, with a look at the run before each."""
     for at in range(0, len(text), BLOCK):
         look()
         yield text[at : at + BLOCK]
@@ -113,7 +113,8 @@ def rstrip(text: str, characters: str) -> str:
 
 
 def at_blanks(text: str) -> Iterator[str]:
-    """Yield the text in blocks of about BLOCK characters that end behind a blank or line end, larger ones where there is none."""
+    """Yield the text in blocks of about BLOCK characters that end behind a blank or line end, larger ones where there is none;
+    the last ends with the text."""
     start, size = 0, BLOCK
     while start + size < len(text):
         look()

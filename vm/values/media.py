@@ -101,7 +101,7 @@ def _forget(key: tuple[str, str], reference: ref[Content]) -> None:
 
 def link_to(kind: str, url: str) -> Content:
     """Return the content of that kind behind an address, which is not fetched here. Raises Refused (InvalidUrl) for what is no
-    absolute address of http or https."""
+    absolute address of http or https in ASCII, or is longer than LONGEST_LINK."""
     from urllib.parse import urlsplit
 
     if len(url) > LONGEST_LINK:

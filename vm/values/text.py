@@ -3,9 +3,9 @@
 Hands on `display`, `debug` and `brief`, `quote`, `to_json`, `json_fits`, `key_text` and `from_json`, and `cut_to` with its sign
 CUT, to the rest of the machine, the runtime, the API and the command line. Display and debug form have the same rows for
 composite kinds and differ in Strings, Floats and errors. With large values, what ends the run (P102 for its time, P103 for its
-memory, or what the host has set: `metering.py`) may come out of each but `brief` and `quote`. How the parts of a Float or of
-Bytes are written stands in `limits.py` and `containers.py`. Texts are read into JSON data elsewhere, and secrets removed by the
-host; nothing is printed here. How a kind is shown is its row in DISPLAY, DEBUG or JSON.
+memory, or what the host has set: `metering.py`) may come out of `display`, `debug`, `to_json`, `json_fits` and `from_json`. How
+the parts of a Float or of Bytes are written stands in `limits.py` and `containers.py`. Texts are read into JSON data elsewhere,
+and secrets removed by the host; nothing is printed here. How a kind is shown is its row in DISPLAY, DEBUG or JSON.
 """
 
 from __future__ import annotations
@@ -309,7 +309,8 @@ BRIEF = _form(quote, float_literal, debug_error, _first_bytes)
 
 
 def display(value: Any) -> str:
-    """Return the Display text: what `print`, `${}` and `to_string` write. Raises P103 beyond the limits on size and nesting."""
+    """Return the Display text: what `print`, `${}` and `to_string` write; of a String itself, whatever its size. Raises P103
+    beyond the limits on size and nesting."""
     kind = type(value)
     if kind is str:
         return value  # type: ignore[no-any-return]
@@ -323,8 +324,8 @@ def debug(value: Any) -> str:
 
 
 def brief(value: Any, cut: int = 200) -> str:
-    """Return the debug form cut to `cut` code points, BLOCK at most, and `…`, for the texts of panics. Of a composite value it
-    walks no more parts than it shows. It asks for no limit."""
+    """Return the debug form, of a longer one `cut` code points, BLOCK at most, and `…`, for the texts of panics. Of a composite
+    value it walks no more parts than it shows. It asks for no limit."""
     first = text_or_whole(value, BRIEF)
     if type(first) is str:
         return first if len(first) <= cut else first[:cut] + CUT
@@ -362,7 +363,8 @@ _JSON_ESCAPES.update({ord(c): f"\\{name}" for c, name in zip('"\\\n\r\t\f\b', '"
 
 
 def json_string(text: str) -> str:
-    """Return `text` as a JSON string, quotes included; characters beyond ASCII stay as they are (O-0.5). It asks for no limit."""
+    """Return `text` as a JSON string, quotes included; characters beyond ASCII stay as they are (O-0.5). It asks for no limit;
+    with more than BLOCK characters what ends the run may come out."""
     if len(text) <= BLOCK:
         return encode_basestring(text)
     parts = []
