@@ -66,13 +66,12 @@ NOTHING: Mapping[tuple[str, int], Sequence[Any]] = {}
 class Facts:
     """The facts of one memory as one task sees and writes them.
 
-    `task`: the path of the task, whose ephemeral facts are seen and written. `by`: the model or agent that is shown the
-    result, None for the program itself, which no permission binds. `said`: returns the messages that a recall searches
-    besides facts, by default those of the log. `as_now`: returns the stored content of a slot in the type of now, None
-    where it does not fit. Permissions bind `recall` and `forget_allowed` alone; for the other methods the caller asks `may_read`
-    and `may_write`. Wrong values raise InvalidValue, and so does each method that reads a renamed slot which is stored under both
-    names, but for `recall` and those that forget; stores raise MemoryFailure, and MustWait, having changed nothing, where one has
-    to be waited for.
+    `task`: the path of the task, whose ephemeral facts are seen and written. `by`: the model or agent that is shown the result,
+    None for the program itself, which no permission binds. `said`: returns the messages that a recall searches besides facts, by
+    default those of the log. `as_now`: returns the stored content of a slot in the type of now, None where it does not fit.
+    Permissions bind `recall` and `forget_allowed` alone; for the other methods the caller asks `may_read` and `may_write`. Wrong
+    values raise InvalidValue; so do `fact`, `slots`, `seen_slot`, `confirm`, `keep` and `swap` for a renamed slot that is stored
+    under both names. Stores raise MemoryFailure, and MustWait, having changed nothing, where one has to be waited for.
     """
 
     __slots__ = ("memory", "task", "by", "said", "degraded", "as_now")

@@ -41,8 +41,9 @@ class Redirected(Exception):
 
 
 class Refused(Exception):
-    """An answer whose status is 400 or more, with the first MOST_ERROR_BYTES bytes of its body, and CUT behind them where they
-    end within a word. A reader of a stream raises it too, for an error in the stream, with the status that this means."""
+    """An answer whose status is 400 or more, with the first MOST_ERROR_BYTES bytes of its body, and CUT behind them where a
+    longer one is cut within a word. A reader of a stream raises it too, for an error in the stream, with the status that this
+    means."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         super().__init__(status)

@@ -261,8 +261,9 @@ def first_limit(request: Request) -> tuple[str, float]:
 
 
 class OfflineProvider(WirelessProvider):
-    """The provider of offline runs. When the script has no reply left, it makes one up: the smallest value that fits the
-    schema, or the beginning of the prompt (O-1.31, O-1.32), out of which `clean` takes secrets."""
+    """The provider of offline runs. When the script has no reply for a request, it makes one up: the smallest value that fits the
+    schema, or the beginning of the prompt (O-1.31, O-1.32), out of which `clean` takes secrets. Tokens that the script does not
+    say it counts from the texts."""
 
     free_and_instant = True
 

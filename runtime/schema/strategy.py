@@ -119,7 +119,9 @@ class _Endless(Exception):
 
 
 def minimal_instance(document: MinimalJson) -> Any:
-    """Return the smallest value that fits a JSON Schema: empty, zero, the first member, null where it is allowed (O-1.32)."""
+    """Return the smallest value that fits a JSON Schema in a form of `Schema`: empty, zero, the first member, null where it is
+    allowed; a default where there is one (O-1.32). The schema must have a value that ends: `_Endless` is raised for one whose
+    alternatives all lead back to itself."""
     return _instance(document, document.get("$defs", {}), ())
 
 
