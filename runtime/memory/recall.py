@@ -347,9 +347,9 @@ ROLES = ("user", "assistant", "tool")
 
 
 def spoken(memory: MemoryReader) -> FactIndex:
-    """Return the index of the items (`items_of`) among the newest MOST entries of a memory. It is kept for the session, or until
-    the key is erased; after a change of the log only the words of what differs are read again. Raises MemoryFailure and MustWait
-    of the store."""
+    """Return the index of the items (`items_of`) among the newest MOST entries of a memory. It is kept until the session ends,
+    the key is erased or the logs of the session are replaced; after a change of the log only the words of what differs are read
+    again. Raises MemoryFailure and MustWait of the store."""
     *counts, _ = memory.head().values()  # an access of facts changes the time alone
     known = memory.session.spoken.get(memory.key)
     index = FactIndex() if known is None else known[1]

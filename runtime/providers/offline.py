@@ -263,7 +263,7 @@ def first_limit(request: Request) -> tuple[str, float]:
 class OfflineProvider(WirelessProvider):
     """The provider of offline runs. When the script has no reply for a request, it makes one up: the smallest value that fits the
     schema, or the beginning of the prompt (O-1.31, O-1.32), out of which `clean` takes secrets. Tokens that the script does not
-    say it counts from the texts."""
+    say it counts from texts and media, and those of a cache where the program asks for one (`KeptPrefixes`)."""
 
     free_and_instant = True
 

@@ -204,11 +204,11 @@ if TYPE_CHECKING:
 
         @property
         def is_empty(self) -> bool:
-            """Whether no event has come yet."""
+            """Whether nothing of the reply has come yet; where the last event holds the whole reply, whether that has not."""
 
         @property
         def report(self) -> Any:
-            """The provider's latest report of usage, None before one has come."""
+            """The provider's report of usage so far, None before one has come; a new object with each report."""
 
         @property
         def finished(self) -> bool:

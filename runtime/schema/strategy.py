@@ -51,7 +51,8 @@ class Schema:
 
 class Plan:
     """How one call sends its schema. `strategy` is native, tool or prompt; `field` goes into the request's record; `tool` is
-    the tool `respond`, None with another strategy. `wanted` is the setting `structured` of the model: `auto` or a strategy."""
+    the tool `respond`, None with another strategy. `wanted` is the setting `structured` of the model: `auto`, which is what the
+    provider's row says, or a strategy; `tool` stands in for `native` where the provider does not take this schema so."""
 
     __slots__ = ("schema", "strategy", "field", "tool")
 

@@ -117,9 +117,9 @@ if TYPE_CHECKING:
             number that is not in `gone`; then nothing is stored."""
 
         def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
-            """Store the access times (Unix ms) and the vector of each fact whose stored content is still the same, and leave
-            the others as they are (`facts.touched` says which). One transaction; the key counts as written at `at`, in Unix
-            ms."""
+            """Store the times of access and refreshing (Unix ms), each the later one of what is stored and given, and the vector
+            of each fact that is stored the same but for these, and leave the others as they are (`facts.touched` says which). One
+            transaction; the key counts as written at `at`, in Unix ms."""
 
     class FactIndex(Protocol):
         """Optional: a store that says which of its facts a query may hit (M-8.16)."""

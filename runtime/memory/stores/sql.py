@@ -726,7 +726,8 @@ class SqlStore:
             return fact_of_row(rows[0][0]) if rows else None
 
     def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
-        """Store access times and vector of each fact whose stored content is still the same."""
+        """Store times and vector of each fact that is stored the same but for these, as `Swaps.touch`; the key counts as written
+        at `at`, in Unix ms."""
         at_key, changed = encode(key), []
         with self._transaction():
             self._change(TOUCH, (at, at_key))
@@ -816,7 +817,8 @@ class SqlStore:
                     self._indexes.drop(key)
 
     def acquire(self, key: Key, owner: str, seconds: float) -> bool:
-        """Take or renew the lease of a key for so many seconds, and return True; False while another owner holds it."""
+        """Take or renew the lease of a key for so many seconds, less than LONGEST_LEASE, and return True; False while another
+        owner holds it."""
         now = self._time()
         with self._transaction():
             # Taken when free, one's own, past its end, or damaged (it ends later than any lease).
