@@ -61,9 +61,11 @@ def call_seconds(timeout: Timeout) -> float:
 class TimeLimits:
     """The limits of one provider request in seconds, from the value of a field `timeout` (O-1.212).
 
-    `timeout` is a number, or has limits by name; a limit that is left out or None has its value in DEFAULTS. `connect` bounds the
-    time until there is a connection, `call` a reply that comes as a whole. Of a stream `first` bounds the wait for its beginning,
-    `idle` the wait between two of its pieces, `total` all the waiting. `are_named` says whether the program set them by name."""
+    `timeout` is a number, which is `first`, `idle` and `call`, while `connect` is that of DEFAULTS and `total` the larger of
+    both; or it has limits by name: one that is left out or None has its value in DEFAULTS, and `call` is `total`. `connect`
+    bounds the time until there is a connection, `call` a reply that comes as a whole. Of a stream `first` bounds the wait for its
+    beginning, `idle` the wait between two of its pieces, `total` all the waiting. `are_named` says whether the program set them
+    by name."""
 
     __slots__ = ("connect", "first", "idle", "total", "call", "are_named")
 
@@ -143,7 +145,8 @@ class Msg:
 
     `role` is one of ROLES. `call_id` names the call that a tool message answers, `is_error` is True when that call failed; both
     are None for other messages. `media` stand before the text. `state` is no part of the record. `plain` is the JSON when role
-    and content are all there is, which is what most wires send; None for any other message, and before `as_json` was called."""
+    and content are all there is, which is what most wires send; None for any other message, for one of a tool, and before
+    `as_json` was called."""
 
     __slots__ = ("role", "content", "calls", "call_id", "is_error", "state", "media", "plain", "_json")
 
@@ -186,7 +189,7 @@ class Msg:
         return record
 
     def with_content(self, content: str) -> Msg:
-        """Return a copy with another text and the same media, calls and state."""
+        """Return a copy with another text, and all else the same."""
         return Msg(self.role, content, self.calls, self.call_id, self.is_error, self.state, self.media)
 
     def __repr__(self) -> str:
@@ -396,13 +399,14 @@ PAUSED = "pause"
 class Reply:
     """What a provider answered.
 
-    `finish` is stop, length, tool or PAUSED. `tokens_in` are all input tokens; `cached` of them were read from the provider's
-    cache and `cache_write` written to it (O-1.221). `reasoning` are those output tokens that are in no text. `reports` says
-    whether the provider reported input tokens, and whether output tokens. `raw` is its own form of the assistant message, None
-    without one, which goes back in `state`; `notes` name parameters that were left out (O-1.134); `data` is what an agent said
-    beside its text (O-7.12); `thoughts` is what the provider shows of the model's reasoning, None where it shows nothing
-    (O-1.210). `citations` are the sources that it names for its text; `hosted` says by type how often the provider ran a tool of
-    its own, as it tells or as its reply shows; `container` is where it has run code, None for nowhere."""
+    `finish` is stop, length, tool or PAUSED; `model` is what the provider calls the model, "" where it does not say. `tokens_in`
+    are all input tokens; `cached` of them were read from the provider's cache and `cache_write` written to it (O-1.221).
+    `tokens_out` are all output tokens; `reasoning` are those output tokens that are in no text. `reports` says whether the
+    provider reported input tokens, and whether output tokens. `raw` is its own form of the assistant message, None without one,
+    which goes back in `state`; `notes` name parameters that were left out (O-1.134); `data` is what an agent said beside its text
+    (O-7.12); `thoughts` is what the provider shows of the model's reasoning, None where it shows nothing (O-1.210). `citations`
+    are the sources that it names for its text; `hosted` says by type how often the provider ran a tool of its own, as it tells or
+    as its reply shows; `container` is where it has run code, None for nowhere."""
 
     __slots__ = (
         "text", "calls", "finish", "model", "tokens_in", "tokens_out", "cached", "cache_write", "reasoning", "reports", "raw",
@@ -450,8 +454,8 @@ class Reply:
         self.container = container
 
     def with_text(self, text: str) -> Reply:
-        """Return the same reply with another text, without calls, citations and the provider's own form: the answer stood in a
-        call of `respond` (O-2.43)."""
+        """Return the same reply with another text, without calls, citations, `data` and the provider's own form: the answer stood
+        in a call of `respond` (O-2.43)."""
         return Reply(
             text, finish=self.finish, model=self.model, tokens_in=self.tokens_in, tokens_out=self.tokens_out,
             cached=self.cached, cache_write=self.cache_write, reasoning=self.reasoning, reports=self.reports, notes=self.notes,
@@ -459,8 +463,9 @@ class Reply:
         )
 
     def behind(self, first: Reply) -> Reply:
-        """Return the reply that this one makes with the part `first` before it, which its provider had interrupted: one text, one
-        message in the provider's own form, and the sum of what both used."""
+        """Return the reply that this one makes with the part `first` before it, which its provider had interrupted: one text, the
+        `state` of one message, if that can be made (`ProviderState.behind`), and the sum of what both used; without `raw` and
+        `data`."""
         whole = Reply(
             first.text + self.text,
             calls=[*first.calls, *self.calls],

@@ -85,7 +85,7 @@ if TYPE_CHECKING:
             its value; `started` gets the path of that child. With `contains` its Panic is raised here, else it ends the run."""
 
         def remaining(self) -> float | None:
-            """Return the seconds up to the deadline of the run, None without one."""
+            """Return the seconds up to the deadline of the run, below 0 when it has passed; None without one."""
 
         def future(self) -> Any:
             """Return a new future of the loop that runs the session."""

@@ -2,8 +2,9 @@
 
 Hands on to `remembering.py`: `rank` (the best k of some indexes), `Found` (a hit with its scores), `neighbors` and `related`
 (the graph, with its `DIRECTIONS`), and `spoken` and `items_of` (messages as items to search). All but `spoken`, which reads a
-log and keeps its index, is a pure function of facts, query and clock: nothing here notes an access or asks for a vector. Facts
-are visited in the order of the highest score they can have, until no other can be among the best k.
+log and keeps its index, is a function of its arguments alone: nothing here notes an access or asks for a vector. `rank` visits
+facts in groups, in the order of the highest score that one of the group can have, until no other can be among the best k. What
+ends a run (`metering.look`) passes through.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     repeated at most."""
     Bucket = tuple["_Part", int, int, Worth]
     """Where its facts are, how many trigrams of the query each has, the facts as bits, the most they can be worth."""
+    # The most relevance and the most score of its facts, where they are, and how many bands of the bucket remain (0: it is
+    # whole).
     Piece = tuple[float, float, Bucket, int]
 
 DIGITS = 9
@@ -48,18 +51,19 @@ TOLD_APART = 8
 
 def recency(fact: Fact, now: int, half_life: int) -> float:
     """Return the factor for the age of the last access at the time `now` (Unix ms), from 1 down to 0.5; it falls halfway
-    within `half_life` ms (M-10.12)."""
+    within `half_life` ms, which are above 0 (M-10.12). An access after `now` counts as one at `now`."""
     return recency_at(fact.accessed, now, half_life)
 
 
 def recency_at(accessed: int, now: int, half_life: int) -> float:
-    """Return the factor of `recency` for a newest access at the time `accessed` (Unix ms)."""
+    """Return the factor of `recency` for a last access at the time `accessed` (Unix ms)."""
     return float(0.5 + 0.5 * 2.0 ** (-max(0, now - accessed) / half_life))
 
 
 class Found:
-    """A fact with the scores that made it a hit, as they were at the query: each from 0 to 1, and whether it is archived. `now`
-    is in Unix ms, `half_life`, of the recency, in ms; without `decay` confidences stay as they were stored."""
+    """A fact with the scores that made it a hit, as they were at the query: `relevance`, `recency` and `confidence`, each from 0
+    to 1, and whether it is `archived`. `now` is in Unix ms, `half_life`, of the recency, in ms; with `decay` None confidences
+    are those that were stored, and nothing is archived."""
 
     __slots__ = ("fact", "relevance", "recency", "confidence", "archived")
 
@@ -87,12 +91,12 @@ def rank(
     near: Callable[[Fact], float] | None = None,
     accepts: Callable[[Found], bool] = lambda hit: True,
 ) -> list[Found]:
-    """Return the best `k` accepted hits, best first (M-10.12); equal scores go by access, the newest first, then by number,
-    the lowest first.
+    """Return the best `k` accepted hits, best first (M-10.12); scores that are equal when rounded to DIGITS go by access, the
+    newest first, then by number, the lowest first. A fact of relevance 0 is no hit; for a `k` below 1 the list is empty.
 
-    `indexes`: all facts of the key that the caller sees; their words decide what is rare. `now` and `half_life` are in ms.
-    `near`: returns what the vector of a fact adds to its relevance, r_v of M-10.10, from 0 to 1; None without vectors.
-    `accepts` filters hits before they count among the `k`.
+    `indexes`: all facts of the key that the caller sees; their words decide what is rare. `now` is in Unix ms, `half_life` in
+    ms, `decay` as in `Found`. `near`: returns what the vector of a fact adds to its relevance, r_v of M-10.10, from 0 to 1; it is
+    asked of facts with a vector only; None without vectors. `accepts` filters hits before they count among the `k`.
     """
     works_on(sum(map(len, indexes)))
     parsed = _Query(indexes, frozenset(terms(query)))
@@ -279,7 +283,7 @@ class _Part:
         return fact
 
     def missing(self, slot: int, fact: Fact, inflected: float) -> float:
-        """What the relevance of its fact lacks of 1 (M-10.11); `inflected`: 1 − ½·r_t."""
+        """What the relevance of its fact lacks of 1, vectors left aside (M-10.11); `inflected`: 1 − ½·r_t."""
         return (1 - self._lexical(slot)) * inflected * (1 - self._reached(fact) / 2)
 
     def _reached(self, fact: Fact) -> float:
@@ -299,8 +303,8 @@ class _Part:
 
 
 def neighbors(facts: Iterable[Fact], entity: str) -> list[tuple[str, int]]:
-    """Return the entities that share a fact with this one, by their names as written, with the number of those facts: most
-    first, then by name."""
+    """Return the entities that share a fact with this one, by their names as first written among `facts`, with the number of
+    those facts: most first, then by name. Names that differ in case or Unicode form alone are one entity (`folded`)."""
     target = folded(entity)
     names: dict[str, str] = {}
     shared: Counter[str] = Counter()
@@ -314,8 +318,9 @@ def neighbors(facts: Iterable[Fact], entity: str) -> list[tuple[str, int]]:
 
 
 def related(facts: Iterable[Fact], entity: str, relation: str | None, direction: str) -> list[tuple[str, int]]:
-    """Return entities that a relation (None: any) leads to from this one, or from which one leads here, with the number
-    of such facts, in the order of `neighbors` (M-10.41). `direction` is one of DIRECTIONS."""
+    """Return the entities that a relation (None: any) leads to from this one (`direction` "out"), those from which it leads here
+    ("in"), or "both", with the number of such facts, named and ordered as by `neighbors` (M-10.41). Only facts that state a
+    relation count (`relation_of`), and relations are compared as names of entities are."""
     target = folded(entity)
     names: dict[str, str] = {}
     counts: Counter[str] = Counter()
@@ -336,14 +341,15 @@ def related(facts: Iterable[Fact], entity: str, relation: str | None, direction:
 # The messages of a log as items beside facts (M-10.40).
 
 MOST = 10_000
-"""At most so many messages of a log are searched: the newest."""
+"""So many entries of a log, the newest, are looked at for messages to search."""
 ROLES = ("user", "assistant", "tool")
 """Whose messages are searched: a system message is an instruction, no part of the conversation."""
 
 
 def spoken(memory: MemoryReader) -> FactIndex:
-    """Return the index of the newest MOST messages of a memory. It is kept for the session, or until the key is erased; after a
-    change of the log only the words of what differs are read again. Raises MemoryFailure and MustWait of the store."""
+    """Return the index of the items (`items_of`) among the newest MOST entries of a memory. It is kept until the session ends,
+    the key is erased or the logs of the session are replaced; after a change of the log only the words of what differs are read
+    again. Raises MemoryFailure and MustWait of the store."""
     *counts, _ = memory.head().values()  # an access of facts changes the time alone
     known = memory.session.spoken.get(memory.key)
     index = FactIndex() if known is None else known[1]
@@ -355,7 +361,7 @@ def spoken(memory: MemoryReader) -> FactIndex:
 
 def items_of(entries: Iterable[Entry]) -> list[Fact]:
     """Return a fact of the tier MESSAGE, numbered by its `seq`, for each entry that can be searched: of one of ROLES, with
-    text."""
+    text that is not all white space."""
     return [_item(entry) for entry in entries if entry.message.role in ROLES and entry.message.content.strip()]
 
 

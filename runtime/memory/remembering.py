@@ -4,8 +4,8 @@ facts.
 Hands on `Facts` (all of it for one task) to methods, tools and performers of memories; `observe` and `of_turn` (learning);
 `recalled_for` and `Recalling` (the step `recall` of a call); `check_fact`, `embedded_tier` and `shown_fact` to those who need
 the same rule. Persistent facts are in the memory's store, session and ephemeral ones in the volatile store of the session. A
-change of facts takes effect at once and is no change of the log (M-10.5). Ranking is in `recall.py`, the index in
-`fact_index.py`.
+change of facts takes effect at once and is no change of the log (M-10.5); what a turn teaches is stored with its commit. Ranking
+is in `recall.py`, the index in `fact_index.py`.
 
 The *tier* of a fact says how long it lives: `ephemeral` to the end of the turn, `session`, `persistent` in the store. An *access*
 is the time at which a fact was last given to somebody; it counts in its rank.
@@ -66,11 +66,12 @@ NOTHING: Mapping[tuple[str, int], Sequence[Any]] = {}
 class Facts:
     """The facts of one memory as one task sees and writes them.
 
-    `task`: the path of the task, whose ephemeral facts are seen and written. `by`: the model or agent that is shown the
-    result, None for the program itself, which no permission binds. `said`: returns the messages that a recall searches
-    besides facts, by default those of the log. `as_now`: returns the stored content of a slot in the type of now, None
-    where it does not fit. Wrong values raise InvalidValue; stores raise MemoryFailure, and MustWait, having changed
-    nothing, where one has to be waited for.
+    `task`: the path of the task, whose ephemeral facts are seen and written. `by`: the model or agent that is shown the result,
+    None for the program itself, which no permission binds. `said`: returns the messages that a recall searches besides facts, by
+    default those of the log. `as_now`: returns the stored content of a slot in the type of now, None where it does not fit.
+    Permissions bind `recall` and `forget_allowed` alone; for the other methods the caller asks `may_read` and `may_write`. Wrong
+    values raise InvalidValue; so do `fact`, `slots`, `seen_slot`, `confirm`, `keep` and `swap` for a renamed slot that is stored
+    under both names. Stores raise MemoryFailure, and MustWait, having changed nothing, where one has to be waited for.
     """
 
     __slots__ = ("memory", "task", "by", "said", "degraded", "as_now")
@@ -97,7 +98,7 @@ class Facts:
         return access is None or self.by is None or access.writes(self.by, tier, name)
 
     def all(self) -> list[Fact]:
-        """Return the facts that the task sees, by tier and number."""
+        """Return the facts that the task sees, in the order of TIERS and then by number."""
         facts = [fact for fact in self.memory.session_facts() if fact.tier != EPHEMERAL or fact.task == self.task]
         facts += self.memory.stored_facts()
         return sorted(facts, key=lambda fact: (TIERS.index(fact.tier), fact.id))
@@ -109,7 +110,7 @@ class Facts:
         return [fact for fact in by_tier if fact is not None]
 
     def fact(self, name: str) -> Found | None:
-        """Return the fact of that name with its scores, its relevance being 1, from the first tier that has one, and note an
+        """Return the fact of that name with its scores, its relevance being 1, from the first of TIERS that has one, and note an
         access; None without one (M-10.7)."""
         named = self._named(name)
         if not named:
@@ -156,12 +157,13 @@ class Facts:
         trusted: Sequence[str] = TRUST,
         shown: frozenset[int] = frozenset(),
     ) -> list[Found]:
-        """Return the best `k` facts for the query, best first, and note their access when `touch` is set (M-10.9 to
-        M-10.14).
+        """Return the best `k` facts for the query that `by` may read, best first; with `touch` note their access as `recalled`
+        does, where something was found or `degraded` is set (M-10.9 to M-10.14).
 
-        `tiers` None searches all tiers of facts; `messages` in it searches the log too (M-10.40), without the entries in
-        `shown`, which the asker sees anyway. `half_life` is in ms; `trusted` are the trusts that count. A query whose vector is
-        not known yet (`memory/embedding.py: Embedding.fill`) is ranked without vectors, and sets `degraded`.
+        `tiers` None searches all tiers of facts; `messages` in it searches the log (M-10.40), without the entries in `shown`,
+        which the asker sees anyway. Facts below `min_confidence` are left out, and archived ones unless `archived` is set.
+        `half_life` is in ms; `trusted` are the trusts that count. A query whose vector is not known yet (`memory/embedding.py:
+        Embedding.fill`) is ranked without vectors, and sets `degraded` where a fact might have one.
         """
         indexes = self._indexes()
         searched = TIERS if tiers is None else [MESSAGE if tier == MESSAGES else tier for tier in tiers]
@@ -237,8 +239,8 @@ class Facts:
 
     def neighbors(self, entity: str, relation: str | None = None, direction: str = "both") -> list[tuple[str, int]]:
         """Return the entities that share a fact with this one; with a `relation`, or a direction other than `both`, those that
-        such a relation connects with it. Each comes with the number of such facts (M-10.41). Raises InvalidValue for a
-        direction that is none of DIRECTIONS."""
+        such a relation (None: any) connects with it. Each comes with the number of such facts, as `recall.neighbors` orders
+        them (M-10.41). Raises InvalidValue for a direction that is none of DIRECTIONS."""
         if direction not in DIRECTIONS:
             raise InvalidValue(f"a direction is one of Out, In, Both, found {direction}")
         facts = self.all()
@@ -292,13 +294,15 @@ class Facts:
         )  # fmt: skip
 
     def keep(self, fact: Fact) -> None:
-        """Store the fact in place of the one with its tier and name; that one's number and creation time stay (M-10.1). The
-        fact is given its number, in place. Raises FixedSlot for a slot without `mut` that has a value."""
+        """Store the fact in place of the one with its tier and name; that one's number and creation time stay (M-10.1), of a
+        renamed slot that is stored under the name before only the creation time. The fact is given its number, in place. Raises
+        FixedSlot for a slot without `mut` that has a value."""
         self._upsert(fact, None)
 
     def keep_all(self, facts: Sequence[Fact], gone: Collection[str]) -> None:
-        """Store persistent facts, each in place of the one with its name, and remove those with the names `gone`; all of it in
-        one transaction, and again when another process took a number. The facts are given their numbers, in place."""
+        """Store persistent facts, each in place of the one with its name, and remove those with the names `gone`, if there are
+        such; all of it in one transaction, and again when another process took a number. The facts are given their numbers, in
+        place. Nothing is asked of slots: neither `mut` nor a name before."""
         memory = self.memory
         while True:
             index, beside = memory.stored_index(), FactIndex()
@@ -409,7 +413,8 @@ class Facts:
         self.put(touched_facts)
 
     def confirm(self, name: str) -> bool:
-        """Refresh the confidence of the fact of that name, in the first tier that has one; return False without one (M-10.19)."""
+        """Refresh the confidence of the fact of that name, in the first of TIERS that has one; return whether there is one
+        (M-10.19)."""
         named, now = self._named(name), self.memory.now()
         confirmed = [fact.changed(refreshed=now) for fact in named[:1]]
         for fact in confirmed:
@@ -418,8 +423,9 @@ class Facts:
         return bool(named)
 
     def forget_allowed(self, name: str) -> bool | None:
-        """Forget as `forget` does for a model or agent; return None, and remove nothing, when it may not write one of the
-        facts. A fact that it may not read does not exist for it, so that the answer tells nothing of it (M-10.36)."""
+        """Forget as `forget` does for a model or agent; return None, and remove nothing, when it may write that name in no tier,
+        or may not write one of the facts. A fact that it may not read does not exist for it, and stays, so that the answer tells
+        nothing of it (M-10.36)."""
         access = self.memory.access
         if access is None or self.by is None:
             return self.forget(name)
@@ -451,8 +457,8 @@ class Facts:
                 self.store_of(tier).keep(self.memory.key, self.memory.now(), [], numbers)
 
     def put(self, facts: Sequence[Fact]) -> None:
-        """Store times and vectors of facts, where the stored fact of that number still has the same content: another may
-        have written it meanwhile."""
+        """Store times and vectors of facts, in a store with `touch` only where the stored fact of that number still says the
+        same: another may have written it meanwhile. A store without `touch` gets the facts as they are."""
         for tier in TIERS:
             same = [fact for fact in facts if fact.tier == tier]
             if same:
@@ -464,7 +470,8 @@ class Facts:
                     store.keep(key, now, same, ())
 
     def store_of(self, tier: str) -> FactStore:
-        """Return the store of a tier. Raises MemoryFailure("Store") when it keeps no facts."""
+        """Return the store of a tier: the memory's for PERSISTENT, else the session's. Raises MemoryFailure("Store") when it
+        keeps no facts."""
         memory = self.memory
         store = memory.store if tier == PERSISTENT else memory.session
         if not hasattr(store, "keep"):
@@ -483,8 +490,8 @@ def embedded_tier(memory: Memory) -> str:
 
 
 def check_fact(confidence: float, tier: str | None, memory: str, keeps: bool) -> None:
-    """Raise InvalidValue (P452) for a confidence or tier that no fact has. `keeps`: whether the memory of that name has a
-    store."""
+    """Raise InvalidValue (P452) for a confidence or tier that no fact has; a `tier` of None passes. `keeps`: whether the memory
+    of the name `memory` has a store."""
     if tier is not None and tier not in TIERS:
         raise InvalidValue(f"a tier is one of Ephemeral, Session, Persistent, found {tier}")
     if tier == PERSISTENT and not keeps:
@@ -499,8 +506,9 @@ def check_fact(confidence: float, tier: str | None, memory: str, keeps: bool) ->
 
 def observe(facts: Facts, topic: str, data: dict[str, Any]) -> None:
     """Store an observation of the program at once, with the facts that rules make of it (M-10.7, M-10.24). A rule that fails
-    raises nothing: it is told as the event `memory:learn_failed`. Raises InvalidValue for a topic of the runtime,
-    MemoryFailure("Store") where the store keeps no facts, "Redaction" where the data cannot be redacted."""
+    stores and raises nothing: it is told as the event `memory:learn_failed`. Raises InvalidValue for a topic of the runtime,
+    MemoryFailure("Store") where the store keeps no facts, "Redaction" where the data cannot be redacted, any other of the store,
+    and MustWait."""
     memory = facts.memory
     if topic.startswith(PREFIX):
         raise InvalidValue(f"{topic} is a topic that the runtime observes: topics of a program do not begin with {PREFIX}")
@@ -521,7 +529,8 @@ def observe(facts: Facts, topic: str, data: dict[str, Any]) -> None:
 def of_turn(observed: Sequence[tuple[str, dict[str, Any]]], run: str) -> Callable[[Memory, Sequence[Entry]], Lesson | None]:
     """Return the function that makes, at a commit, the observations and facts of a turn, from what the runtime observed
     of it (M-10.22, M-10.43): `observed` has topic and data of each, `run` is the id of the run. The function takes the memory and
-    the entries of the turn; it returns None when nothing was observed, and raises MemoryFailure as `observe`."""
+    the entries of the turn; it stores nothing, returns None when nothing was observed, and raises MemoryFailure as `observe`
+    ("Store" where the store keeps no observations)."""
 
     def learn(memory: Memory, entries: Sequence[Entry]) -> Lesson | None:
         if not observed:
@@ -604,8 +613,8 @@ def recalled_for(
 ) -> Recalled | None:
     """Return what the step `recall` of an element finds for the prompt, None without the step; no access is noted yet. `task`:
     the path of the task that calls; `by`: the model that is shown the facts; `beside`: all elements of its list. In a
-    system message only facts of the program and its user may stand. Raises the MemoryFailure of the store, or of a redactor, and
-    MustWait."""
+    system message only facts of the trust `program` or `user` may stand. Raises the MemoryFailure of the store, or of a
+    redactor, and MustWait."""
     step = element.policy.recall
     if step is None:
         return None
@@ -621,7 +630,7 @@ def recalled_for(
 
 def shown_fact(memory: Memory, fact: Fact) -> tuple[str, Any]:
     """Return name and content of a fact as they may go to a model: by the redaction of now, whenever they were stored
-    (M-8.27). Raises MemoryFailure("Redaction")."""
+    (M-8.27). Raises MemoryFailure("Redaction") when a redactor fails."""
     if not memory.policy.redact:
         return fact.name, fact.content
     from .redaction import json_shown
@@ -660,9 +669,10 @@ class Recalling:
     attached: Sequence[Attached] = ()
 
     def find(self, element: Attached, prompt: str) -> Recalled | None:
-        """Return the facts for one element of the call, None for none."""
+        """Return the facts for one element of the call, perhaps none; None for an element without the step. Raises as
+        `recalled_for`."""
         return recalled_for(element, prompt, self.task, self.by, self.attached)
 
     def count(self, element: Attached, recalled: Recalled, view: View) -> None:
-        """Note the access of the facts that the request showed."""
+        """Note the access of the facts that the request showed. Raises the MemoryFailure of the store, and MustWait."""
         count_access(element.memory, recalled, view, self.task)

@@ -31,12 +31,12 @@ RETAINING = [row.image for row in rows() if row.retains]
 
 
 class Index:
-    """A log at a commit. `messages` and `tokens` count what it holds together with `new`, the entries that come; `leave` counts
-    them down. `turns` is the number that the turn after `new` gets.
+    """A log at a commit, whose row before it is `head`. `messages` and `tokens` count what it holds together with `new`, the
+    entries that come; `leave` counts them down. `turns` is the number that the turn after `new` gets.
 
     `unpinned` gives the entries that are not pinned, those of `new` too, oldest first; it is read lazily, a little further than
     what leaves, and what it raises passes through. `covered` is the entry number up to which every summary covers the log, None
-    without summaries.
+    where nothing has to be covered.
     """
 
     __slots__ = ("messages", "tokens", "turns", "_newest", "_covered", "_units", "_next", "_following")

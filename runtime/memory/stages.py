@@ -29,9 +29,10 @@ CLIPPED = " [clipped]"
 
 
 def visible(policy: Policy, units: Iterable[Unit], pinned_turns: set[int], left_out: dict[str, int]) -> Iterator[Unit]:
-    """Return an iterator over the units that roles and prune let through, clipped, in the order in which they come: newest
-    first. `pinned_turns` are the numbers of turns with a pinned entry, which prune does not hide. As units are read, the number
-    of hidden messages is added to `left_out` under "roles" and "prune"."""
+    """Return an iterator over the units that roles and prune let through, clipped, and with the media of older turns as text, in
+    the order in which they come: newest first. A step that the policy has not changes nothing. `pinned_turns` are the numbers
+    of turns with a pinned entry, which prune does not hide. As units are read, the number of hidden messages is added to
+    `left_out` under "roles" and "prune"."""
     shown = iter(units)
     if policy.roles is not None:
         shown = _with_roles(policy.roles, shown, policy.counter, left_out)
@@ -55,7 +56,7 @@ def _with_recent_media(last: int, units: Iterator[Unit], counter: TokenCounter |
 
 
 def described(message: Msg) -> Msg:
-    """Return a copy of the message with the Display of its media, a line each, in front of its text in their place."""
+    """Return a copy of the message without its media: the Display of each, a line each, stands in front of its text."""
     lines = [*(part.text for part in message.media), *([message.content] if message.content else [])]
     return Msg(message.role, "\n".join(lines), message.calls, message.call_id, message.is_error, message.state)
 
@@ -83,8 +84,8 @@ def _with_roles(
 
 def of_roles(roles: frozenset[str], unit: Unit, counter: TokenCounter | None = None) -> Unit:
     """Return what the step `roles` shows of a unit (M-4.5), an empty list for nothing: of a tool unit Assistant and Tool
-    together show all, Assistant alone its text, anything else nothing. `roles` are in lower case; `counter` counts the copy
-    with the text alone."""
+    together show all, Assistant alone its text, anything else nothing; of any other unit its role shows all. `roles` are in lower
+    case; `counter` counts the tokens of the copy with the text alone (None: as without a host's counter)."""
     first = unit[0]
     if first.message.role not in roles:
         return []
@@ -124,8 +125,8 @@ def _by_turn(units: Iterator[Unit]) -> Iterator[list[Unit]]:
 
 def clipped(policy: Policy, unit: Unit) -> Unit:
     """Return the unit with each tool result that has more tokens than the step `clip` allows in a shorter form (M-4.8): what its
-    function makes of it, or the longest beginning that fits with the mark CLIPPED behind it, at least the mark. The unit
-    itself is returned where nothing is too long."""
+    function makes of it, of any length, or the longest beginning that fits with the mark CLIPPED behind it, at least the mark.
+    The unit itself is returned where nothing is too long, and without the step."""
     limit = policy.clip
     if limit is None or len(unit) == 1 or all(count_text(entry.message.content) <= limit for entry in unit[1:]):
         return unit
@@ -144,8 +145,9 @@ def _clipped_entry(policy: Policy, entry: Entry, limit: int) -> Entry:
 
 
 def without_tools(messages: list[Msg], stays: Callable[[Msg], bool] = lambda message: False) -> list[Msg]:
-    """Return messages for a request that offers no tools: each tool unit becomes one assistant text, unless `stays` is true
-    of its message with the calls (M-4.20). A call without a result is shown with an empty one."""
+    """Return messages for a request that offers no tools: each message with calls becomes one assistant text together with the
+    results behind it, whose media are shown as their Display, unless `stays` is true of it (M-4.20); all others are returned as
+    they are. A call without a result is shown with an empty one."""
     rendered: list[Msg] = []
     at = 0
     while at < len(messages):

@@ -49,13 +49,13 @@ class Fold:
 
     @property
     def previous(self) -> str:
-        """The summary that is stored now, empty for none."""
+        """The summary so far, empty for none; `entries` and it are as the redaction of now shows them."""
         return self.state.text
 
 
 def due_fold(memory: Memory, view: str = "") -> Fold | None:
     """Return the fold that is due now for the view of this name, "" for the memory itself; None for none (M-9.3, M-9.4). Raises
-    MemoryFailure when the log cannot be read or a redactor fails, and MustWait."""
+    MemoryFailure when the log cannot be read or a redactor fails, what functions of steps raise, and MustWait."""
     policy = memory.views[view]
     if policy.summary is None:
         return None
@@ -183,8 +183,8 @@ def _released(memory: Memory, log: StoredLog, folded: ViewState) -> list[Entry]:
 
 
 async def refresh(memory: Memory, view: str, summarise: Summarise, operations: Operations = IN_PLACE) -> str | None:
-    """Fold a view if that is due. Return the reason when it failed, else None (M-9.6); the event `memory:summary_failed` tells it
-    too. No Exception passes, only what cancels the task."""
+    """Fold a view if that is due. Return the reason when it failed (M-9.6), which the event `memory:summary_failed` tells too;
+    else None, also when the log has changed meanwhile and nothing was stored. No Exception passes, only what cancels the task."""
     try:
         fold = await operations.use(lambda: due_fold(memory, view))
         if fold is None:

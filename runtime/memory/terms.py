@@ -4,9 +4,9 @@ Hands on `terms` to recall and the index of facts (`recall.py`, `remembering.py`
 `vectors.py` and the step `prune` (`stages.py`), which uses `jaccard` too. No store keeps tokens, but the vectors of the
 embedder `offline` are made of them: other tokens make other vectors than those that are stored.
 
-A text is normalised (NFKC) and case-folded; a token is a run of letters, marks, digits, `_` and `-`. A run with `_` or `-`
-also yields its pieces, and a run of nothing else is no token. In scripts written without spaces each overlapping pair of
-characters is a token, and so is a character that stands alone.
+A text is normalised (NFKC) and case-folded; a token is a run of letters, marks, numbers, `_` and `-`. A run with `_` or `-`
+also yields its pieces, and a run of nothing else is no token. In scripts written without spaces (UNSPACED), whose stretches end
+a run of others, each overlapping pair of characters is a token, and so is a character that stands alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")
 
 
 def terms(text: str) -> list[str]:
-    """Return all tokens in the order of the text, repeated ones too."""
+    """Return all tokens in the order of the text, repeated ones too; a run stands before its pieces."""
     tokens: list[str] = []
     if text.isascii():  # the same by a shorter way
         for run in RUN.findall(text.lower()):

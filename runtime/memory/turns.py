@@ -54,8 +54,9 @@ class Refreshing:
         self.since = self.after = since
 
     def arrivals(self) -> tuple[int, list[Msg]]:
-        """Return the newest entry number now, and the messages that came after `after`, each unit once. `after` stays as it is.
-        Raises MemoryFailure when the log cannot be read."""
+        """Return the newest entry number now, and the units that came after `after`, each as one user message, those that no view
+        shows left out. `after` stays as it is. Raises MemoryFailure when the log cannot be read, what functions of steps raise,
+        and MustWait."""
         newest = self.memory.head().next - 1
         entries = [entry for entry in self.memory.entries(min(self.after, newest)) if entry.seq <= newest]
         shown = [max((self._as(policy, unit) for policy in self.policies), key=len) for unit in units(entries)]
@@ -97,7 +98,8 @@ RECORDABLE = ("provider", "timeout", "cancelled", "tool_loop")
 
 
 class Attached:
-    """One element of `with_memory`: a memory and the name of the view it is attached by, "" for the memory itself."""
+    """One element of `with_memory`: a memory and the name of the view it is attached by, "" for the memory itself. `policy` is
+    that of the view. KeyError for a view that the memory has not."""
 
     __slots__ = ("memory", "policy", "view")
 
@@ -112,7 +114,8 @@ class Run:
 
     `run_id` is its id, `by` the model or agent that answers, `prompt` the messages it is asked, `meta` what the turn keeps beside
     them. `head` is parts 1 to 5 of every request of the run (M-4.17), `lead` the text before the prompt in its message,
-    `tool_lead` that before the first result of its first round. `target` is the memory that the turn is written to, None when
+    `tool_lead` that before the first result of its first round, `views` what they were made of, empty where the request has the
+    whole log. `target` is the memory that the turn is written to, None when
     nothing is; `told` the memory whose listener hears of the steps, written or not (M-6.25). `rounds` are the replies with tool
     calls and their results so far, `writes` direct writes inside the run (M-5.20). `snapshot` is the head of the target's log
     when the run began; `ended` says that it was committed or given up. `refreshing` are the logs that are read again for each
@@ -164,8 +167,9 @@ class Run:
             self.happenings = Collected()
 
     def new_attempt(self, schema: str, reason: str, reply: str) -> None:
-        """Begin another attempt of a schema call: drop the rounds of the failed one, and what others stored meanwhile (M-5.4).
-        `reply` is the text that does not fit `schema`, a name, and `reason` says why."""
+        """Begin another attempt of a schema call: drop the rounds of the failed one, and let what others have stored since the
+        run began count as not shown yet (M-5.4). `reply` is the text that does not fit `schema`, a name, and `reason` says
+        why."""
         self.rounds.clear()
         for one in self.refreshing:
             one.after = one.since
@@ -215,7 +219,8 @@ class Run:
         self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0, state: ProviderState | None = None,
         finish: str = "stop",
     ) -> list[Msg]:  # fmt: skip
-        """Append this turn to the target memory and return the turn's messages (M-1.3, M-5.8, M-5.22).
+        """Append this turn to the target memory and return the turn's messages: the prompt without its system messages, all
+        rounds, stored or not, and the reply (M-1.3, M-5.8, M-5.22).
 
         `tokens_in` and `tokens_out` are the provider's counts for the accepted reply; `reasoning` tokens are subtracted
         from the stored count. Nothing is stored when the run has no target, or when its id is stored already (M-5.10). Raises
@@ -795,7 +800,8 @@ class Conversation:
         return messages
 
     async def tell(self) -> None:
-        """Call the functions of the program that hear of the memories with what has happened so far (M-6.37)."""
+        """Call the functions of the program that hear of the memories with what has happened so far (M-6.37). What `heard` raises
+        passes through."""
         if self.heard is not None:
             await self.heard.deliver()
 
@@ -821,8 +827,9 @@ class Conversation:
         self.operations.home(self.close)
 
     async def fold(self) -> None:
-        """Fold the summaries that are due after a commit (M-9.5), embed facts that have no vector (M-10.16), then tell
-        the program of all that. A failure of summary or vectors goes to `report`; only the Panic of a budget is raised."""
+        """Fold the summaries that are due after a commit (M-9.5), embed facts that have no vector (M-10.16), then tell the
+        program of all that. A failure of summary or vectors goes to `report`; what is raised is the Panic of a budget that the
+        embedder has used up, and what `tell` raises."""
         if self.auto:
             await self._fold()
         await self.tell()

@@ -50,7 +50,8 @@ async def embed_pending(memory: Memory, operations: Operations = IN_PLACE, task:
 
 
 def store_pending(memory: Memory) -> None:
-    """Store the vectors that are known by now. Raises the MemoryFailure of the store, and MustWait."""
+    """Store the vectors that are known by now, of the facts that `pending` returns. Raises the MemoryFailure of the store, and
+    MustWait."""
     embedding = memory.embedding
     if embedding is not None:
         facts = [embedding.with_vector(fact, embedded_tier(memory)) for fact in pending(memory)]
@@ -66,7 +67,8 @@ PIECE = 0.5
 
 
 def offline_vectors(texts: Sequence[str], dimensions: int | None = None) -> list[list[float]]:
-    """Return a vector of `dimensions` numbers, of DIMENSIONS for None, not all 0, for each text; the same for the same text."""
+    """Return a vector of `dimensions` numbers, of DIMENSIONS for None or 0, not all 0, for each text, in order; the same for the
+    same text."""
     return [_vector(text, dimensions or DIMENSIONS) for text in texts]
 
 

@@ -267,7 +267,8 @@ def _plain_window(window: int | None, source: Source) -> View:
 
 
 def texts_of(policy: Policy, state: ViewState, recalled: Recalled | None) -> dict[str, Text]:
-    """Return the texts of summary and facts that a view shows, in this order, under the names `summary` and `recalled`."""
+    """Return the texts of summary and facts that a view shows, in this order, under the names `summary` and `recalled`; a name
+    without a text is missing."""
     texts: dict[str, Text] = {}
     if policy.summary is not None and state.text:
         texts["summary"] = (policy.summary.inject, policy.summary.role.lower(), policy.summary.shown(state.text))
@@ -510,10 +511,10 @@ def source_of(
     covered: int | None = None,
     budgets: bool = True,
 ) -> Source:
-    """Return the log as a policy reads it, through every view of its chain; units come newest first and lazily. `states`: the
-    stored states of the views of the log, by name. `covered`: the entry number up to which summaries of views of this one
-    have got. `budgets`: whether the budgets of the inner views count; a commit does without, since no budget may make it
-    fail."""
+    """Return the log as a policy reads it, through every view of its chain; units come newest first and lazily. `state` is that
+    of the view of the policy, `states` the stored ones of the views of the log, by name. `covered`: the entry number up to which
+    summaries of views of this one have got. `budgets`: whether the budgets of the inner views count; a commit does without, since
+    no budget may make it fail."""
     if policy.inner is None:
         return log
     name, inner = policy.inner

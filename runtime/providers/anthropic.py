@@ -198,7 +198,8 @@ class Anthropic(SdkProvider):
 
 
 def listing(address: str, headers: Mapping[str, str] = NO_HEADERS) -> Callable[[Any], Any]:
-    """Return what `SdkProvider.fetch` takes to ask for a list that the SDK has no method for, at an address of its own."""
+    """Return what `SdkProvider.fetch` takes to ask for a list that the SDK has no method for, at an address of its own, with
+    these headers."""
 
     def create(client: Any) -> Any:
         from anthropic._response import async_to_streamed_response_wrapper  # in which the SDK wraps its own methods
@@ -213,10 +214,10 @@ def listing(address: str, headers: Mapping[str, str] = NO_HEADERS) -> Callable[[
 
 
 class MessageStream:
-    """Puts a streamed reply together, block by block (a `Growing` of `sdk.py`). `report` is the latest report of usage, None
-    before one; `finished` whether the reply has said why it ends; `whole` the message as `Anthropic.read` takes it. `answer` has
-    the pieces of the arguments of the tool `respond`. Methods raise Unreadable for an event that does not fit, and for one that
-    says that the rest will not come."""
+    """Puts a streamed reply together, block by block (a `Growing` of `sdk.py`). `is_empty` is true until the message begins;
+    `report` is the report of usage so far, None before one; `finished` whether the reply has said why it ends; `whole` returns
+    the message as `Anthropic.read` takes it. `answer` has the pieces of the arguments of the tool `respond`. Methods raise
+    Unreadable for an event that does not fit, and for one that says that the rest will not come."""
 
     def __init__(self) -> None:
         self.is_empty = True

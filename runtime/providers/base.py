@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Provider:
-    """The provider of one connection in a session. `send` and `stream` send what `lower` returns."""
+    """The provider of one connection in a session. `send` and `stream` send what `lower` returns, where there is a network."""
 
     settings: ConnectionSettings
     name: str  # what a Response calls its provider (O-1.109)
@@ -39,7 +39,7 @@ class Provider:
 
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
         """Do what `send` does, and hand each piece of the text to `give` when it comes. The text of the reply is that of all
-        pieces. What `give` raises passes through, and ends the stream."""
+        pieces. Raises as `send`; what `give` raises passes through, and ends the stream."""
         raise NotImplementedError
 
     async def embed(self, request: EmbedRequest) -> list[list[float]]:

@@ -87,8 +87,8 @@ class Bedrock(Anthropic):
         return 404 if status == 400 and NO_SUCH_MODEL in reason.message else status
 
     async def model_ids(self, request: SideRequest) -> list[str]:
-        """Return the ids of Anthropic's models that requests may name, and of the inference profiles that lead to others. Raises
-        CallFailure."""
+        """Return the ids of Anthropic's models that requests may name, and of the inference profiles that lead to models of
+        Anthropic. Raises CallFailure."""
         base = (self.settings.base_url or "").rstrip("/").replace(RUNTIME, CONTROL, 1)
         models = await self.fetch(request, {}, listing(f"{base}/foundation-models?byProvider=anthropic"))
         profiles = await self.fetch(request, {}, listing(f"{base}/inference-profiles?maxResults={PAGE}"))

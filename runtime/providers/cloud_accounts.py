@@ -103,8 +103,9 @@ class AwsAccount(_Account):
     library, what = "boto3", "AWS credentials"
 
     async def keys(self, origin: Origin, patience: Patience) -> tuple[str, str, str | None]:
-        """Return an access key, its secret, and the token of a session or None. Raises CallFailure where there are none, and
-        TimeoutError when a limit of time runs out."""
+        """Return an access key, its secret, and the token of a session or None. `patience` has the time limits of the request,
+        and `origin` makes its failures. Raises CallFailure where there are none, where the search for them fails, and without the
+        library, and TimeoutError when a limit of time runs out."""
         self._require_library(origin)  # it signs, whatever the keys come from
         names = self.settings.row.account or ()
         given = [self._variable(name) for name in names]
@@ -148,7 +149,7 @@ class GoogleAccount(_Account):
     library, what = "google.auth", "Google credentials"
 
     async def token(self, origin: Origin, patience: Patience) -> str:
-        """Return an access token. Raises CallFailure where there is none, and TimeoutError when a limit of time runs out."""
+        """Return an access token; arguments and errors are those of `AwsAccount.keys`."""
         self._require_library(origin)
         path = self._variable(KEY_FILE)
         look = bool(path) or self._may_search

@@ -40,8 +40,9 @@ class FrameReader:
         self._rest = bytearray()
 
     def take(self, piece: bytes) -> Iterator[bytes]:
-        """Yield the data of the events that a piece of the body completes. Unreadable for what is no frame, or larger than
-        MOST_BODY_BYTES; Refused for a frame that says that the rest will not come."""
+        """Yield the data of the events that a piece of the body completes; a frame that is no `chunk` has none. Unreadable for
+        what is no frame, for an event that does not decode, and for a frame larger than MOST_BODY_BYTES; Refused, with the status
+        that it means, for a frame that says that the rest will not come."""
         self._rest += piece
         start = 0
         while (length := self._length(start)) is not None and len(self._rest) - start >= length:

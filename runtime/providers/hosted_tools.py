@@ -69,7 +69,8 @@ def _renamed(tool: Json, names: Mapping[str, str], *plain: str, **formed: Callab
 
 
 def most_calls(tools: Sequence[Json]) -> int | None:
-    """Return how many calls the Responses API may run, None for no limit; it has one for all tools."""
+    """Return how many calls the Responses API may run, None for no limit; it has one for all tools, so the `max_uses` of the
+    first one counts."""
     return tools[0].get("max_uses") if tools else None
 
 
@@ -92,8 +93,8 @@ def _anthropic_tool(tool: Json, names: Mapping[str, str]) -> Json:
 
 def url_citations(annotations: Sequence[Fields], text: str, before: int = 0) -> Iterator[Citation]:
     """Yield the citations among the annotations of a text that has `before` code points in front of it. Both wires of OpenAI name
-    the code points from `start_index` to before `end_index`; the chat one in an object of its own. Places that are not in the
-    text are moved to its end."""
+    the code points from `start_index` to before `end_index`; the chat one in an object of its own. Places behind the text are
+    moved to its end, an end before its start to the start."""
     for annotation in annotations:
         if annotation.text_or("type") != "url_citation":
             continue

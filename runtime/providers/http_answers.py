@@ -31,7 +31,8 @@ asked_by_us: ContextVar[bool] = ContextVar("asked_by_us", default=False)
 
 
 class Redirected(Exception):
-    """An answer that is a redirect to `place`, a URL without query and user information; empty when it names none."""
+    """An answer that is a redirect to `place`, a URL without query, fragment and user information, or words that say that it is
+    none; empty when the answer names no place."""
 
     def __init__(self, status: int, place: str) -> None:
         super().__init__(status, place)
@@ -40,7 +41,9 @@ class Redirected(Exception):
 
 
 class Refused(Exception):
-    """An answer whose status is 400 or more, with the first MOST_ERROR_BYTES bytes of its body."""
+    """An answer whose status is 400 or more, with the first MOST_ERROR_BYTES bytes of its body, and CUT behind them where a
+    longer one is cut within a word. A reader of a stream raises it too, for an error in the stream, with the status that this
+    means."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         super().__init__(status)
@@ -119,9 +122,9 @@ MOST_PARTS = 10_000  # of a body that are searched for a message
 class Reason:
     """What a provider says of a request that it refuses, found in whatever body it sends (O-1.130).
 
-    `message` is in the provider's own words, if it has any; `param` is the parameter that it names and `code` its own name of the
-    error, None where it has none.
-    `clean` takes secrets out, before anything is cut: half of a secret still is one."""
+    `message` is in the provider's own words, if it has any, else the beginning of the body on one line, or the status; for a page
+    of HTML it is the status with the title. `param` is the parameter that it names and `code` its own name of the error, None
+    where it has none. `clean` takes secrets out, before anything is cut: half of a secret still is one."""
 
     def __init__(self, status: int, body: bytes, clean: Callable[[str], str]) -> None:
         text = body.decode("utf-8", "replace").strip()
@@ -149,8 +152,8 @@ class Reason:
 
 
 def first_named(value: Any) -> str | None:
-    """Return the first text under one of NAMES, searched level by level: one that is nested less deeply comes first. None when
-    there is none among the first MOST_PARTS parts."""
+    """Return the first text under one of NAMES that is not blank, without white space around it, searched level by level: one
+    that is nested less deeply comes first. None when there is none among the first MOST_PARTS parts."""
     level: deque[Any] = deque([value])
     for _ in range(MOST_PARTS):
         if not level:
@@ -211,8 +214,8 @@ class EventReader:
         self._at_start = True
 
     def take(self, piece: bytes) -> Iterator[bytes]:
-        """Yield the data of the events that a piece of the body completes. Unreadable when one event has more than
-        MOST_BODY_BYTES."""
+        """Yield the data of the events that a piece of the body completes. Unreadable when more than MOST_BODY_BYTES bytes, this
+        piece included, have come since the piece that completed an event."""
         self._size += len(piece)
         if self._size > MOST_BODY_BYTES:
             raise Unreadable(f"no event of the stream ends within {MOST_BODY_BYTES} bytes")

@@ -178,8 +178,8 @@ class GrowingList:
 
 
 def merge(whole: Json, piece: Json, known: Set[str] = frozenset()) -> None:
-    """Add to `whole`, which is changed in place, what a piece of a stream has under keys that are not `known`. `joined` makes
-    plain JSON of it in the end.
+    """Add to `whole`, which is changed in place, what a piece of a stream has under keys that are not `known` (keys of the piece
+    itself, not of its parts). `joined` makes plain JSON of it in the end.
 
     Texts grow; objects, and list elements with the same `index`, are merged, and other list elements added; of anything else, and
     of the texts in REPEATED, the last one counts. A null changes nothing."""
@@ -222,7 +222,8 @@ MOST_TOKENS = 100_000_000  # of one counter; the longest context there is has te
 class Usage:
     """A provider's report of the tokens that a request used (O-1.98, G-9.7).
 
-    When one of its counters is no whole number from 0 to MOST_TOKENS, the whole report counts as missing."""
+    When it is no object, one of its counters is no whole number from 0 to MOST_TOKENS, or a part for counters is no object, the
+    whole report counts as missing."""
 
     __slots__ = ("_report",)
 

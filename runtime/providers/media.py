@@ -3,7 +3,7 @@ left out.
 
 Hands on `chat_content`, `responses_content` and `anthropic_blocks`, the parts of one message, to the wires; `require_contents` to
 those that take no links; and `tool_media`, the user message in which the wire `chat` gets the media of tool results. All raise
-NotSent (InvalidRequest).
+NotSent (InvalidRequest) for media that their wire does not carry.
 
 Sources, read on 2026-11-27: chat completions take PDF alone as `file`, and none by its address; text goes as text (File inputs,
 https://developers.openai.com/api/docs/guides/file-inputs). The Responses API has no audio in messages, the Messages API none at
@@ -37,7 +37,7 @@ def _refused(request: Request, what: str, wire: str) -> NoReturn:
 
 
 def require_contents(request: Request, wire: str) -> None:
-    """Raise NotSent for media by link, which `wire` does not fetch."""
+    """Raise NotSent for media by link, which `wire`, as its message calls it, does not fetch."""
     for part in (part for message in request.messages for part in message.media if part.content.url is not None):
         _refused(request, _what(part), wire)
 
@@ -97,7 +97,8 @@ RESULTS = "(media of the results above)"
 
 
 def tool_media(request: Request, results: Sequence[Msg]) -> list[Json]:
-    """Return the user message with the media of a round's results, whose own messages take text alone; none without media."""
+    """Return a list with the user message of the media of a round's results, whose own messages take text alone; an empty one
+    without media."""
     parts = [part for message in results for part in _chat_parts(request, message.media)]
     return [{"role": "user", "content": [*parts, {"type": "text", "text": RESULTS}]}] if parts else []
 

@@ -52,9 +52,9 @@ FAULT_MESSAGE = "scripted error: {name}"
 
 class Script:
     """Replies in order, then `rest` for ever, unless it is None. `missed` counts the requests that got none. A reply is a text or
-    a dict of PARTS (O-8.19); one with `media` is for a request whose prompt has media of these kinds, one with `hosted` for one
-    with hosted tools of these types, and waits for it (O-1.204, O-1.228). The constructor raises ConfigFailure (E4001, E4004) for
-    a reply that is neither."""
+    a dict of PARTS (O-8.19); one with `media` is for a request whose prompt has media of just these kinds, in this order, one
+    with `hosted` for one with hosted tools of just these types, and waits for it (O-1.204, O-1.228). The constructor raises
+    ConfigFailure (E4001, E4004) for a reply that is neither."""
 
     __slots__ = ("_replies", "_rest", "missed")
 
@@ -99,7 +99,8 @@ def _fits(reply: Any, has: Mapping[str, list[str]]) -> bool:
 
 
 def scripted_calls(entries: Sequence[Mapping[str, Any]]) -> list[Call]:
-    """Return the scripted tool calls of a reply; `tool` is `Tool__method` or `Tool.method` (O-8.21), ids count from 1."""
+    """Return the scripted tool calls of a reply; `tool` is `Tool__method` or `Tool.method` (O-8.21), ids are `call_1` and so
+    on."""
     return [
         Call(f"call_{number}", entry["tool"].replace(".", "__"), _arguments(entry), _arguments_text(entry.get("arguments", "")))
         for number, entry in enumerate(entries, 1)
@@ -260,8 +261,9 @@ def first_limit(request: Request) -> tuple[str, float]:
 
 
 class OfflineProvider(WirelessProvider):
-    """The provider of offline runs. When the script has no reply left, it makes one up: the smallest value that fits the
-    schema, or the beginning of the prompt (O-1.31, O-1.32), out of which `clean` takes secrets."""
+    """The provider of offline runs. When the script has no reply for a request, it makes one up: the smallest value that fits the
+    schema, or the beginning of the prompt (O-1.31, O-1.32), out of which `clean` takes secrets. Tokens that the script does not
+    say it counts from texts and media, and those of a cache where the program asks for one (`KeptPrefixes`)."""
 
     free_and_instant = True
 

@@ -146,7 +146,8 @@ class OpenAIChat(OpenAIProvider):
         return arguments
 
     def certain_calls(self, request: Request) -> Mapping[str, int]:
-        """A search model searches with each request (https://developers.openai.com/api/docs/guides/tools-web-search)."""
+        """Return one call for each hosted tool: a search model searches with each request
+        (https://developers.openai.com/api/docs/guides/tools-web-search)."""
         return {tool["type"]: 1 for tool in request.hosted}
 
     def left_out(self, request: Request) -> list[str]:
@@ -250,10 +251,10 @@ def _is_replayed(key: str, value: Any) -> bool:
 
 
 class ChatStream:
-    """Puts a streamed reply together (a `Growing` of `sdk.py`): it has the pieces of each text that have come. `report` is the
-    latest report of usage, None before one; `finished` whether the reply has said why it ends; `whole` the reply as
-    `OpenAIChat.read` takes it. `answer` has the pieces of the arguments of the tool `respond`. Methods raise Unreadable for an
-    event that does not fit, and for one that says that the rest will not come."""
+    """Puts a streamed reply together (a `Growing` of `sdk.py`): it has the pieces of each text that have come. `is_empty` is true
+    until the first event; `report` is the latest report of usage, None before one; `finished` whether the reply has said why it
+    ends; `whole` returns the reply as `OpenAIChat.read` takes it. `answer` has the pieces of the arguments of the tool `respond`.
+    Methods raise Unreadable for an event that does not fit, and for one that says that the rest will not come."""
 
     def __init__(self) -> None:
         self.is_empty = True
@@ -508,7 +509,8 @@ class OpenAIResponses(OpenAIProvider):
 
 
 class ResponseStream:
-    """Puts a streamed reply together, as `ChatStream` does; the last event holds the whole reply, for `OpenAIResponses.read`."""
+    """Puts a streamed reply together, as `ChatStream` does; the last event holds the whole reply, for `OpenAIResponses.read`, so
+    that before it `is_empty` is true and `whole` must not be called."""
 
     def __init__(self) -> None:
         self._whole: Fields | None = None
@@ -546,7 +548,8 @@ class ResponseStream:
 
 
 def lower_responses_message(message: Msg, request: Request) -> Iterator[ResponsesJson]:
-    """Yield the items that a message is on the wire `responses`: there each call is an item of its own."""
+    """Yield the items that a message is on the wire `responses`: there each call is an item of its own. Raises NotSent for media
+    that this wire does not carry."""
     if message.role == "tool":
         output = responses_content(request, message) if message.media else message.content
         yield {"type": "function_call_output", "call_id": message.call_id, "output": output}

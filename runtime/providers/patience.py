@@ -94,6 +94,7 @@ class Patience:
                     step.stop()
 
     def end(self, limit: str = "") -> None:
-        """Make what `waiting` waits for end in a TimeoutError; the first limit that is named stays in `over`."""
+        """Make what `waiting` waits for end in a TimeoutError; the first limit that is named stays in `over`. Raises RuntimeError
+        while nothing is waited for."""
         self.over = self.over or limit
         self._scope.reschedule(asyncio.get_running_loop().time())

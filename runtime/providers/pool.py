@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class ProviderPool:
     """The providers of the `connections` of a session, by name. With `offline` every connection has the offline provider.
     `script` is the one order of replies for all of them; without it an offline connection takes its own `replies`. `sleep` waits
-    so many seconds, for scripted delays. `http_client` is handed to the SDKs' clients.
+    so many seconds, for scripted delays. `env`, the variables of the run, `redactor`, which learns their secrets, and
+    `http_client` are handed to the providers that use an SDK.
 
     The constructor raises ConfigFailure when `script`, or the replies of a connection, are no script, whether they are used or
     not."""

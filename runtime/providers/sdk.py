@@ -144,8 +144,8 @@ class Gate:
 
 class Start:
     """One call of the SDK on its way through the gate, as a context manager. It gives its place back when its request is sent,
-    and ends `patience` when connecting takes longer than `connect_seconds`. `has_left` says that the request may have reached the
-    provider."""
+    after HELD_SECONDS at the latest, and ends `patience` when connecting takes longer than `connect_seconds`. `has_left` says
+    that the request may have reached the provider."""
 
     def __init__(self, gate: Gate, patience: Patience, connect_seconds: float = CONNECT_SECONDS) -> None:
         self.has_left = False
@@ -204,11 +204,11 @@ if TYPE_CHECKING:
 
         @property
         def is_empty(self) -> bool:
-            """Whether no event has come yet."""
+            """Whether nothing of the reply has come yet; where the last event holds the whole reply, whether that has not."""
 
         @property
         def report(self) -> Any:
-            """The provider's latest report of usage, None before one has come."""
+            """The provider's report of usage so far, None before one has come; a new object with each report."""
 
         @property
         def finished(self) -> bool:
@@ -253,7 +253,8 @@ class RefusedRequest(Exception):
 
 
 class SdkProvider(Provider):
-    """A provider through an official SDK. `http_client` replaces the SDK's own HTTP layer; tests answer requests through it.
+    """A provider through an official SDK. `env` has the variables of the run, in which keys stand, and `redactor` learns these
+    and takes secrets out of messages. `http_client` replaces the SDK's own HTTP layer; tests answer requests through it.
 
     `send` and `stream` return the Reply of one request, its `notes` and `state` filled in, and raise CallFailure (NotSent where
     nothing was sent); what `give` raises passes through `stream`. The methods that raise NotImplementedError are those of a
@@ -289,8 +290,8 @@ class SdkProvider(Provider):
         raise NotImplementedError
 
     async def let_in(self, client: Any, origin: Origin, patience: Patience) -> None:
-        """Give the client what proves who asks, where that is no key. Raises CallFailure, TimeoutError when a limit of time runs
-        out."""
+        """Give the client what proves who asks, where that is no key; here do nothing. Raises CallFailure, TimeoutError when a
+        limit of time runs out."""
 
     def events_of(self) -> EventReader | FrameReader:
         """Return a new object that cuts the body of a stream into events."""
@@ -407,7 +408,8 @@ class SdkProvider(Provider):
         raise NotImplementedError
 
     def returned(self, message: Msg, request: Request) -> Any:
-        """Return a message in the provider's own form; None when it came from another provider or model (O-1.209)."""
+        """Return a message in the provider's own form; None when it has none, or came from another provider or model
+        (O-1.209)."""
         state = message.state
         if state is None or not state.is_for(self.name, self.peer, request.model):
             return None
@@ -551,7 +553,7 @@ class SdkProvider(Provider):
 
     @contextmanager
     def reading(self, request: Sent) -> Iterator[None]:
-        """Make a failure of what cannot be read of an answer, as a context manager."""
+        """Return a context manager that raises the CallFailure of an answer where its body raises Unreadable."""
         try:
             yield
         except Unreadable as unreadable:

@@ -105,8 +105,8 @@ async def _rejections(accepted: Accepted, validators: Validators | None) -> list
 def program_validators(run: EffectContext, effect: Effect, schema: str) -> Validators | None:
     """Return what runs the program's validators of a schema and of the schemas in it (O-2.18, O-2.19); None if there are none.
 
-    They run as children of the task that waits for `effect`. Awaiting what is returned raises Panic P007 when a validator
-    gives no Result<Bool, String>, and what the validators raise. Raises KeyError for a schema that the program does not
+    They run as children of the task that waits for `effect`. Awaiting a call of what is returned raises Panic P007 when a
+    validator gives no Result<Bool, String>, and what the validators raise. Raises KeyError for a schema that the program does not
     have.
     """
     codes = {declared.shape[1]: declared.validators for declared in run.schemas.values() if declared.validators}

@@ -185,9 +185,9 @@ class Extracted:
 class Reading:
     """What a text holds.
 
-    `runs` may be the answer, the likeliest first. A run is a list of objects that nothing separates, seldom more than one.
-    `repaired` says that more was needed than reading the whole text as JSON. `reason` says why there is no object; `unclosed`
-    that the text ends inside a pair."""
+    `runs` may be the answer, the likeliest first. A run is a list of objects that nothing but signs of a list separates, seldom
+    more than one. `repaired` says that reading the whole text as JSON gave no object. `reason` says why `runs` is empty, and
+    means nothing where it is not; `unclosed` that the text ends inside a pair or a thought."""
 
     __slots__ = ("runs", "repaired", "reason", "unclosed")
 

@@ -35,9 +35,11 @@ _SCANNER = JSONDecoder(parse_constant=_refuse_constant, strict=False)
 
 
 class GrowingObject:
-    """The members of an object whose text arrives. `members` has the values of those that have begun, by their names, lists and
-    objects with what is whole of them; `growing` is the name of the last one while it goes on. A text grows in `text`, until
-    when its member is "". `version` changes when something of this does. `is_whole`: the object has ended."""
+    """The members of an object whose text arrives. `members` has by their names the values of those that are whole, and the lists
+    and objects that have begun, with what has come of them in the same way; `growing` is the name of the last one while it goes
+    on. One that is a text is in `text` alone until it is whole (`grows_as_text`). `version` grows when such a text begins and
+    with each piece of it, with each member, and each element or entry of a member, that is whole, and with the end; not when a
+    list or object begins, nor with what is deeper. `is_whole`: the object has ended."""
 
     __slots__ = (
         "members", "growing", "version", "is_whole", "_buffer", "_thought", "_stack", "_state", "_pieces", "_quote", "_is_dead",
@@ -60,7 +62,8 @@ class GrowingObject:
 
     @property
     def text(self) -> str:
-        """What has come of the text that `growing` names."""
+        """What has come of the text that is being read: with `grows_as_text` of the member `growing`, else of a key or of a text
+        inside a member. Empty where none is."""
         if not self._pieces:
             return ""
         self._pieces[:] = ["".join(self._pieces)]  # so that the next one joins two
@@ -73,11 +76,13 @@ class GrowingObject:
 
     @property
     def open_parts(self) -> int:
-        """1 when the last element or entry of the list or object that `growing` names goes on itself, else 0."""
+        """1 when the last element or entry that `members` has of the list or object `growing` is a list or object that goes on
+        itself, else 0."""
         return int(len(self._stack) > 2)
 
     def feed(self, text: str) -> None:
-        """Take the next text of the reply."""
+        """Take the next text of the reply. Behind the end of the object, and behind what cannot be read of it, it changes
+        nothing."""
         if self._is_dead or self.is_whole:
             return
         self._buffer += text

@@ -1,6 +1,7 @@
 """Parts of a value of a schema, made of what has come of a reply (O-2.71, O-2.73).
 
-A *Partial* of a schema has its fields, each of them `Missing`, `Growing` with what has come of it, or `Done` with its value.
+A *Partial* of a schema has its fields, each of them `Missing` (it has not begun, cannot be shown before it is whole, or does not
+fit), `Growing` with what has come of it, or `Done` with its value. Only a String, an Array and a Map can be `Growing`.
 
 Hands on `Parts` and NOTHING to `calls/typed_streams.py`. Nothing is raised for a reply that does not fit. Each element of a list
 is compared with the schema and made a value once, however often it is shown. What does not fit is not shown; that the reply is
@@ -44,7 +45,7 @@ class Parts:
         self.fields = {field[0]: _FieldPart(field, shape[2]) for field in shape[3]}
 
     def feed(self, text: str) -> bool:
-        """Take the next text of the reply; return whether that changed anything."""
+        """Take the next text of the reply; return whether that changed `reply.version`, which says when to show a new Partial."""
         before = self.reply.version
         self.reply.feed(text)
         return self.reply.version != before

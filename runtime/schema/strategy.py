@@ -51,7 +51,8 @@ class Schema:
 
 class Plan:
     """How one call sends its schema. `strategy` is native, tool or prompt; `field` goes into the request's record; `tool` is
-    the tool `respond`, None with another strategy. `wanted` is the setting `structured` of the model: `auto` or a strategy."""
+    the tool `respond`, None with another strategy. `wanted` is the setting `structured` of the model: `auto`, which is what the
+    provider's row says, or a strategy; `tool` stands in for `native` where the provider does not take this schema so."""
 
     __slots__ = ("schema", "strategy", "field", "tool")
 
@@ -119,7 +120,9 @@ class _Endless(Exception):
 
 
 def minimal_instance(document: MinimalJson) -> Any:
-    """Return the smallest value that fits a JSON Schema: empty, zero, the first member, null where it is allowed (O-1.32)."""
+    """Return the smallest value that fits a JSON Schema in a form of `Schema`: empty, zero, the first member, null where it is
+    allowed; a default where there is one (O-1.32). The schema must have a value that ends: `_Endless` is raised for one whose
+    alternatives all lead back to itself."""
     return _instance(document, document.get("$defs", {}), ())
 
 

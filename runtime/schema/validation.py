@@ -52,8 +52,9 @@ VARIANTS = {
 
 
 class Violation:
-    """One breach of a schema, at `path` (`$.items[0].name`); `code` is a key of VARIANTS, `text` is what the model is told
-    (O-2.22); `expected` and `actual` are what the SchemaError says."""
+    """One breach of a schema, at `path` (`$.items[0].name`); `code` is a key of VARIANTS, the attribute `text`, the path with the
+    argument behind it, is what the model is told (O-2.22); `expected` and `actual` are what the SchemaError says, None for
+    nothing."""
 
     __slots__ = ("path", "code", "expected", "actual", "text")
 
@@ -128,8 +129,9 @@ def validate(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
 
 
 def validate_reply(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
-    """Compare as `validate` does, for a model's reply. Another letter case of a set's member is accepted (O-2.59); an object
-    with keys of which none is declared is not (O-2.58); one without any key is, if all fields may be absent."""
+    """Compare as `validate` does, for a model's reply. Another letter case of a set's member is accepted where only one member
+    fits so (O-2.59); an object with keys is not where the type declares fields and none of them is among its keys (O-2.58); one
+    without any key is, if all fields may be absent."""
     return _ReplyValidation(kind).outcome(kind, value)
 
 
@@ -305,8 +307,8 @@ class PartValidator:
         self._validation = _ReplyValidation(root)
 
     def tree(self, kind: SchemaType, value: Any, coerce: bool) -> Accepted | None:
-        """Return what is accepted of a value of a type in the tree of the root, None when it does not fit. With `coerce` a scalar
-        may be converted (O-2.16)."""
+        """Return the accepted value, compared as `validate_reply` does, of a type `kind` that occurs in the root; None when it
+        does not fit. With `coerce` a scalar may be converted (O-2.16); `respelt` is not told."""
         self._validation.violations = []
         tree = self._validation.node(kind, value, "$", coerce=coerce)
         return None if self._validation.violations else Accepted(tree)
@@ -320,8 +322,8 @@ def _payload_path(path: str, form: str, count: int, part: str) -> str:
 
 
 def variant_name(value: Any) -> Any:
-    """Return the name of a unit variant that is written as an object with `variant` and `data` (O-2.60); else the value
-    itself."""
+    """Return the name of a unit variant that is written as an object with `variant`, and with no `data` or null (O-2.60); else
+    the value itself."""
     if isinstance(value, dict) and value.keys() <= LONG_FORM and isinstance(value.get("variant"), str):
         return value["variant"] if value.get("data") is None else value
     return value

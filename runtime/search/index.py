@@ -65,8 +65,9 @@ class SearchIndex:
 
     Every change is whole or not there at all, and what a method returns is one state of the index. Documents stand in the order
     in which they were last put. Calls may come from several threads, one at a time. Each method, and the constructor, raises
-    SearchFailure (see there for its kinds) and nothing else. A method that writes waits up to 30 s for other writers of the
-    file and makes them wait: some hundred documents at a time are a good size. After `close` every use is a "Store" failure.
+    SearchFailure (see there for its kinds) and nothing else, but with a path and the `thread` of a session, in which a file is
+    then waited for, MustWait and Cancelled too, as `StoreThread.wait`. A method that writes waits up to 30 s for other writers of
+    the file and makes them wait: some hundred documents at a time are a good size. After `close` every use is a "Store" failure.
     """
 
     def __init__(self, name: str, path: str | None = None, thread: StoreThread | None = None) -> None:
@@ -243,7 +244,8 @@ class SearchIndex:
         return Hit(id, value, text, score)
 
     def lacking(self, label: str, limit: int) -> list[tuple[int, Document]]:
-        """Return the first `limit` documents that have no vector of this label, in order, each with its place."""
+        """Return the first `limit` documents that have no vector of this label, of all documents for "", in order, each with its
+        place."""
         return self._file.read(lambda: self._lacking(_encoded(label), within(limit)))
 
     def _lacking(self, label: bytes, limit: int) -> list[tuple[int, Document]]:

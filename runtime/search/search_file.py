@@ -87,8 +87,8 @@ def within(number: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What an index says of itself in a transaction: the `newest` row ever given, how many `removals` of rows there were, and
-    its `size` in documents."""
+    """What an index says of itself in a transaction: the `newest` row ever given, the number of `removals`, which grows with each
+    row that is gone or gets another vector and when all are removed, and its `size` in documents."""
 
     newest: int
     removals: int
@@ -98,9 +98,11 @@ class State:
 class SearchFile:
     """The tables of the index `name` in the SQLite file `path`, made where they are missing; without a path they are in memory.
     `table` gives a table's full name by its short one. With the `thread` of a session the lock of the file is waited for and
-    statements are executed while the loop of the session goes on; without one they hold up whoever calls.
+    statements are executed while the loop of the session goes on; without one they hold up whoever calls. `where` is what
+    messages call the index.
 
-    Raises SearchFailure, as all methods do; with a thread also MustWait and Cancelled as `StoreThread.wait` does."""
+    Raises SearchFailure, as all methods do; with a thread also MustWait and Cancelled as `StoreThread.wait` does. What is called
+    within a transaction raises SQLite's own errors too, of which `read` and `write` make SearchFailures."""
 
     def __init__(self, name: str, path: str | None, thread: StoreThread | None = None) -> None:
         self._path = path
@@ -193,7 +195,8 @@ class SearchFile:
         self.change(statement, (state.newest, state.removals, state.size, self._number))
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Return the rows that a statement gives; `{document}` and so on in it stand for tables."""
+        """Return the rows that a statement gives; `{document}` and so on in it stand for tables. To be called within a
+        transaction."""
         return self._live().execute(statement.format_map(self.table), values).fetchall()
 
     def change(self, statement: str, values: Sequence[Any] = ()) -> None:
@@ -201,7 +204,7 @@ class SearchFile:
         self._live().execute(statement.format_map(self.table), values)
 
     def read(self, work: Callable[[], T]) -> T:
-        """Return what `work` returns, whose reads all see one state of the file."""
+        """Return what `work` returns, whose reads all see one state of the file. What `work` raises passes through."""
         return self._transaction("BEGIN", work)
 
     def write(self, work: Callable[[], T]) -> T:

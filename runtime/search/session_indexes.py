@@ -53,7 +53,7 @@ class Indexes:
         return indexes
 
     def named(self, name: str) -> OpenIndex:
-        """Return the index of a name that the program declares."""
+        """Return the index of a name, which the program has to declare. It is not opened here."""
         if name not in self.opened:
             declared = next(index for index in self.run.program.image.indexes if index.name == name)
             self.opened[name] = OpenIndex(self.run, declared)
@@ -103,8 +103,8 @@ def in_memory(name: str, rows: Sequence[Sequence[Any]]) -> SearchIndex:
 class OpenIndex:
     """One index of a session. `declared` is its entry in the image, `search` what searches, None before the first use. `effect`:
     the request of a task that waits for the answer. The methods of the program (`put`, `hits`, `found`, `get`, `remove`, `clear`,
-    `len`) raise CallFailure: an AgentError `InvalidRequest` for what the index refuses, MemoryFailure for its file; where an
-    embedder is asked also what it fails with, and the Panic of a budget."""
+    `len`) raise CallFailure: an AgentError `InvalidRequest` for what the index refuses, MemoryFailure for its file and for a
+    stored document that does not fit its type; where an embedder is asked also what it fails with, and the Panic of a budget."""
 
     def __init__(self, run: EffectContext, declared: Index) -> None:
         self.run = run
@@ -191,7 +191,8 @@ class OpenIndex:
 
     async def put(self, effect: Effect, documents: Array, texts: Array, ids: Array) -> None:
         """Add documents with their texts and identifiers, None for one that the text gives. Their vectors are asked for first:
-        an embedder that fails leaves the index as it was."""
+        an embedder that fails leaves the index as it was. Then up to EMBEDDED_LATER other documents that lack a vector of the
+        embedder get one; what fails there goes to the log."""
         if not all(type(text) is str for text in texts.items) or not all(type(name) in (str, type(None)) for name in ids.items):
             raise CallFailure("AgentError", "InvalidRequest", f"index {self.declared.name}: `key` and `id` give Strings")
         clean = self.run.redactor.clean  # an index is a sink of secrets, like a memory (G-10.3)
@@ -229,7 +230,7 @@ class OpenIndex:
             self.run.warn(text)
 
     async def hits(self, effect: Effect, query: str, limit: int, skip: int) -> Array:
-        """Return an Array of (document, score, text)."""
+        """Return what `found` finds as an Array of (document, score, text)."""
         found = await self.found(effect, query, limit, skip)
         return Array([(self.value(hit.value), hit.score, hit.text) for hit in found])
 

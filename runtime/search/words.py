@@ -30,8 +30,9 @@ def tokens_of(text: str) -> list[str]:
 
 
 def ranked_by_words(file: SearchFile, text: str, size: int, depth: int) -> list[int]:
-    """Return the rows of the documents that have words of the text, the best `depth` of them, best first and of equals the
-    earlier one; `size` is the number of all documents. Within a transaction of `file`."""
+    """Return the rows of the documents that have one of the words of the text that are asked for (`chosen`, of the first
+    LOOKED_UP), the best `depth` of them, best first and of equals the earlier one; `size` is the number of all documents. Within
+    a transaction of `file`."""
     tokens = chosen(file, list(dict.fromkeys(tokens_of(text)))[:LOOKED_UP], size)
     if not tokens:
         return []
@@ -41,7 +42,8 @@ def ranked_by_words(file: SearchFile, text: str, size: int, depth: int) -> list[
 
 
 def chosen(file: SearchFile, tokens: Sequence[str], size: int) -> list[str]:
-    """Return those of different tokens that are asked for, the rarest first."""
+    """Return those of different tokens that are asked for, the rarest first; none that is in no document. `size` is the number of
+    all documents. Within a transaction of `file`."""
     counted = []
     for token in tokens:
         count = _documents_with(file, token, size // 2 + 1)

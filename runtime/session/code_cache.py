@@ -57,8 +57,8 @@ class Kept:
         self.spent = 0.0  # seconds of translating so far
 
     def making(self, number: int) -> Callable[[], None] | None:
-        """Say that part `number` of the program is being translated. The machine calls the returned function when it is done;
-        None when nobody wants to see progress."""
+        """Say that part `number` of the program is being translated, once translating has taken PATIENCE seconds in all. The
+        machine calls the returned function when it is done; None when nobody wants to see progress."""
         progress = self.cache.progress
         if progress is None:
             return None
@@ -88,7 +88,7 @@ class Kept:
 
     def read(self) -> Any:
         """Return the parts that `save` of an earlier run has written, None when there is nothing that can be used; `tell` gets a
-        line of it."""
+        line of either."""
         from . import code_files
 
         try:
@@ -101,8 +101,8 @@ class Kept:
         return parts
 
     def save(self) -> None:
-        """Write what this process has translated, if it is more than the file has. A file that cannot be written is no fault:
-        `tell` gets a line of it."""
+        """Write what this process has translated, if it is more than the file has, and `tell` of it. A file that cannot be
+        written is no fault: `tell` gets a line of it too."""
         translation = self.program.translation
         if translation is None or translation.count() <= self.saved:
             return
@@ -119,7 +119,8 @@ class Kept:
 
 
 def reason(error: Exception) -> str:
-    """Return why a file could not be read or written, without its path."""
+    """Return why a file could not be read or written: the system's words in lower case without the path for an OSError, else the
+    error's own text."""
     return (error.strerror or "not possible").lower() if isinstance(error, OSError) else str(error)
 
 
@@ -138,8 +139,9 @@ def translator(began: float) -> tuple[Any, ...]:
 
 
 def sources(folder: str, inner: str) -> Iterator[tuple[str, int, int]]:
-    """Yield path, size in bytes and time of change in nanoseconds since 1970 of each source in `folder` and below it; the paths
-    begin with `inner`. Size and time are what Python's byte code files are checked by too. Raises OSError."""
+    """Yield path, size in bytes and time of change in nanoseconds since 1970 of each Python source in `folder` and below it, in
+    no certain order; the paths are those from `folder` on, with `inner` before them. Size and time are what Python's byte code
+    files are checked by too. Raises OSError."""
     for entry in os.scandir(folder):
         if entry.name.endswith(".py"):
             status = entry.stat()

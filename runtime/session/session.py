@@ -107,9 +107,10 @@ class Outcome:
 class Session:
     """The machine of one program and all that its effects need. It is what performers know as `EffectContext`.
 
-    `earlier` is a session that this one goes on from: it takes over the memories, stores and tool states that its own program
-    declares too; set `is_followed` of a session that another is to go on from before it is closed. Only one call may run at a
-    time. The constructor raises ConfigFailure when connections, their replies, pipelines or permissions are configured wrongly.
+    `program` is the linked program, `host` gives clock, output and settings. `earlier` is a session that this one goes on from:
+    when it is initialised it takes over the memories, stores, tool states and indexes in memory that its own program declares
+    too; set `is_followed` of a session that another is to go on from before it is closed. Only one call may run at a time. The
+    constructor raises ConfigFailure when connections, their replies, pipelines or permissions are configured wrongly.
 
     Others use of it: `metrics`, the counters over all calls; `account`, what its calls have used of budgets; `machine`,
     `memories` and `state` (what families of effects keep for the session, by their names); `pool`, the providers by connection;
@@ -252,9 +253,10 @@ class Session:
         function: int | None = None,
         arguments: Sequence[Any] = (),
     ) -> Outcome:
-        """Initialise the program, run its main or the function of that number, and close the session.
+        """Initialise the program, run its main, which it then has to have, or the function of that number with these arguments,
+        and close the session.
 
-        The limits are those of `invoke`, which raises the same."""
+        The limits are those of `invoke`, which raises the same; what `aclose` raises passes through too."""
         try:
             return await self.invoke(
                 self._entry(function), arguments, steps=steps, depth=depth, seconds=seconds, tokens=tokens, cost=cost,
@@ -601,8 +603,8 @@ class Session:
         return await answered(self, effect, EmitPayload(channel, from_json(payload)))
 
     def tag(self, lasting: bool) -> str:
-        """Return a suffix that makes ids of runs unique: among a session and the ones before it, with `lasting` among all
-        sessions that may use the same store (M-5.10)."""
+        """Return a suffix that makes ids of runs unique: among a session and the ones before it, "" in the first of them, with
+        `lasting` among all sessions that may use the same store (M-5.10)."""
         if not lasting:
             return f"-{self.generation}" if self.generation else ""
         if not self.name:
@@ -634,8 +636,8 @@ def run_offline(session: Session, **limits: Any) -> Outcome:
 
 
 def translated_tier(machine: Machine, metered: bool) -> Any:
-    """Return the tier that translates what runs often. The machine asks for it when something is worth translating, so that a
-    short run does not load the translator."""
+    """Return the tier that translates what runs often; `metered`: its code counts steps. The machine asks for it when something
+    is worth translating, so that a short run does not load the translator."""
     from ...vm.jit.tier import Tier
 
     return Tier(machine, metered)

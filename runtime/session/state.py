@@ -57,7 +57,8 @@ class SnapshotSecrets:
         return self.run.redactor.parts_of(text, form)
 
     def value(self, name: str) -> str:
-        """Return the secret of a name if the program is granted its variable, else `<secret NAME>`, as a log would show it."""
+        """Return the secret of a name, known to the redactor from now on, if the variable of that name is set and granted to the
+        program, else `<secret NAME>`, as a log would show it."""
         variable = self.run.host.env.get(name)
         if variable is None or not permissions_of(self.run).allows_variable(name):
             return f"<secret {name}>"

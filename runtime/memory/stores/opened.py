@@ -27,9 +27,11 @@ FILE = os.path.join(".concerto", "memory.db")  # of a SQLite store whose declara
 
 class OpenStores:
     """The stores of a session, each opened when it is first asked for. `configured`: the `store` of the steps of each memory,
-    by the name of the store. `of_host`: the stores of the host, which replace them. `folder`: where paths start from. `env`
-    holds the addresses of servers. With `volatile` nothing outlives the session (M-8.15). `thread`: where a session waits
-    for its stores; without one they are waited for where they are called. `open` are the stores that were asked for so far."""
+    by the name of the store: `kind` ("sqlite", "postgres", "redis" or "host"), `path` of a file, `url_env`, the variable with a
+    server's address, and `compress`. `of_host`: the stores of the host, which replace those of their names. `folder`: where
+    paths start from. `env` holds the variables. With `volatile` every store, one of the host too, is replaced by a volatile one,
+    and nothing outlives the session (M-8.15). `thread`: where a session waits for its stores; without one they are waited for
+    where they are called. `open` are the stores that were asked for so far."""
 
     def __init__(
         self,
@@ -49,10 +51,10 @@ class OpenStores:
         self.open: dict[str, Any] = {}
 
     def __call__(self, name: str) -> Store:
-        """Return the store of this name, opened at its first use; KeyError for a name that no memory has. Raises MemoryFailure
-        when it cannot be opened ("Store", or "Corrupt" or "Version" for what a file holds), and MustWait where an operation is
-        only tried (`StoreThread.attempt`) and another process has the file locked. With a thread a server is connected to when a
-        method of the returned store is first called, and a failure to do so comes then."""
+        """Return the store of this name, opened at its first use; KeyError for a name that is not in `configured`. Raises
+        MemoryFailure when it cannot be opened ("Store", or "Corrupt" or "Version" for what it holds), and MustWait where an
+        operation is only tried (`StoreThread.attempt`) and another process has the file locked. With a thread a server is
+        connected to when a method of the returned store is first called, and a failure to do so comes then."""
         store: Store | None = self.open.get(name)
         if store is None:
             store = self.open[name] = self._opened(name, self.configured[name])
@@ -102,9 +104,10 @@ class OpenStores:
 
 
 class HostStore:
-    """A store that the host gives (M-8.6). Any Exception that its methods raise becomes MemoryFailure("Store"), so that it does
-    not end the session; a MemoryFailure passes as it is. It has the optional methods that the host's store has. `keys` is
-    read to its end at once, since it may fail on the way."""
+    """A store that the host gives (M-8.6), under the `name` that the program calls it by; `store` is the host's own, and
+    `blocking` what that says. Any Exception that its methods raise becomes MemoryFailure("Store"), so that it does not end the
+    session; a MemoryFailure passes as it is. It has the optional methods that the host's store has, AttributeError for any other.
+    `keys` is read to its end at once, since it may fail on the way."""
 
     def __init__(self, name: str, store: Store) -> None:
         self.name = name

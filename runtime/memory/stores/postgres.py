@@ -35,15 +35,17 @@ KIND = {"bytes": "BYTEA", "number": "BIGINT", "rows": ""}
 
 
 class PostgresStore(SqlStore):
-    """Logs in a PostgreSQL database. `url` names the database, and `source` says in failures where the url stands; `schema`, when
-    given, the schema that its tables are in; `deflates`: parts are compressed where that helps (M-8.8). The tables are made when
-    they are missing. Methods are those of `SqlStore`, which are the whole interface of a store (`head`, `entries`, `commit`,
-    `keep` and so on, as `protocol.py` says them), and `interrupt`; times for leases are those of this machine.
+    """Logs in a PostgreSQL database. `url` names the database, `name` is what failures call the store, and `source` says in
+    failures where the url stands; `schema`, when given, the schema that its tables are in, else the connection's current one;
+    `deflates`: parts are compressed where that helps (M-8.8). Tables and schema are made when they are missing. Methods are those
+    of `SqlStore`, which are the whole interface of a store (`head`, `entries`, `commit`, `keep` and so on, as `protocol.py` says
+    them), and `interrupt`; times for leases are those of this machine.
 
     The constructor connects and waits for it. It raises MemoryFailure: "Store" when psycopg is missing, the `url` is none or the
     database cannot be reached, "Corrupt" when a table or the format of an existing store is gone, "Version" for a newer format.
     Methods raise MemoryFailure: "Store" when the database fails, "Corrupt" for damaged rows, "Conflict" for another version or a
-    number that is taken, "Version" for media of a later version. They wait for the server where they are called; `Remote` calls
+    number or name that is taken, "Version" for media of a later version. After a lost connection they raise what the constructor
+    does where it cannot be opened anew. They wait for the server where they are called; `Remote` calls
     them in a thread."""
 
     def __init__(
@@ -119,7 +121,7 @@ class PostgresStore(SqlStore):
         return seconds if 0 < seconds < 2**31 else LONGEST_CONNECT
 
     def interrupt(self) -> None:
-        """Make what waits for the server fail; called from any thread."""
+        """Make what waits for the server fail, a connection that is being opened too; called from any thread."""
         self._interrupted = True
         connection = self._connection
         if connection is not None and not connection.closed:

@@ -1,11 +1,12 @@
 """What a memory asks of a store (M-8), and the records that cross this border.
 
-Hands on the records `Head` and `Batch` (and `Write`, a batch with its key), and the protocols `Store` and `FactStore`, to the
-stores and to the files that use them; a new kind of store implements `Store`, and the other protocols as far as it can. What is
-optional is looked for by the names of its methods (`hasattr`): `Swaps`, `FactIndex`, `Indexed` and `Leases` say what these do. A
-store is plain and synchronous: it is told the whole outcome of a change and applies it in one transaction, or not at all, after
-comparing the version. All policy is decided above it, so two stores given the same calls hold the same state (M-8.4). `blocking`
-says that its methods wait for disk or network, and that other processes may write meanwhile.
+Hands on the records `Head` and `Batch` (and `Write`, a batch with its key and the expected version), and the protocols `Store`
+and `FactStore`, to the stores and to the files that use them; a new kind of store implements `Store`, and the other protocols as
+far as it can. What is optional is looked for by the names of its methods (`hasattr`): `FactStore`, `Swaps`, `FactIndex`,
+`Indexed` and `Leases` say what these do. A store is plain and synchronous: it is told the whole outcome of a change and applies
+it in one transaction, or not at all, after comparing the version. All policy is decided above it, so two stores given the same
+calls hold the same state (M-8.4). `blocking` says that its methods wait for disk or network, and that other processes may write
+meanwhile.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     """Key, expected version, change."""
 
     class Store(Protocol):
-        """Every method may raise MemoryFailure("Store") when the store cannot be read or written, and one that reads
+        """Every method may raise MemoryFailure("Store") when the store cannot be read or written, MustWait (`operations.py`),
+        with nothing changed, where an operation is only tried and the store would wait, and one that reads
         MemoryFailure("Corrupt", or "Version") for what does not decode. What `opened.HostStore` does about other exceptions
         stands there. `name` is what failures call it. `views` returns the stored states of views by the names of the views;
         `close` gives back what the store holds open, if anything."""
@@ -46,20 +48,22 @@ if TYPE_CHECKING:
             run: str | None = None,
         ) -> list[Entry]:
             """Return entries with after < seq < before in log order, at most `limit` of them: the oldest, or with `newest` the
-            newest. `pinned`: only those that are pinned, or only those that are not; `run`: only those of this run."""
+            newest. `pinned`: only those that are pinned (True), or only those that are not (False); `run`: only those of this
+            run. None: no such bound."""
 
         def turns(self, key: Key, since: int = 0) -> list[Turn]:
-            """Return the turn records numbered `since` and up; a direct write has none."""
+            """Return the turn records numbered `since` and up, in order; a direct write has none."""
 
         def views(self, key: Key) -> dict[str, ViewState]: ...
 
         def commit(self, writes: Sequence[Write], *, scrub: bool = False) -> bool:
-            """Apply all writes in one transaction. Raises MemoryFailure("Conflict") when a version differs. False, and nothing
-            stored, when a turn's run is stored already (M-5.10), which is looked at first. `scrub`: nothing removed, now or
-            before, may stay in the store's files; a failure to do so comes after the transaction."""
+            """Apply all writes in one transaction, and return True. Raises MemoryFailure("Conflict") when a version differs, or
+            as `FactStore.keep` for the facts of a batch. False, and nothing stored, when a turn's run is stored already (M-5.10),
+            unless its batch has `everything` leave; that is looked at before the version of its key. `scrub`: nothing removed,
+            now or before, may stay in the store's files; a failure to do so comes after the transaction."""
 
         def remove(self, keys: Sequence[Key]) -> None:
-            """Remove everything of these keys, scrubbed."""
+            """Remove everything of these keys, scrubbed; a key that was never written is passed over."""
 
         def keys(self, prefix: Key) -> Iterator[Key]:
             """Yield the written keys that begin with these parts, ordered by their bytes."""
@@ -113,9 +117,9 @@ if TYPE_CHECKING:
             number that is not in `gone`; then nothing is stored."""
 
         def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
-            """Store the access times (Unix ms) and the vector of each fact whose stored content is still the same, and leave
-            the others as they are (`facts.touched` says which). One transaction; the key counts as written at `at`, in Unix
-            ms."""
+            """Store the times of access and refreshing (Unix ms), each the later one of what is stored and given, and the vector
+            of each fact that is stored the same but for these, and leave the others as they are (`facts.touched` says which). One
+            transaction; the key counts as written at `at`, in Unix ms."""
 
     class FactIndex(Protocol):
         """Optional: a store that says which of its facts a query may hit (M-8.16)."""
@@ -134,8 +138,8 @@ if TYPE_CHECKING:
         """Optional: order between processes (M-8.13)."""
 
         def acquire(self, key: Key, owner: str, seconds: float) -> bool:
-            """Take or renew the lease for so many seconds from now, in real time; False while another owner holds it. `release`
-            gives it back, and does nothing when another owner holds it."""
+            """Take or renew the lease for so many seconds from now, in real time, and return True; False while another owner
+            holds it. `release` gives it back, and does nothing when `owner` does not hold it."""
 
         def release(self, key: Key, owner: str) -> None: ...
         def holder(self, key: Key) -> str | None:

@@ -67,8 +67,8 @@ if TYPE_CHECKING:
 # Scripts, each one atomic step on the server. KEYS of those that read or change logs are the fourteen parts of each log, in the
 # order of `PARTS`; of NAMES and NEXT_NAMES KEYS[1] is the list of the names of all keys, of LEASE and RELEASE the lease. The head
 # is `Head.values()` as JSON: the version first, last the time that EXPIRE compares, in Unix ms, which KEEP, SWAP and TOUCH set to
-# ARGV[2]. Texts pass through unread, since Lua's JSON does not keep all of them apart (1 and 1.0, an empty list and an empty
-# object).
+# ARGV[2]. Texts are stored as they came: some are read with Lua's JSON, none is written by it, since it does not keep all of
+# them apart (1 and 1.0, an empty list and an empty object).
 
 PARTS = (
     "head", "entries", "pins", "order", "turns", "runs", "views", "left", "facts", "names", "seen", "changed", "blobs", "uses",
@@ -190,7 +190,8 @@ local function keep(plan, facts, names, seen)
 end
 """
 
-# Every change of facts is noted under its number, which is its score too; "*" when all may be others.
+# Every change of facts is noted under its number, which is its score too, with the numbers of its facts; "*" when those are too
+# many to name or all may be others. The newest `plan.notes` notes stay.
 NOTE = """
 local function note(plan, changed)
   if not plan.facts_anew and #plan.facts == 0 and #plan.gone == 0 then return '0' end
@@ -344,10 +345,11 @@ MALFORMED = (ValueError, TypeError, AttributeError, LookupError)
 
 
 class RedisStore:
-    """Logs on a Redis server. `url` names it, and `source` says in failures where the url stands; `prefix` separates programs
-    that share the server. A returned commit survives as far as the server's settings say (M-8.5). Methods raise
-    MemoryFailure: "Store" when the server fails or does not answer in time, "Corrupt" for damaged values, "Version" for
-    media of a later version, "Conflict" as the protocol says.
+    """Logs on a Redis server. `url` names it, `name` is what failures call the store, and `source` says in failures where the url
+    stands; `prefix` separates programs that share the server. Methods wait for the server where they are called. A returned
+    commit survives as far as the server's settings say (M-8.5). Methods raise MemoryFailure: "Store" when the server fails or
+    does not answer in time, "Corrupt" for damaged values, "Version" for media of a later version, "Conflict" as the protocol
+    says.
 
     The constructor asks the server for the format of its keys. It raises the same MemoryFailures, "Version" for a newer
     format, "Store" also when redis-py is missing, and for a `url` that is none.
@@ -406,7 +408,8 @@ class RedisStore:
         return self._names(encode(key), encode(key[:-1]))
 
     def head(self, key: Key) -> Head:
-        """Return the row of a key, `Head()` for one that was never written."""
+        """Return the row of a key, `Head()` for one that was never written. Raise MemoryFailure("Corrupt") where the server has
+        dropped the row of one that was written."""
         names = self._of(key)
         with self._guard():
             held = self._server.get(names["head"])
@@ -594,7 +597,7 @@ class RedisStore:
         unseen: Sequence[tuple[str, int]] = (),
     ) -> None:
         """Remove the facts with the numbers `gone` and the observations `unseen` (topic and number), then add `facts` and `seen`,
-        all or nothing; the key counts as written at `at`, in Unix ms."""
+        all or nothing; the key counts as written at `at`, in Unix ms. Raise MemoryFailure("Conflict") as `FactStore.keep`."""
         plan = {**_fact_plan(facts, gone, seen, unseen), "facts_anew": False}
         with self._guard():
             self._server.zadd(self._prefix + b":keys", {encode(key): 0}, nx=True)
@@ -710,7 +713,7 @@ class RedisStore:
             return bool(self._scripts[LEASE](keys=[self._lease(key)], args=[owner, int(seconds * 1000)]))
 
     def release(self, key: Key, owner: str) -> None:
-        """Give the lease back; do nothing when another owner holds it."""
+        """Give the lease back; do nothing when `owner` does not hold it."""
         with self._guard():
             self._scripts[RELEASE](keys=[self._lease(key)], args=[owner])
 

@@ -1,7 +1,7 @@
 """A store whose methods wait for a network, or for whatever a host does in it, as operations of a session use it (G-12.7).
 
-Hands on `Remote` to `opened.py`. An operation calls each method in the thread of the session; the store is opened there
-too, when it is first used. A method of a store that changes it has to stand in CHANGES.
+Hands on `Remote` to `opened.py`. An operation calls each method but `close` in the thread of the session; the store is opened
+there too, when it is first used. A method of a store that changes it has to stand in CHANGES.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Remote:
     before anything is opened; `opener` opens it. A store that several sessions share, such as one of a host, is called by one of
     them at a time.
 
-    A method raises what that of the store raises, what opening it raises, MemoryFailure("Store") when no answer comes within
-    LONGEST_WAIT seconds, MustWait, with nothing called, where an operation is only tried, and Cancelled in one that nobody waits
-    for any more."""
+    It has the methods of `kind`, AttributeError for any other. A method raises what that of the store raises, what opening it
+    raises, MemoryFailure("Store") when no answer comes within LONGEST_WAIT seconds, MustWait, with nothing called, where an
+    operation is only tried, and Cancelled in one that nobody waits for any more."""
 
     blocking = True
 
@@ -71,7 +71,7 @@ class Remote:
             interrupt()
 
     def close(self) -> None:
-        """Close the store, if it was opened."""
+        """Close the store where it is called, if it was opened."""
         if self._store is not None:
             self._store.close()
 

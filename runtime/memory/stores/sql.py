@@ -166,8 +166,8 @@ ONE_TEXT = '[{"kind":"text","text":"'
 
 
 def encode_parts(entry: Entry, deflate: bool) -> bytes:
-    """Return the parts of an entry as bytes: JSON behind the mark PLAIN, or with `deflate`, where that makes it shorter,
-    deflated behind DEFLATED."""
+    """Return the parts of an entry as bytes: JSON behind the mark PLAIN, or with `deflate`, where it has WORTH_DEFLATING bytes or
+    more and gets shorter, deflated behind DEFLATED."""
     json = dumps([part_json(part) for part in entry.parts], separators=(",", ":"), ensure_ascii=False)
     data = json.encode("utf-8", "surrogatepass")
     if deflate and len(data) >= WORTH_DEFLATING:
@@ -458,13 +458,14 @@ TAKE_LEASE = (
 class SqlStore:
     """A store in SQL tables, all but the database itself. Blocking; used from one thread at a time. Methods are those of
     `protocol.Store`, `FactStore`, `Swaps`, `Indexed` and `Leases`. They raise MemoryFailure: "Store" when the database
-    fails, "Corrupt" for damaged rows, "Version" for media of a later version, "Conflict" for another version or a number that is
-    taken, and then nothing is stored.
+    fails, "Corrupt" for damaged rows, "Version" for media of a later version, "Conflict" for another version, or for a number, a
+    name or the place of an observation that is taken, and then nothing is stored. `name` is what failures call the store;
+    `deflates`: parts are compressed where that helps.
 
     In short: `head`, `entries`, `turns` and `views` return what is stored of a log, `facts`, `seen` and `index` what is beside
     it; `commit` applies changes, each at the version that it expects, and is False for a run that is stored already; `keep`,
-    `swap` and `touch` change facts alone; `remove` and `expire` take whole keys away, and `keys` names those that are there;
-    `acquire`, `release` and `holder` are about leases. None of them decides what is stored: that comes as a `Batch`.
+    `swap` and `touch` change facts alone; `remove`, which scrubs, and `expire` take whole keys away, and `keys` names those that
+    are there; `acquire`, `release` and `holder` are about leases. None of them decides what is stored: that comes as a `Batch`.
     """
 
     name: str
@@ -517,7 +518,8 @@ class SqlStore:
         raise NotImplementedError
 
     def head(self, key: Key) -> Head:
-        """Return the row of a key, `Head()` for one that was never written."""
+        """Return the row of a key, `Head()` for one that was never written. Raise MemoryFailure("Corrupt") where the row is gone
+        and entries or facts are not."""
         with self._guard():
             rows = self._rows(f"SELECT {HEAD_COLUMNS} FROM log WHERE key = ?", (encode(key),))
             orphans = [] if rows else self._rows(ORPHANS, (encode(key),) * 3)
@@ -724,7 +726,8 @@ class SqlStore:
             return fact_of_row(rows[0][0]) if rows else None
 
     def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
-        """Store access times and vector of each fact whose stored content is still the same."""
+        """Store times and vector of each fact that is stored the same but for these, as `Swaps.touch`; the key counts as written
+        at `at`, in Unix ms."""
         at_key, changed = encode(key), []
         with self._transaction():
             self._change(TOUCH, (at, at_key))
@@ -814,7 +817,8 @@ class SqlStore:
                     self._indexes.drop(key)
 
     def acquire(self, key: Key, owner: str, seconds: float) -> bool:
-        """Take or renew the lease of a key for so many seconds, and return True; False while another owner holds it."""
+        """Take or renew the lease of a key for so many seconds, less than LONGEST_LEASE, and return True; False while another
+        owner holds it."""
         now = self._time()
         with self._transaction():
             # Taken when free, one's own, past its end, or damaged (it ends later than any lease).
@@ -822,12 +826,12 @@ class SqlStore:
             return bool(self._change(TAKE_LEASE, values))
 
     def release(self, key: Key, owner: str) -> None:
-        """Give the lease back; do nothing when another owner holds it."""
+        """Give the lease back; do nothing when `owner` does not hold it."""
         with self._transaction():
             self._change("DELETE FROM lease WHERE key = ? AND owner = ?", (encode(key), owner))
 
     def holder(self, key: Key) -> str | None:
-        """Return who holds the lease, or held it last; None for nobody."""
+        """Return who holds the lease, or held it last without giving it back; None for nobody."""
         with self._guard():
             rows = self._rows("SELECT owner FROM lease WHERE key = ?", (encode(key),))
         return rows[0][0] if rows and type(rows[0][0]) is str else None

@@ -58,7 +58,7 @@ def is_on_network(folder: str, mounts: str = MOUNTS) -> bool:
 BUSY_MS = int(LONGEST_WAIT * 1000)
 RESTS = (0.001, 0.002, 0.005, 0.01, 0.02)
 LONGEST_REST = 0.04
-"""Seconds between two tries to get the lock of the file."""
+"""Seconds between two tries to get the lock of the file, after those of RESTS between the first ones."""
 APPLICATION_ID = 0x434F4E43  # "CONC"
 SETTINGS = (
     "PRAGMA synchronous = FULL",
@@ -83,10 +83,11 @@ class SqliteStore(SqlStore):
     failures call the store. `deflates`: parts are compressed where that helps (M-8.8). `thread`: that of the session, in which it
     waits for the lock of the file; without one it waits where it is called, up to LONGEST_WAIT seconds.
 
-    The constructor opens the file. It raises MemoryFailure: "Store" when that fails, on a network file system too, "Corrupt" for
-    a damaged or empty file, "Version" for a newer format. Methods are those of `SqlStore` (`head`, `entries`, `commit`, `keep`
-    and so on) and raise "Store", "Corrupt", "Version" and "Conflict" as it says; with a thread, they and the constructor also
-    raise MustWait and Cancelled as `StoreThread.wait` does. After `close` every use is a "Store" failure."""
+    The constructor opens the file. It raises MemoryFailure: "Store" when that fails, on a network file system and for the
+    database of another program too, "Corrupt" for a damaged or empty file, "Version" for a newer format. Methods are those of
+    `SqlStore` (`head`, `entries`, `commit`, `keep` and so on) and raise "Store", "Corrupt", "Version" and "Conflict" as it says;
+    with a thread, they and the constructor also raise MustWait and Cancelled as `StoreThread.wait` does. After `close` every use
+    is a "Store" failure."""
 
     def __init__(
         self, path: str, *, name: str = "durable", deflates: bool = False, thread: StoreThread | None = None
@@ -299,7 +300,7 @@ class SqliteStore(SqlStore):
 
 def tried(attempt: Callable[[], T], pause: Callable[[float], object]) -> T:
     """Return what an attempt returns, as soon as nobody has the file locked; `pause` waits some seconds before the next one.
-    Raises what it raises, and SQLite's error of a locked file after LONGEST_WAIT seconds."""
+    Raises what both raise, and SQLite's error of a locked file after LONGEST_WAIT seconds."""
     until, tries = monotonic() + LONGEST_WAIT, 0
     while True:
         try:

@@ -136,7 +136,8 @@ class StoreThread:
         operation.attend()
 
     def close(self) -> None:
-        """End the thread and wait until it has ended; the next operation that waits begins another one."""
+        """End the thread, if there is one, and wait until it has ended; the next operation that waits begins another one. A
+        thread that was left to end by itself is not waited for."""
         if self._inbox is not None and self._thread is not None:
             self._inbox.put(None)
             self._thread.join()
@@ -150,8 +151,8 @@ class StoreThread:
     def wait(self, call: Callable[[], Any], interrupt: Callable[[], object] = lambda: None) -> Any:
         """Return what `call` returns, which waits for a store; in an operation the loop goes on meanwhile, elsewhere it waits in
         place. `interrupt` is called from another thread and makes `call` fail soon: when the operation is cancelled, and after
-        LONGEST_WAIT seconds. Raises MustWait before `call` begins in a try (`attempt`), TimeoutError after LONGEST_WAIT seconds,
-        Cancelled in an operation that nobody waits for any more, and what `call` raises."""
+        LONGEST_WAIT seconds. Raises MustWait before `call` begins in a try (`attempt`); in an operation TimeoutError when `call`
+        fails after LONGEST_WAIT seconds, and Cancelled when nobody waits for it any more; and what `call` raises."""
         operation = self._own()
         if operation is not None:
             return operation.wait(call, interrupt)
@@ -166,12 +167,14 @@ class StoreThread:
         self.wait(lambda: resting.wait(seconds), resting.set)
 
     def aside(self) -> None:
-        """Raise MustWait unless in the thread: what follows cannot begin anew, so it is done there from the start."""
+        """Raise MustWait in a try (`attempt`) outside the thread: what follows cannot begin anew, so it is done there from the
+        start. Elsewhere do nothing."""
         if self._trying and self._own() is None:
             raise MustWait
 
     def changing(self) -> None:
-        """Note that a change of a store comes next. Raises Cancelled in an operation that was cancelled."""
+        """Note that a change of a store comes next: call `settles` with the effect of the operation, if it has one. Raises
+        Cancelled in an operation that was cancelled; outside the thread do nothing."""
         operation = self._own()
         if operation is not None:
             operation.raise_if_cancelled()

@@ -101,8 +101,9 @@ TURN = attrgetter("turn")
 
 
 class VolatileLog:
-    """The log of one key. `stored` is its head. Unpinned entries are in the list `plain`, whose front is removed lazily,
-    pinned ones in `pinned`, so that an append and an eviction cost the same at any length (M-14.1). `rows` are the turn
+    """The log of one key. `stored` is its head. Unpinned entries are in the list `plain`, whose front is removed lazily (those
+    before the index `start` have left), pinned ones in `pinned`, so that an append and an eviction cost the same at any length
+    (M-14.1). `rows` are the turn
     records by number, `runs` the turn numbers by run, `states` those of views; `facts` and `seen` are the facts and
     observations, and `passing` the numbers of ephemeral facts.
 
@@ -315,7 +316,7 @@ class VolatileLog:
             self.keep(batch.facts, batch.gone, batch.seen, batch.unseen)
 
     def change_into(self, batch: Batch, turns: Sequence[int], views: Sequence[str]) -> None:
-        """Remove these turn records and view states, then `apply` the change."""
+        """Remove these turn records and view states, which have to be there, then `apply` the change."""
         for number in turns:
             self.drop_row(number)
         for name in views:
@@ -337,7 +338,8 @@ class VolatileLog:
         seen: Sequence[Observation] = (),
         unseen: Sequence[tuple[str, int]] = (),
     ) -> None:
-        """Remove and add facts and observations, as `FactStore.keep`, but without a check (`refuse`)."""
+        """Remove and add facts and observations, as `FactStore.keep`, but without a check (`refuse`), and without a time: the
+        head stays as it is."""
         self.change()
         if self.news is not None:
             note_removed(self.news.facts, gone, self.facts)
@@ -417,7 +419,7 @@ class VolatileLog:
                 self.drop_row(number)
 
     def drop_row(self, number: int) -> None:
-        """Remove the record of a turn."""
+        """Remove the record of a turn, which has to be there."""
         if self.news is not None:
             note_removed(self.news.turns, (number,), self.rows)
         run = self.rows.pop(number).run
@@ -472,7 +474,8 @@ class VolatileStore:
         """Logs that changed since the last snapshot, None before the first one (M-14.6)."""
 
     def log(self, key: Key, bound: int | None = None) -> VolatileLog:
-        """Return the log of a key, made when it is first asked for; `bound` opens its fast path."""
+        """Return the log of a key, made when it is first asked for. `bound`, unless it is None, becomes its bound: the log is a
+        queue of so many messages."""
         log = self.logs.get(key)
         if log is None:
             log = self.logs[key] = VolatileLog(key, bound)
@@ -547,7 +550,8 @@ class VolatileStore:
         unseen: Sequence[tuple[str, int]] = (),
     ) -> None:
         """Remove the facts with the numbers `gone` and the observations `unseen` (topic and number), then add `facts` and `seen`,
-        all or nothing; the key counts as written at `at`, in Unix ms."""
+        all or nothing; the key counts as written at `at`, in Unix ms. Raise MemoryFailure("Conflict") for a number of a fact of
+        another name, or the place of an observation, that is taken."""
         log = self.log(key)
         log.refuse(facts, gone, seen, unseen)
         log.keep(facts, gone, seen, unseen)
