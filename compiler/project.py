@@ -263,10 +263,12 @@ def _imported(tokens: TokenList, start: int, heads: Heads) -> int:
         before = types[at - 1]
         depth += (types[at] == "LBRACE") - (types[at] == "RBRACE")
         if types[at] == "IDENT":
-            if relative and not _is_relative(tokens, at):
-                # The first name behind `crate::super::`, and each first one of a group there.
-                if depth == 0 and before == "COLONCOLON" and _is_relative(tokens, at - 2) or depth == 1 and before in ("LBRACE", "COMMA") and _is_relative(tokens, _group_of(types, start) - 2):
-                    heads.rooted.append(at)
+            # Behind `crate::super::` the first name, and each first one of a group there.
+            behind = at - 2 if before == "COLONCOLON" and depth == 0 else -1
+            if before in ("LBRACE", "COMMA") and depth == 1:
+                behind = _group_of(types, start) - 2
+            if relative and behind >= start and _is_relative(tokens, behind) and not _is_relative(tokens, at):
+                heads.rooted.append(at)
             elif at == start and not relative:
                 heads.imported.append(at)
             if at > start and types[at + 1] in ("SEMI", "COMMA", "RBRACE"):
