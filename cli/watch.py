@@ -36,8 +36,9 @@ def add_watch(parser: argparse.ArgumentParser) -> None:
 
 
 def watch(words: list[str], arguments: argparse.Namespace | SimpleNamespace) -> int:
-    """Run the words without `--watch` until somebody interrupts; return the exit code of that (130). Raise `Exit` for paths that
-    cannot be watched: 2 for `-`, 66 for what does not exist, and where no path is given 2, 65 or 66 as `entry_file`."""
+    """Run the words of a command line without `--watch`, whose values are `arguments`, again after each change until somebody
+    interrupts; return the exit code of that (130). Raise `Exit` for paths that cannot be watched: 2 for `-`, 66 for what does not
+    exist, and where no path is given 2, 65 or 66 as `entry_file`."""
     import subprocess
 
     paths = getattr(arguments, "paths", None) or [getattr(arguments, "file", None) or _project()]
