@@ -257,7 +257,8 @@ COST_OF_A_NAME = 20  # letters that could be compared while the methods of one n
 
 
 def bounded_names(c: Checker, receiver: Type) -> list[str]:
-    """Return the names of the methods with `self` that `bounded_methods` knows for a receiver, for suggestions."""
+    """Return the names of the methods with `self` that `bounded_methods` knows for a receiver, for suggestions; none once
+    suggestions have cost enough (`patient`)."""
     if not patient():
         return []
     spend(COST_OF_A_NAME * len(c.traits))
@@ -323,7 +324,8 @@ def _chosen(c: Checker, trait: TraitSymbol, implementation: Implementation, bind
 
 
 def names_through_traits(c: Checker, receiver: Type, place: Span) -> list[str]:
-    """Return the names of the methods with `self` that traits give a type, for suggestions."""
+    """Return the names of the methods with `self` that traits give a type, for suggestions; none once these have cost enough
+    (`patient`)."""
     if not patient():
         return []
     spend(COST_OF_A_NAME * len(c.traits))

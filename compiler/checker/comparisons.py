@@ -21,7 +21,8 @@ from .state import Checker
 
 
 def comparable(left: Type, right: Type) -> bool:
-    """Return whether values of the types may be compared by `==` (L-3.6.5)."""
+    """Return whether values of the types may be compared by `==` (L-3.6.5): numbers with numbers, nil and Any with everything,
+    else where one type fits the other."""
     if left in NUMBERS and right in NUMBERS:
         return True
     # Whether nil can be equal is asked by `compare_operands`, which gives a better message than E2002.

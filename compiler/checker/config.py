@@ -41,7 +41,8 @@ def report_duplicates(c: Checker, owner: str, names: Iterable[ast.Ident]) -> Non
 
 
 def report_same(c: Checker, owner: str, name: str, at: Span, other: str, first: Span, code: str = "E4001") -> None:
-    """Report, at `at`, the name `name` in a body, since `other`, which stands at `first`, is another name of the same field."""
+    """Report by `code`, at `at`, the name `name` in a body, since `other`, which stands at `first`, is another name of the same
+    field."""
     c.report(code, at, f"`{name}` and `{other}` of {owner} say the same", first=first, help=f"keep one of them: `{other}`")
 
 
@@ -109,9 +110,9 @@ def check_fields(
 
 
 def check_value(c: Checker, name: str, value: ast.Expr, rule: Rule, *, constant: bool, code: str = "E4004") -> object:
-    """Type one field and test it as far as it is constant. Return its value, FAILED after a report, UNKNOWN for a value that
-    only the run knows. `constant`: it must be constant, and plain data. `code` is that of the report of a value that does not
-    fit."""
+    """Type one field and test it as far as it is constant. Return its value, as `rule.reads` gives it (of a duration in a text
+    the number), FAILED after a report, UNKNOWN for a value that only the run knows. `constant`: it must be constant, and plain
+    data. `code` is that of the report of a value that does not fit."""
     errors = c.error_count
     wanted = Expected(rule.type, code, f"`{name}`")
     type_ = at_module_level(c, value, FREE if rule.timed else wanted)

@@ -40,8 +40,9 @@ UNREAD = frozenset((("test", "cases"), ("approve", "channel")))
 
 
 def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) -> Checked:
-    """Return the decorators that may stand on `place`, each with its arguments by name, without arguments that were reported; the
-    other decorators are reported (E4001, E4009). `place` is a word of the table, as `fn` or `schema field`."""
+    """Return the decorators that may stand on `place`, each with its arguments by name: the values of constants, expressions for
+    those of UNREAD, none for `@validate`, and without arguments that were reported. The other decorators are reported (E4001,
+    E4009), as is one that lacks a required argument, which stays. `place` is a word of the table, as `fn` or `schema field`."""
     seen: dict[str, ast.Decorator] = {}
     checked: Checked = []
     for node in decorators:

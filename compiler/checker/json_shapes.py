@@ -118,7 +118,7 @@ AWAITED = Row(
 
 def emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
     """Return the type of `emit(channel, payload)` or `emit<T>(…)`, which nobody answers (O-5.23, O-5.24), and set `node.target`;
-    ERRONEOUS after a report (E2006, E2007, E2028)."""
+    ERRONEOUS after a report (E2006, E2007, E2028). A payload of another type than a written T is reported too (E4080)."""
     timed = TIMED["", AWAITED.name]
     timeout = _named_argument(node, timed.own) or _named_argument(node, timed.plain)
     if timeout is not None:
