@@ -232,13 +232,13 @@ class Options(TypedDict, total=False):
     """What a session takes from its host.
 
     None for an option is the same as leaving it out, where its type has None. `permissions`: what the program may touch, nothing
-    when left out. `budgets`: limits of calls and of the session, budgets that
-    sessions share, or a list of them. `offline`: answer every model call without network or keys; `offline_script`: the replies
-    then, in order, in the form of `--offline-script`; it implies `offline`. `connections`: fields of connections by name, over
-    those of the source; `api_key` may stand here. `agents`: fields of agents by connector, over those of the manifest; `mcp`:
-    those of MCP servers by name. `mcp_pins`: the file of `concerto pin`, with the tools of servers that were accepted (G-9.6), so
-    that one that has changed is refused. `browser`: a Browser, by which a person logs in to MCP servers (O-4.56). `pricing`:
-    model id to `{"input_per_million", "output_per_million"}` and, where they differ from that of input, the prices `"cached"` and
+    when left out. `budgets`: limits of calls and of the session, budgets that sessions share, or a list of them. `offline`:
+    answer every model call without network or keys; `offline_script`: the replies then, in order, in the form of
+    `--offline-script`; it implies `offline`. `connections`: fields of connections by name, over those of the source; `api_key`
+    may stand here. `agents`: fields of agents by connector, over those of the manifest; `mcp`: those of MCP servers by name.
+    `mcp_pins`: the file of `concerto pin`, with the tools of servers that were accepted (G-9.6), so that one that has changed is
+    refused. `browser`: a Browser, by which a person logs in to MCP servers (O-4.56). `pricing`: model id to
+    `{"input_per_million", "output_per_million"}` and, where they differ from that of input, the prices `"cached"` and
     `"cache_write"`, of a million tokens too, and those of a thousand calls of hosted tools by their types. `env`: the
     environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
     Buffered(…). `emit_timeout_ms`: how many milliseconds an awaited emit waits by default. `stores`: stores of memories by name,

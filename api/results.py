@@ -67,7 +67,7 @@ def frames_of(trace: Iterable[tuple[str, str, int, int] | int]) -> tuple[Frame, 
 
 
 class CompileError(Exception):
-    """The source has errors. `diagnostics` are its errors and warnings in the order of the text; `text` is what the command
+    """The source has errors. `diagnostics` are its errors and warnings, ordered by file and place; `text` is what the command
     prints of the errors, and str() too, without it a line for each diagnostic."""
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...], text: str = "") -> None:
@@ -94,8 +94,8 @@ class ImageError(Exception):
 class ProgramError(Exception):
     """A function that was called returned an Err, or the call was ended by `cancel`, with `TaskError::Cancelled`. `value` is what
     is in the Err, mostly an `ErrorValue`; `error` is the same as an ErrorValue whatever it is, as in `RunResult.error`; `trace`
-    is where it was made, and what it passed then, empty after `cancel`. str() is `FAMILY::VARIANT: MESSAGE`, of any other value
-    the message."""
+    is where it was made, and what it passed then, empty after `cancel`. str() is `FAMILY::VARIANT: MESSAGE`, without a
+    variant `FAMILY: MESSAGE`; of any other value the message."""
 
     def __init__(self, value: Any, error: ErrorValue, trace: tuple[Frame, ...] = ()) -> None:
         super().__init__(value, error, trace)

@@ -79,7 +79,7 @@ def prompt_cache_notes(image: Image) -> list[str]:
     """Return a line for each memory whose bound, once it is reached, drops the oldest messages with every turn, in a program with
     a model of a provider that bills less for what a request has in common with the one before; no line in any other program.
     Memories whose bounds only a run computes, and those bounded below WORTH_A_NOTE messages, have none; one that is bounded in
-    tokens, or has a view by a function, may have one."""
+    tokens is not below it."""
     if not image.memories:
         return []
     from ..runtime.memory.policy import advice, bound_of

@@ -3,11 +3,11 @@
 Hands on the rules of `Call` and `Pipe`, and to `methods` what both kinds of calls share: which method of a trait is meant
 (`Chosen`, `bounded_methods`, `trait_methods`, `one_of`), `formals_of`, `give_arguments`, `check_mutation`, `tool_call` and
 `value_call`; to `expressions` what names of functions mean that are not called (`std_function`, `named_method`, `at_run_time`,
-`of_any`); to `methods` and the language server `bounded_names` and `names_through_traits`. `call` decides by what the callee is
-bound to and sets `node.target` to a record of `decisions`. A new built-in function with a rule of its own is a row of SPECIAL;
-others need only their row in `vm/builtins`. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a
-warning), and not raised. ERRONEOUS is the type of what was reported, which suits every place. No code is made here: `codegen`
-reads the targets.
+`of_any`); to `methods` and the language server `bounded_names` and `names_through_traits`, and to that `bounded_methods` and
+`trait_methods` too. `call` decides by what the callee is bound to and sets `node.target` to a record of `decisions`. A new
+built-in function with a rule of its own is a row of SPECIAL; others need only their row in `vm/builtins`. `c` is the state of the
+check: mistakes are reported to it by a code (E…; W… for a warning), and not raised. ERRONEOUS is the type of what was reported,
+which suits every place. No code is made here: `codegen` reads the targets.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Decorators: names, places, arguments (L-1.8, O-1.56 to O-1.59).
 
 Hands on `check_decorators`, which returns those that may stand there with their constant arguments (`Checked`), to the check of
-each declaration, which knows what they mean, and `check_parts`, for fields and parameters, to `declaration_checks`. Which
-decorators there are, where they may stand and what they take is the table `vm/declaration_fields.py`; a word of another language
-gets its help in ELSEWHERE. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not
-raised. What a decorator does is not known here.
+each declaration, which knows what they mean, and `check_parts`, for fields and parameters, to `declaration_checks` and
+`functions`. Which decorators there are, where they may stand and what they take is the table `vm/declaration_fields.py`; a word
+of another language gets its help in ELSEWHERE. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a
+warning), and not raised. What a decorator does is not known here.
 """
 
 from __future__ import annotations
