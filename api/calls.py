@@ -163,8 +163,8 @@ class Running:
         self.was_stopped = False
 
     def begin(self, call: Call | None, work: asyncio.Future[Any], ready: Callable[[], object]) -> None:
-        """Note that `work` runs for `call`. `ready` is called under the lock, so that a stop of the call before cannot come
-        after it."""
+        """Note that `work` runs for `call`, None for a call without a handle. `ready` is called under the lock, so that a stop of
+        the call before cannot come after it."""
         with self._lock:
             ready()
             self.was_stopped = False

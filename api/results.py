@@ -137,9 +137,10 @@ class Emit:
 @dataclass(frozen=True, slots=True)
 class Metrics:
     """The counters of a session so far (O-1.132). Costs are in the currency of the prices; `execution_time_ms` is in
-    milliseconds, the others count. `unpriced_calls` are requests whose cost nobody knows, and is not in `estimated_cost`;
-    `tokens_cached` and `tokens_cache_write` are parts of `tokens_in`, `tokens_reasoning` is one of `tokens_out`;
-    `tokens_estimated` are those that no provider reported; `hosted_calls` are those of tools that providers run."""
+    milliseconds, the others count. `total_tokens` are `tokens_in` and `tokens_out`; `tokens_by_model` and `tokens_by_connection`
+    have them by model id and by name of the connection. `unpriced_calls` are requests whose cost nobody knows, and is not in
+    `estimated_cost`; `tokens_cached` and `tokens_cache_write` are parts of `tokens_in`, `tokens_reasoning` is one of
+    `tokens_out`; `tokens_estimated` are those that no provider reported; `hosted_calls` are those of tools that providers run."""
 
     total_tokens: int
     tokens_by_model: dict[str, int]

@@ -92,7 +92,8 @@ def refuse_damaged_image(path: str) -> None:
 
 
 def compile_or_exit(path: str, data: bytes, *, quiet: bool, emit: bool = True) -> Compilation:
-    """Return the compilation of a source; its diagnostics go to stderr. Raise `Exit` (65) if it has errors."""
+    """Return the compilation of a source, without image if not `emit`; its diagnostics go to stderr, with `quiet` only errors.
+    Raise `Exit` (65) if it has errors."""
     result = compilation(path, data, emit=emit)
     report(path, result, quiet=quiet)
     if result.diagnostics.has_errors:
@@ -117,8 +118,8 @@ def compilation(path: str, data: bytes, *, emit: bool = True, cache: CheckCache 
 
 def entry_file() -> str:
     """Return the source that the manifest of this directory, or of the nearest one above, names, relative to this directory: for
-    commands without FILE (O-9.2). Raise `Exit`: 2 without a manifest or an entry in it, 65 for a manifest with errors that hide
-    the entry, 66 for an entry that is no file."""
+    commands without FILE (O-9.2). Raise `Exit`: 2 without a manifest or an entry in it, 65 for a manifest that gives no entry and
+    has errors besides missing keys (E4002), which are told on stderr, 66 for an entry that is no file."""
     from ..compiler.manifest import Manifest, find_manifest
 
     manifest_path = find_manifest(os.getcwd())

@@ -186,10 +186,10 @@ def _refuse_word(file: str) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run main of a program. Return the exit code of O-9.11: 0, or another one for an Err or a panic. Raise `Exit` for what
-    cannot be run: 65 for a source with errors and a program without main, 66 for a file that cannot be read, 74 for an image that
-    is refused, 2 for a wrong configuration, a wrong file of replies, variables or pins, and bytecode of another implementation.
-    Raise KeyboardInterrupt after Ctrl-C."""
+    """Run main of a program. Return the exit code of O-9.11: 0, after an Err or a panic 1, or 77 where a permission is denied.
+    Raise `Exit` for what cannot be run: 65 for a source with errors and a program without main, 66 for a file that cannot be
+    read, 74 for an image that is refused, 2 for a wrong configuration, a wrong file of replies, variables or pins, and bytecode
+    of another implementation. Raise KeyboardInterrupt after Ctrl-C."""
     _refuse_word(arguments.file)
     program = load_program(arguments.file, quiet=arguments.quiet)
     if program.image.header.entry is None:

@@ -2,8 +2,8 @@
 
 Hands on `add_watch` to the verbs that take the flag, and `watch` to `main`. A fresh process each time: nothing of one run is left
 in the next. Files are looked at every LOOK seconds, since not every system and network folder tells of changes. Which files are
-looked at is decided in `_files`: sources, images and manifests below the project, and those that the flags name. No file is
-written here.
+looked at is decided in `_files`: sources, images and manifests below the project, but for hidden folders and `node_modules`, and
+those that the command line names. No file is written here.
 """
 
 from __future__ import annotations

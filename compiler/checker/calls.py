@@ -663,7 +663,7 @@ def value_call(
     c: Checker, node: ast.Call | ast.MethodCall, callee: ast.Expr, type_: Type, arguments: list[ast.Argument]
 ) -> Type:
     """Check a call of a function value of this type: it takes all arguments, by position (L-3.8.1). Return the type of the call,
-    ERRONEOUS after a report (E2016, E2006, E2007)."""
+    Any of Any, `never` of a callee that never comes to its end, ERRONEOUS after a report (E2016, E2006, E2007)."""
     type_ = c.narrowed(callee, type_)
     if type_ != ANY and not isinstance(type_, Function):
         infer_all(c, arguments)

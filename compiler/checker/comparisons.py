@@ -32,8 +32,8 @@ def comparable(left: Type, right: Type) -> bool:
 
 
 class Comparison(NamedTuple):
-    """Two values and what is asked of them: `equal`, else different. `written` is a format string: the form with `{}` for each
-    value."""
+    """Two values, typed, and what is asked of them: `equal`, else different. `span` is where a report points, `written` a format
+    string: the form with `{}` for each value."""
 
     left: ast.Expr
     right: ast.Expr

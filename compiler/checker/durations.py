@@ -38,8 +38,9 @@ TIMED = {
 
 
 def read_durations(c: Checker, row: Row, arguments: list[ast.Argument]) -> None:
-    """Change `arguments` in place: a duration becomes the number that the row takes, under the name of its parameter. Report what
-    is no constant duration (E4004), and a time under two names, of which the second is removed (E2007)."""
+    """Change `arguments` in place: a duration becomes the number that the row takes, under the name of its parameter; a row
+    without an entry in TIMED leaves them as they are. Report what is no constant duration (E4004), and a time under two names, of
+    which the second is removed (E2007)."""
     timed = TIMED.get((row.module, row.name))
     if timed is None:
         return

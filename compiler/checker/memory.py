@@ -562,8 +562,8 @@ def _check_summary(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> N
 
 
 def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None, *, pinned: bool = False) -> None:
-    """Report a literal role other than those of O-3.4 (E4042), and warn of a system message that a bounded memory will lose,
-    unless it is `pinned` (W0451). `role` is the argument, None for one that is left out."""
+    """Report a literal role other than user, assistant and system (E4042, O-3.4), and warn of a system message that a bounded
+    memory will lose, unless it is `pinned` (W0451). `role` is the argument, None for one that is left out."""
     role = role and ast.ungrouped(role)
     if not isinstance(role, ast.StringLiteral):
         return

@@ -425,7 +425,9 @@ def _check_hosted_of_call(c: Checker, value: ast.Expr, receiver: ast.Expr) -> No
 
 def listen(c: Checker, node: ast.Listen, expected: Expected) -> Type:
     """Return the type of `listen A.execute(p) { … }`: a Result of the last message as a Map, of `execute_with_schema` that of the
-    call; E4041 for any other operand, E4060 for two handlers of one type of message or one of a reserved type."""
+    call; ERRONEOUS after a report (E4041) for any other operand. E4060 for two handlers of one type of message or one of a
+    reserved type, E2006 for a handler that does not take one message, E4022 for a parameter of another type than a schema,
+    Map<String, Any> or Any."""
     type_ = c.infer(node.operand)
     call = _called_method(node.operand)
     seen: dict[str, ast.ListenHandler] = {}
