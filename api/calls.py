@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Hosting(Protocol):
     """The session, as its calls need it: `_listens` is told that there is a new listener, `_cancel_call` ends the call if it is
     the one that runs and returns whether it was, `_waiting` runs a coroutine to its end without an event loop of the caller;
-    where one runs, it raises RuntimeError with `form`, what to write instead."""
+    it raises RuntimeError where one runs, with `form`, what to write instead, and where the session is closed."""
 
     def _listens(self) -> None: ...
     def _cancel_call(self, call: Call) -> bool: ...
@@ -33,14 +33,14 @@ class Hosting(Protocol):
 class Call:
     """A call that `Session.start` began. `await call`, or in code without an event loop `call.result()`, gives the value that the
     function returned, of a Result that of its Ok; it raises ProgramError for an Err and after `cancel`, Panic for a panic, and
-    RuntimeError where the session is closed or called by a handler of its own. `async for emit in call` gives the emits of this
-    call, each an `Emit`, as they come, from the first one until it ends, to each of those who iterate; a failure of the call is
-    not raised there, only by `await` and `result`. As `async with session.start(…) as call` the call is cancelled when the block
-    is left before the call has ended; that raises nothing."""
+    RuntimeError where the session is closed, is called by a handler of its own, or runs a call in another event loop. `async for
+    emit in call` gives the emits that the program makes in this call, each an `Emit`, as they come, from the first one until it
+    ends, to each of those who iterate; a failure of the call is not raised there, only by `await` and `result`. As `async with
+    session.start(…) as call` the call is cancelled when the block is left before the call has ended; that raises nothing."""
 
     def __init__(self, session: Hosting, work: Callable[[Call], Coroutine[Any, Any, Any]]) -> None:
         """`work` gets this call, and returns the coroutine that waits for its turn, runs the function and returns its value. It
-        is begun at once within a running event loop, else by `await`, iteration or `result`."""
+        is begun at once within a running event loop, else by `await`, iteration, `async with` or `result`."""
         self._session = session
         self._work = work
         self._listeners: dict[str, list[Callable[[Any], object]]] = {}
@@ -56,9 +56,9 @@ class Call:
         self._begin()
 
     def on(self, channel: str, fn: F | None = None) -> Any:
-        """Hear the emits of this call on a channel: `fn` gets the payload of each, and on `"*"` an `Emit` for every channel.
-        Return `fn`; without `fn` return a decorator. What `fn` raises is logged and ignored. Raise TypeError for what is no
-        function."""
+        """Hear the emits of this call on a channel, those of the runtime too: `fn` gets the payload of each. On `"*"` it hears
+        all channels, and gets an `Emit` each time. Return `fn`; without `fn` return a decorator. An Exception of `fn` is logged
+        and ignored. Raise TypeError for what is no function."""
         if fn is None:
             return lambda function: self.on(channel, function)
         require_callable("on", channel, fn)
@@ -104,8 +104,8 @@ class Call:
         return self._task is not None and self._task.done()
 
     def cancel(self) -> None:
-        """End this call and no other, from any thread, whether it runs or waits for the calls before it. Who waits for it then
-        gets a ProgramError with `TaskError::Cancelled`. A call that has ended stays as it is."""
+        """End this call and no other, from any thread, whether it runs, waits for the calls before it, or is not begun. Who waits
+        for it then gets a ProgramError with `TaskError::Cancelled`. A call that has ended stays as it is."""
         if self.done:
             return
         self._cancelled = True
@@ -115,8 +115,8 @@ class Call:
                 self._task.get_loop().call_soon_threadsafe(self._task.cancel)
 
     def result(self) -> Any:
-        """Return the value, in code without an event loop: the call runs meanwhile. Raise what `await` raises, RuntimeError where
-        an event loop runs, and KeyboardInterrupt after Ctrl-C."""
+        """Return the value, in code without an event loop: a call that has not ended runs meanwhile. Raise what `await` raises,
+        RuntimeError where an event loop runs, and KeyboardInterrupt after Ctrl-C."""
 
         async def ended() -> Any:
             return await self
@@ -140,7 +140,7 @@ class Call:
 
     def _begin(self) -> asyncio.Task[Any]:
         if self._task is None:
-            # Begun once, by whoever needs it first: `start` in a loop, `await`, iteration or `result`.
+            # Begun once, by whoever needs it first: `start` in a loop, `await`, iteration, `async with` or `result`.
             self._task = asyncio.get_running_loop().create_task(self._work(self))
             self._task.add_done_callback(self._arrived)
             self._task.add_done_callback(self._retrieve_failure)
@@ -163,8 +163,8 @@ class Running:
         self.was_stopped = False
 
     def begin(self, call: Call | None, work: asyncio.Future[Any], ready: Callable[[], object]) -> None:
-        """Note that `work` runs for `call`. `ready` is called under the lock, so that a stop of the call before cannot come
-        after it."""
+        """Note that `work` runs for `call`, None for a call without a handle. `ready` is called under the lock, so that a stop of
+        the call before cannot come after it."""
         with self._lock:
             ready()
             self.was_stopped = False
@@ -189,7 +189,7 @@ class Running:
 
 
 def require_callable(method: str, channel: str, fn: object) -> None:
-    """Raise TypeError for what is no function, where it is registered: an emit, which comes later, only logs what a
-    listener does wrong."""
+    """Raise TypeError, which names `method` and `channel`, for an `fn` that cannot be called. It is refused where it is
+    registered: an emit, which comes later, only logs what a listener does wrong."""
     if not callable(fn):
         raise TypeError(f"{method}({channel!r}): expected a function, got {type(fn).__name__}")

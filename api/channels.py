@@ -18,7 +18,7 @@ from ..vm.values.types import plain_name
 @dataclass(frozen=True, slots=True)
 class Channel:
     """One channel. `payload` and `answer` are JSON Schemas (draft 2020-12) of the JSON forms of O-5.31; `answer` is None for one
-    that is not answered."""
+    that is not answered. Any, Range, Result and the records of the language have the empty schema, which takes every value."""
 
     name: str
     payload: dict[str, Any]

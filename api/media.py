@@ -26,12 +26,14 @@ from ..vm.values.media import (
 
 class Media:
     """A picture, sound or document. `kind` is "image", "audio" or "document", `mime` its type, such as "image/png", empty for a
-    link; `name` the name that it is sent under, None for none; `hash` the SHA-256 of its bytes, for a link of its address, in
-    hexadecimal digits. `bytes(m)` are the bytes; it raises ValueError for a link. Two with equal kind, hash and name are equal.
+    link; `name` the name that it is sent under, None for none, of a link its address; `hash` the SHA-256 of its bytes, for a link
+    of its address, in hexadecimal digits. `bytes(m)` are the bytes; it raises ValueError for a link. Two with equal kind, hash
+    and name are equal.
 
-    `Media.open(path)` reads a file, `Media(data)` takes bytes, at most 20 MiB, `Media.link(kind, url)` says where a provider
-    finds it. The first bytes decide what it is, never the name; data with another `kind` than the one passed is refused. All
-    three raise ValueError for what is no Media, with the reason. A Media does not change."""
+    `Media.open(path)` reads a file, `Media(data)` takes bytes, a bytearray or a memoryview, at most 20 MiB, `Media.link(kind,
+    url)` says where a provider finds it. The content decides what it is, never the name: the first bytes, or that all is text in
+    UTF-8, which is a document; data of another kind than the `kind` passed is refused. All three raise ValueError for what is no
+    Media, for a `name` that is no str, and for an unknown `kind`, with the reason. A Media does not change."""
 
     __slots__ = ("_content", "_name")
     _content: Content
@@ -52,7 +54,7 @@ class Media:
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, kind: str | None = None) -> Media:
         """Return the Media of a file of at most 20 MiB; the last part of its path becomes the name. Raise OSError for a file that
-        cannot be read, ValueError as the class says."""
+        cannot be read, ValueError as the class says and for what is no path."""
         try:
             path = Path(path)
         except TypeError:
@@ -61,8 +63,8 @@ class Media:
 
     @classmethod
     def link(cls, kind: str, url: str) -> Media:
-        """Return a Media that a provider fetches from an address of http or https; nothing is fetched here. Raise ValueError for
-        another kind or address."""
+        """Return a Media that a provider fetches from an absolute address of http or https, at most 2048 characters of ASCII;
+        `kind` is "image", "audio" or "document". Nothing is fetched here. Raise ValueError for another kind or address."""
         if kind not in KINDS:
             raise ValueError(f"kind is one of {', '.join(KINDS)}, not {kind!r}")
         if not isinstance(url, str):
@@ -147,9 +149,9 @@ def _read(path: Path) -> bytes:
 
 
 def media_in(value: Any) -> Media | None:
-    """Return the Media that a value of Python stands for: a Media, a path, bytes, or a picture of Pillow; None for any other.
-    Raise ValueError for content that is no Media, OSError for a file that cannot be read, and what Pillow raises for a picture
-    that it cannot save."""
+    """Return the Media that a value of Python stands for: a Media, a path of pathlib, bytes, a bytearray or memoryview, or a
+    picture of Pillow; None for any other, a str too. Raise ValueError for content that is no Media, OSError for a file that
+    cannot be read, and what Pillow raises for a picture that it cannot save."""
     if isinstance(value, Media):
         return value
     if isinstance(value, PurePath):
@@ -165,7 +167,7 @@ def _is_picture(value: Any) -> bool:
     return "PIL.Image.Image" in classes
 
 
-# By the format that Pillow opened a picture in, the one that it is saved in.
+# By the format that Pillow opened a picture in, the one that it is saved in; all others are saved as PNG.
 SAVED_AS = {"JPEG": "JPEG", "GIF": "GIF", "WEBP": "WEBP"}
 
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Budgets:
     """Limits. Of each call: `steps`, the units of work that the machine counts, `seconds` of time, `depth` of nested calls,
-    `value_bytes` of the largest String in UTF-8, `memory_bytes` of all values that the program holds (G-6.8); a program that
-    reaches one ends in a panic. Of all calls of the session together: `tokens`, `cost` in the currency of the prices, and
+    `value_bytes` of the largest String in UTF-8 or Bytes, `memory_bytes` of all values that the program holds (G-6.8); a program
+    that reaches one ends in a panic. Of all calls of the session together: `tokens`, `cost` in the currency of the prices, and
     `model_calls`, the requests to models; a request beyond them is not sent, and is a `BudgetError` in the program. With
     `per="call"` these three begin anew with each call; several Budgets may be given at once. One that is None is that of the
     program's manifest (O-9.7), which has none of `value_bytes` and `memory_bytes`; without it a call may be 10,000 deep, a String
@@ -91,7 +91,8 @@ class SharedBudget:
 
 
 class Spent(NamedTuple):
-    """Amounts of a budget: `tokens`, `cost` in the currency of the prices, and `model_calls`, the requests to models."""
+    """Amounts of a budget: `tokens`, `cost` in the currency of the prices, and `model_calls`, the requests to models. None, in
+    what is left, stands for no limit."""
 
     tokens: int | None
     cost: float | None
@@ -149,11 +150,12 @@ class Buffered:
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What a program may touch; nothing unless it is said here. Each is a tuple of scopes, or True for all: `fs_read` and
-    `fs_write` paths, `net` hosts (`HOST`, `HOST:PORT`, `*.DOMAIN`), `env` names of variables, `run` commands. `all` grants
-    everything; what is named beside it stays named, as in `all=True, net=("127.0.0.1:8000",)`, which opens that private address
-    too. Connections of models need none. `tools` says by tool whether it may be called, or which methods may; a tool that it
-    does not name may be called. Raises ValueError for a scope that is of another type or written wrongly."""
+    """What a program may touch; nothing unless it is said here. The first five are each a tuple of scopes, True for all, or False
+    for none: `fs_read` and `fs_write` paths, `net` hosts (`HOST`, `HOST:PORT`, `*.DOMAIN`), `env` names of variables, `run`
+    commands. `all` grants these five whole; what is named beside it stays named, as in `all=True, net=("127.0.0.1:8000",)`, which
+    opens that private address too. Connections of models need none. `tools` says by tool whether it may be called, or which
+    methods may; a tool that it does not name may be called. Raises ValueError for a scope that is of another type or written
+    wrongly, and for `tools` of another form."""
 
     fs_read: tuple[str, ...] | bool = ()
     fs_write: tuple[str, ...] | bool = ()
@@ -191,7 +193,7 @@ SCOPES = tuple(BY_KEY)  # each is a field of Permissions
 
 
 def all_texts(values: tuple[Any, ...]) -> bool:
-    """Return whether all values are of type str."""
+    """Return whether all values are str, True for none."""
     return all(isinstance(value, str) for value in values)
 
 
@@ -229,13 +231,14 @@ class Browser:
 class Options(TypedDict, total=False):
     """What a session takes from its host.
 
-    `permissions`: what the program may touch, nothing when left out. `budgets`: limits of calls and of the session, budgets that
-    sessions share, or a list of them. `offline`: answer every model call without network or keys; `offline_script`: the replies
-    then, in order, in the form of `--offline-script`; it implies `offline`. `connections`: fields of connections by name, over
-    those of the source; `api_key` may stand here. `agents`: fields of agents by connector, over those of the manifest; `mcp`:
-    those of MCP servers by name. `mcp_pins`: the file of `concerto pin`, with the tools of servers that were accepted (G-9.6), so
-    that one that has changed is refused. `browser`: a Browser, by which a person logs in to MCP servers (O-4.56). `pricing`:
-    model id to `{"input_per_million", "output_per_million"}` and, where they differ from that of input, the prices `"cached"` and
+    None for an option is the same as leaving it out, where its type has None. `permissions`: what the program may touch, nothing
+    when left out. `budgets`: limits of calls and of the session, budgets that sessions share, or a list of them. `offline`:
+    answer every model call without network or keys; `offline_script`: the replies then, in order, in the form of
+    `--offline-script`; it implies `offline`. `connections`: fields of connections by name, over those of the source; `api_key`
+    may stand here. `agents`: fields of agents by connector, over those of the manifest; `mcp`: those of MCP servers by name.
+    `mcp_pins`: the file of `concerto pin`, with the tools of servers that were accepted (G-9.6), so that one that has changed is
+    refused. `browser`: a Browser, by which a person logs in to MCP servers (O-4.56). `pricing`: model id to
+    `{"input_per_million", "output_per_million"}` and, where they differ from that of input, the prices `"cached"` and
     `"cache_write"`, of a million tokens too, and those of a thousand calls of hosted tools by their types. `env`: the
     environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
     Buffered(…). `emit_timeout_ms`: how many milliseconds an awaited emit waits by default. `stores`: stores of memories by name,
@@ -359,14 +362,15 @@ def _input_of(option: Any) -> Callable[[], Any] | None:
     return lambda: Scripted(content) if isinstance(content, bytes) else SystemInput(content)
 
 
-STORE = ("head", "entries", "turns", "views", "commit", "remove", "keys", "expire", "close")  # M-8.3
+STORE = ("head", "entries", "turns", "views", "commit", "remove", "keys", "expire", "close")  # methods of a store (M-8.3)
 Check = Callable[[Any], bool]
 
 
 class Rule(NamedTuple):
     """What an option must be. `holds` checks its value, and the message for a wrong one says with `words` what it is; `entry` and
-    `entry_words` do the same for each value of a mapping. `error` is raised for a wrong value. A message names only the type of
-    what may hold secrets (O-9.44)."""
+    `entry_words` do the same for each value of a mapping, `entry` is None where the option is none. `error` is raised for a wrong
+    value, ValueError for a wrong key or entry of a mapping. For an option that is a mapping, which may hold secrets, a message
+    names only the type of a wrong value or entry, but for prices, which it shows (O-9.44)."""
 
     holds: Check
     words: str

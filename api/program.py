@@ -40,12 +40,13 @@ class Program:
 
     @property
     def name(self) -> str:
-        """The name in the image: that of the source file, without its ending."""
+        """The name in the image: that of the source file, without its ending; `main` for a source text."""
         return self._linked.image.header.name
 
     @property
     def content_hash(self) -> str:
-        """The identity of the image, the SHA-256 of its bytes in 64 hexadecimal digits: equal programs have equal ones."""
+        """The identity of the image, the SHA-256 that its bytes end with, in 64 hexadecimal digits: equal images have equal
+        ones."""
         return content_hash(self.to_bytes())
 
     @property
@@ -76,13 +77,15 @@ class Program:
     def session(self, **options: Unpack[Options]) -> Session:
         """Return a session of this program; several share nothing but code and what their options have in common, such as a
         SharedBudget or a store. Raises TypeError or ValueError for wrong options, ValueError for a wrong configuration of the
-        program, such as a connection without its fields."""
+        program, such as a connection without its fields, and for pins that cannot be read, OSError if the working directory has
+        been removed."""
         return Session(self._linked, options, self._project)
 
     def test(self, filter: str | None = None, **options: Unpack[Options]) -> TestReport:
         """Run the tests whose description contains `filter`, all without it, each in a fresh session with these options, and
-        return the report, in which a test that fails is too. Raises TypeError or ValueError as `session` does, TypeError also for
-        `emit_mode` and `emit_timeout_ms`, and RuntimeError where an event loop runs."""
+        return the report, in which a test that fails is too. Raises TypeError or ValueError for wrong options, TypeError also for
+        `emit_mode` and `emit_timeout_ms`; and, if a test is run, ValueError and OSError as `session` does, and RuntimeError where
+        an event loop runs."""
         return tested(self._linked, filter or "", options, self._project)
 
     def __repr__(self) -> str:
@@ -93,11 +96,11 @@ class Program:
 
 
 def compile(source: str | None = None, *, path: PathLike | None = None, manifest: PathLike | None = None) -> Program:
-    """Return the program of a source text, or of a file with the modules of its project. `manifest` is the file to read as
-    its `Concerto.toml`; left out, a path has that of its project and a text none.
+    """Return the program of a source text, or of the file `path` with the modules of its project. `manifest` is the file to read
+    as its `Concerto.toml`; left out, a path has that of its project, if there is one, and a text none.
 
-    Raises CompileError with every error of the source; OSError when the file or `manifest` cannot be read; TypeError for both
-    or neither of the two, and for a source that is no str.
+    Raises CompileError with the errors and warnings that were found; OSError when the file or `manifest` cannot be read;
+    TypeError for both or neither of source and path, and for a source that is no str.
     """
     if (source is None) == (path is None):
         raise TypeError("compile() takes a source text or path=…, one of the two")
@@ -152,7 +155,7 @@ def _diagnostics(result: Compilation) -> tuple[Diagnostic, ...]:
 
 def load(image: bytes | PathLike) -> Program:
     """Return the program of an image, passed as bytes or as the path of its file. Raises ImageError for what is no image, is
-    damaged, or fails verification, and OSError for the file."""
+    damaged, or fails verification, and OSError for a file that cannot be read."""
     if isinstance(image, bytes):
         data = image
     else:
@@ -170,8 +173,8 @@ def load(image: bytes | PathLike) -> Program:
 def run(target: Program | PathLike, **options: Unpack[Options]) -> RunResult:
     """Run `main` of a program, or of a source or image file, in a session of its own, and return how it ended. Failures of the
     program are in the result. Raises CompileError for a source with errors, ImageError for an image that is refused, OSError for
-    a file that cannot be read; TypeError or ValueError for wrong options and ValueError for a program without main; RuntimeError
-    where an event loop runs, and KeyboardInterrupt after Ctrl-C."""
+    a file that cannot be read; TypeError, ValueError or OSError as `Program.session`, and ValueError for a program without main;
+    RuntimeError where an event loop runs, and KeyboardInterrupt after Ctrl-C."""
     with _program(target).session(**options) as session:
         return session.run()
 

@@ -67,8 +67,8 @@ def frames_of(trace: Iterable[tuple[str, str, int, int] | int]) -> tuple[Frame, 
 
 
 class CompileError(Exception):
-    """The source has errors. `diagnostics` are its errors and warnings in the order of the text; str() is what the command
-    prints of the errors."""
+    """The source has errors. `diagnostics` are its errors and warnings, ordered by file and place; `text` is what the command
+    prints of the errors, and str() too, without it a line for each diagnostic."""
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...], text: str = "") -> None:
         super().__init__(diagnostics, text)
@@ -92,8 +92,10 @@ class ImageError(Exception):
 
 
 class ProgramError(Exception):
-    """A function that was called returned an Err. `value` is what is in it, mostly an `ErrorValue`; `error` is the same as
-    an ErrorValue whatever it is, as in `RunResult.error`; `trace` is where it was made, and what it passed then."""
+    """A function that was called returned an Err, or the call was ended by `cancel`, with `TaskError::Cancelled`. `value` is what
+    is in the Err, mostly an `ErrorValue`; `error` is the same as an ErrorValue whatever it is, as in `RunResult.error`; `trace`
+    is where it was made, and what it passed then, empty after `cancel`. str() is `FAMILY::VARIANT: MESSAGE`, without a
+    variant `FAMILY: MESSAGE`; of any other value the message."""
 
     def __init__(self, value: Any, error: ErrorValue, trace: tuple[Frame, ...] = ()) -> None:
         super().__init__(value, error, trace)
@@ -135,9 +137,10 @@ class Emit:
 @dataclass(frozen=True, slots=True)
 class Metrics:
     """The counters of a session so far (O-1.132). Costs are in the currency of the prices; `execution_time_ms` is in
-    milliseconds, the others count. `unpriced_calls` are requests whose cost nobody knows, and is not in `estimated_cost`;
-    `tokens_cached` and `tokens_cache_write` are parts of `tokens_in`, `tokens_reasoning` is one of `tokens_out`;
-    `tokens_estimated` are those that no provider reported; `hosted_calls` are those of tools that providers run."""
+    milliseconds, the others count. `total_tokens` are `tokens_in` and `tokens_out`; `tokens_by_model` and `tokens_by_connection`
+    have them by model id and by name of the connection. `unpriced_calls` are requests whose cost nobody knows, and is not in
+    `estimated_cost`; `tokens_cached` and `tokens_cache_write` are parts of `tokens_in`, `tokens_reasoning` is one of
+    `tokens_out`; `tokens_estimated` are those that no provider reported; `hosted_calls` are those of tools that providers run."""
 
     total_tokens: int
     tokens_by_model: dict[str, int]
@@ -175,11 +178,11 @@ class Breaker:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """How a run of `main` ended. `value` is what it returned, that of `Ok(value)` too; None if `ok` is false. `error` is the
-    error of an Err, the panic, or `TaskError::Cancelled` after `cancel`, None if `ok` is true; an Err of anything that is no
-    error is an ErrorValue whose kind is its type. `trace` is where the error was made and what it passed, or the frames of the
-    panic. `exit_code` is that of `concerto run` (L-5.14.3): 0, 1 after an Err or panic, 77 after one that denies a permission,
-    and 130 after `cancel`. `emits` are those of the program, in order."""
+    """How a run of `main` ended. `value` is what it returned, of `Ok(value)` the value; None if `ok` is false. `error` is the
+    error of an Err, the panic, or `TaskError::Cancelled` after `cancel`, None if `ok` is true; an Err of anything but an
+    ErrorValue is one whose kind is the type of that, with it as the field `value`. `trace` is where the error was made and what
+    it passed, or the frames of the panic. `exit_code` is that of `concerto run` (L-5.14.3): 0, 1 after an Err or panic, 77 after
+    one that denies a permission, and 130 after `cancel`. `emits` are those of the program, in order."""
 
     ok: bool
     value: Any
@@ -195,10 +198,10 @@ class RunResult:
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """One test. `failure` says what went wrong, None when it passed; `place` is file, line and column where it was raised, else
-    where the body of the test begins, None where that is unknown and for a test that is to fail and did, or did not fail at all;
-    `expected_failure`: it passes by failing; `emits` are those of the program; `trace` of an error: where it was made, and what
-    it passed."""
+    """One test. `failure` says what went wrong, None when it passed; `place` is file, line and column where it panicked or its
+    error was made, else where the body of the test begins, also of a test that passed; None where that is unknown, and for a test
+    that is to fail and fails as it should, or not at all; `expected_failure`: it is to fail, and passes by that; `emits` are
+    those of the program; `trace` of an error: where it was made, and what it passed, empty for a panic."""
 
     __test__ = False  # not a test of pytest
 
@@ -226,7 +229,7 @@ def tested(program: link.Program, part: str, options: Options, project: str | No
     """Run each test whose description contains `part` in a session of its own, whose waits take no time unless a test asks a real
     provider (V-6.6), and return the report. `project` is the folder of the manifest, None for the current one. Raise TypeError
     for options that tests cannot have, and what `check_options` raises; and only if a test is run, ValueError for a wrong
-    configuration, OSError as `host_of`, and RuntimeError where an event loop runs."""
+    configuration, OSError and ValueError as `host_of`, and RuntimeError where an event loop runs."""
     if "emit_mode" in options or "emit_timeout_ms" in options:
         raise TypeError("tests have no emit_mode and no emit_timeout_ms: nobody answers their emits")
     check_options(options)

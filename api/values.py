@@ -31,8 +31,9 @@ class Struct(Mapping[str, Any]):
     """A struct, a schema value or a record: `s.name`, `s["name"]`, `dict(s)`.
 
     `Struct("Point", x=1, y=2)` makes one to pass to a program; so does `Struct("Point", {"x": 1})`, for field names that are no
-    Python names. A field named like a method of mappings is reached by `s["items"]`. A field that it does not have raises
-    KeyError there, AttributeError behind a dot; so does setting one, since a Struct does not change.
+    Python names. A field named like a method of mappings, or `type_name`, is reached by `s["items"]`. A field that it does not
+    have raises KeyError there, AttributeError behind a dot; `s.name = …` raises AttributeError, since a Struct does not change.
+    Two of equal type name and fields are equal; none can be hashed.
     """
 
     __slots__ = ("_fields", "_type_name")
@@ -139,8 +140,9 @@ LONG = 1024  # characters of a text that is worth remembering
 
 def to_python(value: Any) -> Any:
     """Return the value of Python for a value of the machine, what is inside it too: numbers, texts, bytes, bools and nil as they
-    are, tuples as tuples, arrays, sets, queues and stacks as lists, maps and ranges as dicts, `Some(x)` as x and `None` as None,
-    the others as the classes above, `Media`, or a `Handle`. Lists and dicts are made anew wherever they occur. Raise the
+    are, tuples as tuples, arrays, sets, queues and stacks as lists, maps as dicts, ranges as dicts of `start`, `end` and
+    `inclusive`, `Some(x)` as x and `None` as None, the others as the classes above or as `Media`, one whose content is elsewhere
+    as a Struct; an error without what it has for a model alone. Lists and dicts are made anew wherever they occur. Raise the
     machine's Panic P103 for a value whose shared parts would become more than MOST_COPIED values, before they are made (G-6.10),
     P013 for a Map of whose keys two are one in Python, what ends the run if it reaches a limit meanwhile, and RecursionError for
     a value that is nested deeper than Python can follow."""
@@ -265,8 +267,9 @@ async def from_python(
 ) -> Any:
     """Return the value of the machine, of the type descriptor `expected`, for a value of Python. A descriptor is a tuple of a
     word and what belongs to it: `("int",)`, `("array", ("int",))`, `("struct", KEY)`; with `("any",)` the Python type decides.
-    Raise TypeError, naming the place `what`, for what has no mapping or does not fit, and let Panics pass, of the conversion or
-    of `run`. `run` calls a function of the program by its number: fields that are left out get their defaults from one."""
+    Raise TypeError, naming the place `what`, for what has no mapping or does not fit, and let Panics pass, of the conversion, and
+    all that `run` raises. `run` calls a function of the program by its number: fields that are left out get their defaults from
+    one."""
     result, left_out = read_value(value, program, expected, what)
     if not left_out:
         return result
@@ -278,7 +281,8 @@ def read_value(
 ) -> tuple[Any, list[int]]:
     """Do what `from_python` does without calling a function of the program: return the value, and the numbers of the functions
     that give the fields that are left out. Those fields hold None until a second call has their values in `defaults`, in the
-    same order. Raise as `from_python`."""
+    same order. Raise TypeError and let Panics pass as `from_python`; what a method of a class of the host raises is a TypeError
+    too."""
     reader = _Reader(program, defaults)
     try:
         return reader.read(value, expected, what), reader.left_out
@@ -298,7 +302,8 @@ def _inside(what: str, step: str) -> str:
 
 
 class _Reader:
-    """One conversion from Python. `converted` has what parts have become, by the expected type and their identity, so that
+    """One conversion from Python. `left_out` has the numbers of the functions of fields that were left out, `count` counts the
+    parts that were read. `converted` has what parts have become, by the expected type and their identity, so that
     a part that stands in many places is read once; `alive` holds those parts, since Python may give an identity again to
     what comes later."""
 
@@ -446,7 +451,7 @@ class _Reader:
         return tuple(map(self.read, value, expected[1], places))
 
     def map_of(self, value: Any, expected: tuple[Any, ...], what: str) -> v.Map:
-        """Read a mapping; its keys are str, int, bool or bytes."""
+        """Read a mapping that is no Struct; its keys are str, int, bool or bytes."""
         if not isinstance(value, Mapping) or isinstance(value, Struct):
             raise self.misfit(value, expected, what)
         self.within(len(value), what)
@@ -469,8 +474,8 @@ class _Reader:
         raise self.misfit(value, expected, what)
 
     def struct(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
-        """Read a Struct of that name, or a mapping with its fields; for a Media what `media_in` reads. Optional fields and those
-        with a default may be left out."""
+        """Read a Struct of that name, or a mapping with its fields; for a Media also what `media_in` reads. Optional fields,
+        those with a default, and hidden arrays of a record may be left out."""
         if expected[1] == "Media" and not isinstance(value, Mapping):
             return self.media(value, expected, what)
         if not isinstance(value, Mapping) or (isinstance(value, Struct) and value.type_name != type_text(expected)):

@@ -37,7 +37,8 @@ class LateSelector(selectors.BaseSelector):
         return self.real
 
     def wake(self) -> None:
-        """Make `select` return, from any thread."""
+        """Make `select` return while it waits on the lock, or the next one at once, from any thread; once `real` is set, this
+        does nothing."""
         self._woken.release()
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
@@ -110,8 +111,8 @@ _inside: ContextVar[tuple[object, ...]] = ContextVar("concerto_sessions", defaul
 
 class Turns:
     """`async with turns` lets one call of a session run at a time: it waits for the calls before it in the same event loop.
-    It raises RuntimeError where waiting could not end: in a handler of the call that runs, or beside a call in another
-    event loop; and once somebody has set `closed`."""
+    It raises RuntimeError where waiting could not end: in a handler of a call, and in tasks that one has begun; beside a call
+    in another event loop; and once somebody has set `closed`."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
@@ -151,7 +152,8 @@ class Turns:
 class Interruptible:
     """In its body, Ctrl-C calls `stop` once, and leaves as KeyboardInterrupt; a second Ctrl-C interrupts at once. A program
     that computes looks at nothing but the flag that `stop` sets, so asyncio's own handler would not end it. It changes nothing
-    outside of the main thread, and where the host has a handler of its own for SIGINT."""
+    outside of the main thread, and where the host has a handler of its own for SIGINT, or ignores it: `active` is false there.
+    `interrupted` says whether Ctrl-C has come."""
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self.stop = stop

@@ -35,8 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Compile a source, and write its image unless `--check` is set; return 0, or 65 when it has errors (or warnings with
-    `--deny-warnings`). Raise `Exit`: 2 for an output that would overwrite a source, 1 for one that cannot be written, 70 for an
-    image that fails verification, and for the source 66 if it cannot be read, 2 if it is an image, 74 if it is a damaged one."""
+    `--deny-warnings`). With `--emit-tokens` or `--emit-ast` only print these, and return 0 or 65. Raise `Exit`: 2 for an output
+    that would overwrite a source, 1 for one that cannot be written, 70 for an image that fails verification, and for the source
+    66 if it cannot be read, 2 if it is an image or the bytecode of another implementation, 74 if it is a damaged image."""
     output = arguments.output or default_output(arguments.file)
     if output.endswith(".conc") or os.path.realpath(output) == os.path.realpath(arguments.file):
         raise exits.Exit(exits.USAGE, f"{output} would overwrite a source; an image is called .concb")
@@ -76,8 +77,9 @@ WORTH_A_NOTE = 16  # messages: what is shorter than some thousand tokens, no pro
 
 def prompt_cache_notes(image: Image) -> list[str]:
     """Return a line for each memory whose bound, once it is reached, drops the oldest messages with every turn, in a program with
-    a model of a provider that bills less for what a request has in common with the one before. Memories whose bounds only a run
-    computes, and those bounded below WORTH_A_NOTE messages, have none."""
+    a model of a provider that bills less for what a request has in common with the one before; no line in any other program.
+    Memories whose bounds only a run computes, and those bounded below WORTH_A_NOTE messages, have none; one that is bounded in
+    tokens is not below it."""
     if not image.memories:
         return []
     from ..runtime.memory.policy import advice, bound_of
@@ -99,7 +101,8 @@ def prompt_cache_notes(image: Image) -> list[str]:
 
 
 def default_output(path: str) -> str:
-    """Return the path of the image of a source: .concb in place of .conc, for `-` out.concb in the working directory."""
+    """Return the path of the image of a source: .concb in place of .conc, behind a path with another ending, for `-` out.concb in
+    the working directory."""
     return "out.concb" if path == "-" else path.removesuffix(".conc") + ".concb"
 
 

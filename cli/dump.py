@@ -37,8 +37,8 @@ def dump(name: str, data: bytes, *, tokens: bool) -> int:
 
 
 def tree_lines(node: ast.Node) -> list[str]:
-    """Return one line for each node, with its span (0-based offsets in characters) and children indented. The walk is a loop,
-    since chains may be deep."""
+    """Return one line for each node, with its span (0-based offsets in characters) and its parts that are no nodes, and children
+    indented. The walk is a loop, since chains may be deep."""
     lines = []
     pending: list[tuple[int, str, Any]] = [(0, "", node)]
     while pending:

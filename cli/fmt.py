@@ -33,8 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Format the files; return 65 if one does not parse, else 1 if `--check` found one that would change, else 0. Raises Exit
-    with 66 for a file that cannot be read, 2 or 74 for an image, and 1 for a file that cannot be written; the files after it are
-    not formatted then."""
+    with 66 for a file that cannot be read, 2 for an image or the bytecode of another implementation, 74 for a damaged image, and
+    1 for a file that cannot be written; the files after it are not formatted then."""
     code = exits.OK
     for path in arguments.files:
         data = read_source(path)

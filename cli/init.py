@@ -80,8 +80,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def files(folder: str, provider: str) -> dict[str, str]:
-    """Return the text of each file by its path in the project; the name of `folder` becomes that of the project. `provider` is a
-    name in STARTERS, else KeyError is raised."""
+    """Return the text of each file by its path in the project; the name of `folder`, without what a string of TOML cannot hold,
+    becomes that of the project, "project" if nothing is left. `provider` is a name in STARTERS, else KeyError is raised."""
     connection, model = STARTERS[provider]
     declared = "" if connection == provider else CONNECTION.format(connection=connection, provider=provider)
     # What a string of TOML cannot hold as it stands: line ends and other controls, and what is no text in the file system.
@@ -94,7 +94,7 @@ def files(folder: str, provider: str) -> dict[str, str]:
 
 
 def write(path: str, text: str) -> None:
-    """Write a new file. Raise `Exit` (1) if it exists or cannot be written."""
+    """Write a new file, and make the folders above it. Raise `Exit` (1) if it exists or cannot be written."""
     try:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         with open(path, "x", encoding="utf-8") as file:

@@ -56,7 +56,8 @@ def _standard_input() -> bytes:
 
 
 def refuse_foreign(path: str) -> None:
-    """Raise `Exit` (2) for the bytecode of the implementation in Rust, which is neither source nor image here."""
+    """Raise `Exit` (2) for a path that ends in .conc-ir: the bytecode of the implementation in Rust, which is neither source nor
+    image here."""
     if path.endswith(".conc-ir"):
         source = path.removesuffix("-ir")
         raise exits.Exit(
@@ -91,7 +92,8 @@ def refuse_damaged_image(path: str) -> None:
 
 
 def compile_or_exit(path: str, data: bytes, *, quiet: bool, emit: bool = True) -> Compilation:
-    """Return the compilation of a source; its diagnostics go to stderr. Raise `Exit` (65) if it has errors."""
+    """Return the compilation of a source, without image if not `emit`; its diagnostics go to stderr, with `quiet` only errors.
+    Raise `Exit` (65) if it has errors."""
     result = compilation(path, data, emit=emit)
     report(path, result, quiet=quiet)
     if result.diagnostics.has_errors:
@@ -116,8 +118,8 @@ def compilation(path: str, data: bytes, *, emit: bool = True, cache: CheckCache 
 
 def entry_file() -> str:
     """Return the source that the manifest of this directory, or of the nearest one above, names, relative to this directory: for
-    commands without FILE (O-9.2). Raise `Exit`: 2 without a manifest or an entry in it, 65 for a manifest with errors that hide
-    the entry, 66 for an entry that is no file."""
+    commands without FILE (O-9.2). Raise `Exit`: 2 without a manifest or an entry in it, 65 for a manifest that gives no entry and
+    has errors besides missing keys (E4002), which are told on stderr, 66 for an entry that is no file."""
     from ..compiler.manifest import Manifest, find_manifest
 
     manifest_path = find_manifest(os.getcwd())
@@ -141,7 +143,7 @@ def entry_file() -> str:
 
 def _likely(folder: str, entry: str) -> str:
     """Return the line of an entry that exists: the nearest name of the sources beside the one named, at the root and in
-    `src`. Folders that cannot be listed have none."""
+    `src`; without any source src/main.conc. Folders that cannot be listed have none."""
     import difflib
 
     sources: list[str] = []
@@ -157,8 +159,8 @@ def _likely(folder: str, entry: str) -> str:
 
 def project_permissions(path: str) -> tuple[Mapping[str, tuple[str, ...] | bool], Mapping[str, tuple[str, ...] | bool]]:
     """Return two mappings of the manifest of a source: what it grants by capability key (scopes, or True for all), and by tool
-    what it says of it (whether it may be called, or which methods may). An image and standard input have none (O-4.12,
-    O-4.20)."""
+    what it says of it (whether it may be called, or which methods may). Both are empty for an image, standard input, and a source
+    without a manifest (O-4.12, O-4.20)."""
     if path == "-" or is_image(read(path)):
         return {}, {}
     from ..compiler.project import locate
@@ -178,8 +180,8 @@ def project_folder(path: str) -> str | None:
 
 
 def pins_of(file: str) -> Pins:
-    """Return the pins beside a program, none without the file. Raise `Exit`: 66 for a file that cannot be read, 2 for one that
-    holds no pins."""
+    """Return the pins of a program, from the file at `pins_path`, none without it. Raise `Exit`: as `read`, 66 for pins that
+    cannot be read, 2 for a file that holds none."""
     path = pins_path(file)
     if path is None or not os.path.exists(path):
         return {}
@@ -195,7 +197,8 @@ def pins_of(file: str) -> Pins:
 
 
 def pins_path(file: str) -> str | None:
-    """Return where the pins of a program lie; None for source on standard input."""
+    """Return where the pins of a program lie: in the folder of its manifest, without one beside FILE; None for source on standard
+    input."""
     if file == "-":
         return None
     from ..runtime.mcp.pins import FILE
@@ -370,8 +373,8 @@ ANSWER_FORM = 'write `// answer: CHANNEL JSON`, or `// answer: CHANNEL fault "te
 
 
 def answers(path: str) -> dict[str, list[Any]]:
-    """Return the answers to awaited emits in the comments of a program, by channel and in order; a failure is a ScriptedFailure
-    (O-5.39). Raise `Exit` as `script`."""
+    """Return the answers to awaited emits in the comments of a program, by channel and in order, as JSON values; a failure is a
+    ScriptedFailure (O-5.39). Raise `Exit`: as `read`, and 2 for a comment that is no answer."""
     import json
 
     text = read(path).decode("utf-8", "replace")

@@ -245,8 +245,9 @@ def key_variables(image: Image) -> list[str]:
 
 
 def lines_of(facts: dict[str, Any], indent: str = "") -> list[str]:
-    """Return `name: value` lines; what a value holds stands below it, two columns further in. A list of objects with names is
-    shown by their names."""
+    """Return `name: value` lines, indented by `indent`; what an object holds stands below it, two columns further in. A list of
+    objects, each with a `name` of its own, is shown as an object by these names; any other list stands on its line, and what is
+    empty is `none`."""
     lines = []
     for name, value in facts.items():
         if _are_named(value):

@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run_words(words: list[str], *, alone: bool = False) -> int:
     """Run the verb that the words name, and return its exit code. `alone` says that the process serves this command only.
-    Raise `Exit` for what ends the command early, and SystemExit as `parsed` does."""
+    Raise `Exit` for what ends the command early, and SystemExit as `parsed` does; what the verb raises passes through."""
     if not words:
         raise exits.Exit(exits.USAGE, overview())
     if words[0] in ("-h", "--help"):
@@ -118,7 +118,7 @@ def describe(parser: argparse.ArgumentParser | PlainWords, verb: Verb, module: M
 
 def parsed(verb: Verb, module: ModuleType, words: list[str], hint: str, beside: dict[str, object]) -> argparse.Namespace:
     """Return the values of the words by argparse, which prints help and mistakes itself and then raises SystemExit (0 or 2).
-    `hint` is added to its message; `beside` are values that no flag sets."""
+    `hint` is added to its message about words that it does not know; `beside` are values that no flag sets."""
     import argparse
 
     parser = argparse.ArgumentParser(prog=f"concerto {verb.name}", description=verb.summary, allow_abbrev=False)

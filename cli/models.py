@@ -45,8 +45,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Ask the connections; return 0 if each gives its list, else 1. Raise `Exit`: 2 for a name that no connection has, for one
-    that is configured wrongly and where there is none to ask, and as `load_image_of`, 2, 65, 66 or 74 for a FILE of another
-    implementation, with errors, that cannot be read or that is refused."""
+    that is configured wrongly and where there is none to ask; as `load_image_of`, 2, 65, 66 or 74 for a FILE of another
+    implementation, with errors, that cannot be read or that is refused; as `environment`, 66 or 2 for the file of
+    `--env-file`."""
     env = environment(arguments.env_file)
     layer, models = _declared(arguments)
     names = _chosen(arguments.connection, layer, models, env)
@@ -127,8 +128,8 @@ def _settings(name: str, layer: Layer, env: Mapping[str, str]) -> ConnectionSett
 
 class Answer:
     """What a connection answered: the `ids` of its models, or the `failure`, which is None if it gave the list. `place` is the
-    address that was asked, without secrets, empty for the built-in one, `provider` what asked, None for the built-in one;
-    `settings` are those of the connection."""
+    address that was asked, without secrets, empty where the settings have none, as for the built-in offline provider; `provider`
+    is what asked, None for the built-in one; `settings` are those of the connection."""
 
     __slots__ = ("settings", "place", "provider", "ids", "failure")
 
@@ -143,7 +144,8 @@ class Answer:
         self.failure = failure
 
     def as_json(self, env: Mapping[str, str]) -> dict[str, Any]:
-        """Return what `--json` prints of this connection: its models, or the error and what to do about it."""
+        """Return what `--json` prints of this connection: `provider` and `base_url`, and either its `models`, or the `error`
+        (kind, variant, message) and `help`, what to do about it, as `advice`."""
         about = {"provider": self.settings.provider, "base_url": self.place}
         if self.failure is None:
             return {**about, "models": list(self.ids)}
@@ -153,7 +155,7 @@ class Answer:
 
 def asked(connections: Sequence[ConnectionSettings], env: Mapping[str, str]) -> list[Answer]:
     """Ask connections for their models, all at the same time, and return the answers in the order of the connections. A
-    connection that fails has its failure in its answer. `env` has the keys. Raise RuntimeError where an event loop runs."""
+    connection whose call fails has its failure in its answer. `env` has the keys. Raise RuntimeError where an event loop runs."""
     import asyncio
 
     async def ask_all() -> list[Answer]:
@@ -288,7 +290,8 @@ def _print(answer: Answer, models: Sequence[Model], env: Mapping[str, str], *, a
 
 
 def _missing(answer: Answer, models: Sequence[Model]) -> list[str]:
-    """Return a note for each model of the program whose id is not in the list; an id may be an alias that lists do not have."""
+    """Return a note for each model of the program that uses this connection and whose id is not in the list; an id may be an
+    alias that lists do not have."""
     from difflib import get_close_matches
 
     offered = {id.removeprefix("models/") for id in answer.ids}

@@ -38,9 +38,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Pin the tools of a program's servers and print what has changed; return 0, with `--check` 1 where something has. Raise
-    `Exit`: 65, 66 or 74 for a FILE with errors, one that cannot be read and an image that is refused, 66 or 2 for pins that
-    cannot be read or are none, 2 for a name that no server has and a wrong configuration, 1 for a server that cannot be connected
-    and a file that cannot be written."""
+    `Exit`: 65, 66 or 74 for a FILE with errors, one that cannot be read and an image that is refused, 2 for the bytecode of
+    another implementation, 66 or 2 for pins or a file of `--env-file` that cannot be read or are none, 2 for a name that no
+    server has, a wrong configuration, and pins of a source on standard input, which have no place, 1 for a server that cannot be
+    connected and a file that cannot be written."""
     from ..runtime.errors import ConfigFailure
     from ..runtime.session.session import Session
 

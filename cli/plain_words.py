@@ -17,8 +17,9 @@ KNOWN_ACTIONS = (None, "store_true", "append")
 
 
 class PlainWords:
-    """The flags and files of one verb: it is told them by `add_argument`, and then reads words by them. `usage` and `epilog` are
-    only there to be set: argparse prints help."""
+    """The flags and files of one verb: it is told them by `add_argument`, and then reads words by them. `rows` has all of them,
+    as the name under which the value goes and the row, `files` those that are no options, `options` the others by each name.
+    `usage` and `epilog` are only there to be set: argparse prints help."""
 
     __slots__ = ("options", "files", "rows", "usage", "epilog")
 

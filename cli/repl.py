@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 
 class EntryOutcome(NamedTuple):
-    """How an entry ended: the debug form of its value (None for nil), or its error or panic; `trace` belongs to the latter
-    two."""
+    """How an entry ended: `value_text`, the debug form of its value (None for nil), or the text of its `error` or `panic`, else
+    None; `trace` belongs to the latter two: places as (function, file, line, column), and numbers for so many that are left
+    out."""
 
     value_text: str | None = None
     error: str | None = None
@@ -100,7 +101,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
 class Shell:
     """The dialogue with the user. `arguments` are the flags; making it raises `Exit` as `host_of` does, 66 or 2, for a file that
-    a flag names. `transcript` has what earlier entries declare."""
+    a flag names. `transcript` has what earlier entries declare, `session` the InteractiveSession; `interactive` says whether
+    stdin is a terminal."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
@@ -124,8 +126,8 @@ class Shell:
             self.handle(text)
 
     def handle(self, text: str) -> None:
-        """Handle one entry or command. Its errors and panics, and Ctrl-C in it, are told on stderr and do not end the session
-        (O-9.20)."""
+        """Handle one entry or command but `:quit`, which does nothing here. Its errors and panics, and Ctrl-C in it, are told on
+        stderr and do not end the session (O-9.20)."""
         word, _, rest = text.strip().partition(" ")
         try:
             if word.startswith(":"):
@@ -199,7 +201,7 @@ class Shell:
             print(f"  {word:<10} {meaning}")
 
     def show_type(self, rest: str) -> None:
-        """Print the type of an expression without running it."""
+        """Print the type of an expression, `rest`, without running it; Nil for what has no value. Errors go to stderr."""
         entry = self._compiled(rest)
         if entry.compilation.image is not None:
             print(entry.type if entry.type is not None else "Nil")

@@ -3,9 +3,10 @@
 Hands on `configure` and `execute` to `main`. Also has what every verb shares that runs programs (`test`, `repl`): the flags
 (`configure_run`, `words_of`, `hint_of`), the limits that they describe (`limits_of`), their host (`host_of`: what a run reaches
 of the world outside, as functions and settings), `run_session`, and the lines of a stack trace (`trace_lines`); for `test` also
-`skip_waits` and `write_out`; for `models` `environment`; for `pin` the flags, `permissions` and `working_directory`. A new flag
-is a line in `configure_run`, or in `configure` if only `run` has it, and one where it is used. Where a program comes from is for
-`cli/inputs.py`; what a session does is for the runtime.
+`skip_waits` and `write_out`; for `models` and `pin` `environment`; for `pin` also the permission flags (`add_flags`, `words_of`,
+`hint_of`), `permissions`, `working_directory` and `LazyNetwork`. A new flag is a line in `configure_run`, or in `configure` if
+only `run` has it, and one where it is used. Where a program comes from is for `cli/inputs.py`; what a session does is for the
+runtime.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ WITHOUT_LIST = "--allow-all"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the permission flags of O-4.18: `--allow-net=a.org,b.org:80` for a list, bare for the whole capability."""
+    """Add the permission flags of O-4.18: `--allow-net=a.org,b.org:80` for a list, bare for the whole capability; and
+    `--disable-tool`."""
     group = parser.add_argument_group("permissions", "a comma list after =, or nothing for the whole capability")
     for capability in CAPABILITIES:
         _add(group, capability.flag, f"[={capability.scope},…]", capability.doc)
@@ -184,10 +186,10 @@ def _refuse_word(file: str) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run main of a program. Return the exit code of O-9.11: 0, or another one for an Err or a panic. Raise `Exit` for what
-    cannot be run: 65 for a source with errors and a program without main, 66 for a file that cannot be read, 74 for an image that
-    is refused, 2 for a wrong configuration, a wrong file of replies, variables or pins, and bytecode of another implementation.
-    Raise KeyboardInterrupt after Ctrl-C."""
+    """Run main of a program. Return the exit code of O-9.11: 0, after an Err or a panic 1, or 77 where a permission is denied.
+    Raise `Exit` for what cannot be run: 65 for a source with errors and a program without main, 66 for a file that cannot be
+    read, 74 for an image that is refused, 2 for a wrong configuration, a wrong file of replies, variables or pins, and bytecode
+    of another implementation. Raise KeyboardInterrupt after Ctrl-C."""
     _refuse_word(arguments.file)
     program = load_program(arguments.file, quiet=arguments.quiet)
     if program.image.header.entry is None:
@@ -225,8 +227,9 @@ def system_input() -> Any:
 
 
 def code_cache(arguments: argparse.Namespace) -> CodeCache | None:
-    """Return where translated code of earlier runs is; None with `--no-code-cache` or `--tier interp`, and without a home
-    directory. It is not beside the program, whose folder the program may have been granted (G-3.7)."""
+    """Return where translated code of earlier runs is: below XDG_CACHE_HOME if that is absolute, else below ~/.cache; None with
+    `--no-code-cache` or `--tier interp`, and without either. It is not beside the program, whose folder the program may have been
+    granted (G-3.7)."""
     # The XDG base directory specification; a relative path is to be ignored.
     base = os.environ.get("XDG_CACHE_HOME", "")
     base = base if os.path.isabs(base) else os.path.join(os.path.expanduser("~"), ".cache")
@@ -243,7 +246,8 @@ def code_cache(arguments: argparse.Namespace) -> CodeCache | None:
 
 
 def limits_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the budgets that the flags of a run set, None where there is no flag (O-9.27)."""
+    """Return the budgets that the flags of a run set, by the names of the arguments of `Session.run`; None where there is no flag
+    (O-9.27)."""
     return {name: getattr(arguments, f"max_{name}") for name in ("steps", "seconds", "tokens", "cost", "model_calls")}
 
 
@@ -273,9 +277,10 @@ def nothing(frame: int) -> list[str]:
 def trace_lines(
     trace: Any, beneath: Callable[[int], list[str]] = nothing, named: Callable[[str], str] = lambda name: name
 ) -> list[str]:
-    """Return one line for each frame, innermost first, the middle left out beyond SHOWN_FRAMES (L-5.13.1). `trace` has frames as
-    (function, file, line, column), line and column from 1, and numbers for so many places that are left out. `beneath` returns
-    the lines that follow a frame, by its index in `trace`, `named` a file as it is shown."""
+    """Return one line for each entry of a trace, in its order, innermost first; beyond SHOWN_FRAMES one line stands for the
+    middle (L-5.13.1). `trace` has frames as (function, file, line, column), line and column from 1, the file "" where no place is
+    known, and numbers for so many places that are left out. `beneath` returns the lines that follow a frame, by its index in
+    `trace`, `named` a file as it is shown."""
     # Both ends of a deep recursion tell more than its middle.
     half = SHOWN_FRAMES // 2
     left_out = range(half, len(trace) - half) if len(trace) > SHOWN_FRAMES else range(0)
@@ -292,8 +297,9 @@ def trace_lines(
 
 
 def local_lines(frames: Sequence[dict[str, Any]], redactor: Redactor) -> Callable[[int], list[str]]:
-    """Return what gives the variables of a frame by its number, in their debug form (O-9.13). Secrets are taken out of the
-    values before their texts are quoted and cut (G-10.3)."""
+    """Return what gives a line for each variable of a frame, by the number of the frame, in debug form (O-9.13). `frames` has for
+    each frame its variables by name; without any there are no lines. Secrets are taken out of the values before their texts are
+    quoted and cut (G-10.3)."""
     from ..runtime.access.secrets import without_secrets
     from ..vm.panics import Panic
     from ..vm.values import brief
@@ -362,9 +368,10 @@ def host_of(
     emit: Callable[[str, Any, bool], None] | None = None,
     program: Program | None = None,
 ) -> Host:
-    """Return the host that the flags of a run describe. Without `emit`, emits are printed. `program` is None where programs
-    come later, as in the REPL. Agents, servers and commands of a program are processes, offline too (O-1.29). Raise `Exit`: 66
-    or 2 for the files of `--env-file` and `--offline-script`, and the one of pins."""
+    """Return the host that the flags of a run describe; CONCERTO_OFFLINE=1 counts as `--offline`. `file` is the FILE, whose
+    manifest grants permissions, `-` for none. Without `emit`, emits are printed. `program` is None where programs come later, as
+    in the REPL. Agents, servers and commands of a program are processes, offline too (O-1.29). Raise `Exit`: as `read` for
+    `file`, and 66 or 2 for the files of `--env-file` and `--offline-script`, and the one of pins."""
     from ..runtime.host import Host
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
@@ -542,7 +549,8 @@ def show_at_once() -> None:
 
 def emit_printer(arguments: argparse.Namespace) -> Any:
     """Return the function that prints an emit in the format of the flags; it takes the channel, the value, and whether the
-    runtime made the emit. It prints emits of the runtime with `--verbose` only, and no emit with `--quiet`."""
+    runtime made the emit. It prints emits of the runtime with `--verbose` only, and no emit with `--quiet`; it raises Panic P103
+    for a text beyond the limits of G-6.1."""
     from ..vm.values import to_json
 
     def text(channel: str, value: Any, by_runtime: bool) -> None:
@@ -557,8 +565,8 @@ def emit_printer(arguments: argparse.Namespace) -> Any:
 
 
 def environment(path: str | None) -> ProcessEnvironment:
-    """Return the environment of the process over the NAME=value lines of a file, None for no file (O-9.28). Raise `Exit`: 66 for
-    a file that cannot be read, 2 for a line of another form."""
+    """Return the environment of the process over the NAME=value lines of a file, None for no file (O-9.28). Empty lines, and
+    those that begin with `#`, say nothing. Raise `Exit`: 66 for a file that cannot be read, 2 for a line of another form."""
     if path is None:
         return ProcessEnvironment(os.environ)
     variables: dict[str, str] = {}

@@ -20,8 +20,8 @@ LAYOUT = "\n\t"  # what a program may do to the layout
 
 
 def printable_on(text: str, stream: TextIO) -> str:
-    """Return the text as it goes to a stream: unchanged to files and pipes, control characters except newline and tab escaped on
-    a terminal."""
+    """Return the text as it goes to a stream: unchanged to files and pipes; on a terminal what is not printable is escaped,
+    except newline and tab."""
     # Most texts need no escaping, and are told so in one call.
     if text.isprintable() or not stream.isatty():
         return text
@@ -31,8 +31,9 @@ def printable_on(text: str, stream: TextIO) -> str:
 
 
 def payload_text(value: Any) -> str:
-    """Return an emit's payload on its line (O-5.33): what has parts as JSON, so that it can be read back, anything else as
-    its Display text. Raise Panic P103 for a text beyond the limits of G-6.1."""
+    """Return an emit's payload on its line (O-5.33): what has parts as JSON, so that it can be read back, anything else, also a
+    Response, an error and a variant without parts, as its Display text. Raise Panic P103 for a text beyond the limits of
+    G-6.1."""
     from ..vm.values import Array, EnumValue, Map, Queue, Response, Set, Stack, Struct, display, to_json
 
     of_parts = isinstance(value, Array | Map | Set | Queue | Stack | tuple)
@@ -56,8 +57,8 @@ def choose_colour(choice: str) -> None:
 
 
 def use_colour(stream: object) -> bool:
-    """Return whether what goes to a stream is coloured: decided by `--color`, then NO_COLOR, FORCE_COLOR, and whether it is
-    a terminal with colours."""
+    """Return whether what goes to a stream is coloured: decided by `--color`, then by NO_COLOR and FORCE_COLOR where they are not
+    empty, and whether it is a terminal with colours."""
     if _chosen != "auto":
         return _chosen == "always"
     if os.environ.get("NO_COLOR"):
@@ -78,15 +79,16 @@ def painted(text: str, colour: str, stream: object) -> str:
 
 
 def failure_line(text: str) -> str:
-    """Return how a run ended, for stderr: `error:` or `panic[CODE]:` in red before its message."""
+    """Return the text of how a run ended as it goes to stderr: what stands before its first colon, `error` or `panic[CODE]`, in
+    red."""
     line = printable_on(text, sys.stderr)
     head, colon, message = line.partition(":")
     return painted(head, BOLD_RED, sys.stderr) + colon + message
 
 
 class Progress:
-    """One line on stderr that is written over; nothing where stderr is no terminal, or with `quiet`: `enabled` says whether it is
-    shown at all, `visible` whether it stands there now. Whoever prints calls `clear` before."""
+    """One line on stderr that is written over; nothing where stderr is no terminal, TERM is `dumb`, or with `quiet`: `enabled`
+    says whether it is shown at all, `visible` whether it stands there now. Whoever prints calls `clear` before."""
 
     __slots__ = ("enabled", "visible")
 

@@ -103,9 +103,10 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, output: Rep
 
 
 def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
-    """Yield the path and program of each root that has tests, and of each image, in the order of the arguments; of a directory,
-    its own sources before those of its subdirectories. Diagnostics of all roots go to stderr. Errors in any source raise Exit
-    before the first is yielded; with `--junit` they are written there too."""
+    """Yield the path and program of each root that has tests, and of each image, each once, in the order of the arguments; of a
+    directory, its own sources before those of its subdirectories. Diagnostics of all roots go to stderr. A file that cannot be
+    read and errors in any source raise Exit before the first is yielded; with `--junit` errors are written there too. An image
+    that is refused raises Exit (74) in its turn."""
     from ..compiler.incremental import CheckCache
     from ..vm.interp.link import load_image
 
@@ -214,8 +215,8 @@ def project_folder() -> str:
 
 
 def sources_under(path: str) -> list[str]:
-    """Return the path itself if it is no directory, or the paths of all sources (.conc) below it, those of a folder before those
-    of its subfolders, each sorted by name; hidden directories are left out."""
+    """Return the path alone, whatever it is, if it is no directory, else the paths of all sources (.conc) below it, those of a
+    folder before those of its subfolders, each sorted by name; hidden directories are left out."""
     if not os.path.isdir(path):
         return [path]
     sources = []
@@ -231,7 +232,8 @@ def sources_under(path: str) -> list[str]:
 
 class Report:
     """The lines of O-8.23, or JSON; on a terminal also the test that runs (O-9.51). `arguments` are the flags. It is told of a
-    run in this order: `begin`, then for each test what `announce` yields and `test`, and `end`."""
+    run in this order: `begin`, then for each test what `announce` yields and `test`, and `end`. `rows` has of each test that has
+    run the path of its program, the outcome, and the seconds that it took."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
@@ -262,13 +264,14 @@ class Report:
         self.open_line = not text.endswith("\n") if text else self.open_line
 
     def begin(self, count: int) -> None:
-        """Print how many tests will run."""
+        """Print how many tests will run, but with `--quiet` or `--json`."""
         self.count = count
         if not self.silent:
             print(f"running {count} test{'' if count == 1 else 's'}\n", flush=True)
 
     def test(self, path: str, outcome: TestOutcome, named: Callable[[str], str]) -> None:
-        """Keep the outcome of a test for `end`, and print it. `named` returns a file as it is shown."""
+        """Keep the outcome of a test for `end`, and print it, but with `--quiet` or `--json`. `path` is that of the program,
+        `named` returns a file as it is shown."""
         self.rows.append((path, outcome, time.perf_counter() - self.began))
         self.error_traces.append(trace_lines(outcome.way[1:], named=named))
         if self.silent:

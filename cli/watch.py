@@ -2,8 +2,8 @@
 
 Hands on `add_watch` to the verbs that take the flag, and `watch` to `main`. A fresh process each time: nothing of one run is left
 in the next. Files are looked at every LOOK seconds, since not every system and network folder tells of changes. Which files are
-looked at is decided in `_files`: sources, images and manifests below the project, and those that the flags name. No file is
-written here.
+looked at is decided in `_files`: sources, images and manifests below the project, but for hidden folders and `node_modules`, and
+those that the command line names. No file is written here.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ def add_watch(parser: argparse.ArgumentParser) -> None:
 
 
 def watch(words: list[str], arguments: argparse.Namespace | SimpleNamespace) -> int:
-    """Run the words without `--watch` until somebody interrupts; return the exit code of that (130). Raise `Exit` for paths that
-    cannot be watched: 2 for `-`, 66 for what does not exist, and where no path is given 2, 65 or 66 as `entry_file`."""
+    """Run the words of a command line without `--watch`, whose values are `arguments`, again after each change until somebody
+    interrupts; return the exit code of that (130). Raise `Exit` for paths that cannot be watched: 2 for `-`, 66 for what does not
+    exist, and where no path is given 2, 65 or 66 as `entry_file`."""
     import subprocess
 
     paths = getattr(arguments, "paths", None) or [getattr(arguments, "file", None) or _project()]

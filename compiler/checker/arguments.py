@@ -2,9 +2,9 @@
 
 Hands on to the rules of calls, methods, operators, memories and tools `match_arguments` and `Matched` (which argument goes to
 which parameter), `infer_all` (the types of arguments without parameters), `call_row` for any built-in, `kind_of`, under which the
-table lists the methods of a type, and `everyday_method`; to `types` `infer_arguments` (the types of arguments, and the type
-arguments of the callee) and `hints_of`; to `expressions` and `calls` `function_value` and `value_of_row` for built-ins that are
-not called. The language server asks `kind_of` too. What a call is decided to be stands in `calls` and `methods`.
+table lists the methods of a type, and `everyday_method`; to `types` `Matched`, `infer_arguments` (the types of arguments, and the
+type arguments of the callee) and `hints_of`; to `expressions` and `calls` `function_value` and `value_of_row` for built-ins that
+are not called. The language server asks `kind_of` too. What a call is decided to be stands in `calls` and `methods`.
 
 In all of it a formal is a parameter of anything callable, a row an entry of the table of built-ins. `c` is the state of the
 check: mistakes are reported to it by a code (E…; W… for a warning), and not raised. ERRONEOUS is the type of what was reported,
@@ -31,8 +31,8 @@ from .state import Checker, Expected
 
 @dataclass(slots=True)
 class Matched:
-    """Which argument goes to which parameter. `values`: for each parameter its argument, None where the default applies (further
-    arguments of a variadic parameter follow); `order`: the indexes into `values` in the order of the source."""
+    """Which argument goes to which parameter. `values`: for each parameter its argument, None where the default applies, or of a
+    variadic callee all its arguments, perhaps none; `order`: the indexes into `values` in the order of the source."""
 
     values: list[ast.Expr | None]
     order: list[int]
@@ -149,7 +149,9 @@ def infer_all(c: Checker, arguments: list[ast.Argument]) -> None:
 
 
 def kind_of(type_: Type) -> str:
-    """Return the kind under which the table lists the methods of a type; `Any` for types that have only those of every value."""
+    """Return the kind under which the table lists the methods of a type, as `Array` or `ModelRef`. Declared types without rows of
+    their own give the word of their kind, as `struct`, and the remaining types, as `T?`, give `Any`: `lookup` then finds only the
+    methods of every value."""
     type_ = widen(type_)
     match type_:
         case Simple() | Generic():
@@ -264,8 +266,9 @@ def _is_wrapped(type_: Type | None) -> bool:
 def infer_arguments(
     c: Checker, formals: Sequence[Formal], matched: Matched, bindings: Bindings, hints: Bindings
 ) -> None:
-    """Type each argument against its parameter, adding what type parameters are to `bindings` on the way, then convert all; what
-    does not convert is reported (E2009).
+    """Type each argument against its parameter, adding what type parameters are to `bindings` on the way, then convert those
+    whose parameter has a complete type by then; what does not convert is reported (E2009). `hints` are types by the names of type
+    parameters, as `hints_of` gives them, which guide the arguments. A parameter that is left out counts as nil.
 
     Two passes, since a later argument may bind what an earlier one left open.
     """

@@ -35,7 +35,7 @@ class Flow:
 
 
 def merge(flows: Iterable[Flow]) -> Flow:
-    """Return what is known where several paths meet; those that do not come there are left out."""
+    """Return what is known where several paths meet; those that do not come there are left out. If none does, it is `dead`."""
     alive = [flow for flow in flows if not flow.dead]
     if not alive:
         return Flow(dead=True)
@@ -145,7 +145,8 @@ class Walk:
             self.report("E2037", local, node, f"`{local.name}` is not assigned {path}", "assign it on every path")
 
     def assign(self, node: ast.Assign) -> None:
-        """Note an assignment of a deferred variable; report a second one of an immutable variable (E2038)."""
+        """Note an assignment of a deferred variable; report a second one of an immutable variable (E2038). Of any other target
+        only walk over both sides."""
         target = ast.ungrouped(node.target)
         local = target.binding if isinstance(target, ast.PathExpr) else None
         if not (isinstance(local, Local) and local.deferred):

@@ -3,11 +3,11 @@
 Hands on the rules of `Call` and `Pipe`, and to `methods` what both kinds of calls share: which method of a trait is meant
 (`Chosen`, `bounded_methods`, `trait_methods`, `one_of`), `formals_of`, `give_arguments`, `check_mutation`, `tool_call` and
 `value_call`; to `expressions` what names of functions mean that are not called (`std_function`, `named_method`, `at_run_time`,
-`of_any`); to `methods` and the language server `bounded_names` and `names_through_traits`. `call` decides by what the callee is
-bound to and sets `node.target` to a record of `decisions`. A new built-in function with a rule of its own is a row of SPECIAL;
-others need only their row in `vm/builtins`. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a
-warning), and not raised. ERRONEOUS is the type of what was reported, which suits every place. No code is made here: `codegen`
-reads the targets.
+`of_any`); to `methods` and the language server `bounded_names` and `names_through_traits`, and to that `bounded_methods` and
+`trait_methods` too. `call` decides by what the callee is bound to and sets `node.target` to a record of `decisions`. A new
+built-in function with a rule of its own is a row of SPECIAL; others need only their row in `vm/builtins`. `c` is the state of the
+check: mistakes are reported to it by a code (E…; W… for a warning), and not raised. ERRONEOUS is the type of what was reported,
+which suits every place. No code is made here: `codegen` reads the targets.
 """
 
 from __future__ import annotations
@@ -257,7 +257,8 @@ COST_OF_A_NAME = 20  # letters that could be compared while the methods of one n
 
 
 def bounded_names(c: Checker, receiver: Type) -> list[str]:
-    """Return the names of the methods with `self` that `bounded_methods` knows for a receiver, for suggestions."""
+    """Return the names of the methods with `self` that `bounded_methods` knows for a receiver, for suggestions; none once
+    suggestions have cost enough (`patient`)."""
     if not patient():
         return []
     spend(COST_OF_A_NAME * len(c.traits))
@@ -323,7 +324,8 @@ def _chosen(c: Checker, trait: TraitSymbol, implementation: Implementation, bind
 
 
 def names_through_traits(c: Checker, receiver: Type, place: Span) -> list[str]:
-    """Return the names of the methods with `self` that traits give a type, for suggestions."""
+    """Return the names of the methods with `self` that traits give a type, for suggestions; none once these have cost enough
+    (`patient`)."""
     if not patient():
         return []
     spend(COST_OF_A_NAME * len(c.traits))
@@ -661,7 +663,7 @@ def value_call(
     c: Checker, node: ast.Call | ast.MethodCall, callee: ast.Expr, type_: Type, arguments: list[ast.Argument]
 ) -> Type:
     """Check a call of a function value of this type: it takes all arguments, by position (L-3.8.1). Return the type of the call,
-    ERRONEOUS after a report (E2016, E2006, E2007)."""
+    Any of Any, `never` of a callee that never comes to its end, ERRONEOUS after a report (E2016, E2006, E2007)."""
     type_ = c.narrowed(callee, type_)
     if type_ != ANY and not isinstance(type_, Function):
         infer_all(c, arguments)

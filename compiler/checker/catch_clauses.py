@@ -56,11 +56,12 @@ class Clauses:
                     self.by_head.setdefault(head, []).append(place)
 
     def covers(self, type_: Type) -> bool:
-        """Return whether some clause catches every error of a type."""
+        """Return whether some clause catches every error of a type; one that was reported counts as catching everything."""
         return self.unknown is not None or self._first(type_, None) is not None
 
     def covering(self, clause: ast.CatchClause) -> ast.CatchClause | None:
-        """Return the first clause that catches all that another one does, None without one."""
+        """Return the first clause that catches all that another one does, None without one; clauses that were reported are passed
+        over. `clause.caught` of the other is not ERRONEOUS."""
         place = self.everything if clause.caught is None else self._first(clause.caught, variant_of(clause))
         return None if place is None else self.clauses[place]
 

@@ -21,7 +21,8 @@ from .state import Checker
 
 
 def comparable(left: Type, right: Type) -> bool:
-    """Return whether values of the types may be compared by `==` (L-3.6.5)."""
+    """Return whether values of the types may be compared by `==` (L-3.6.5): numbers with numbers, nil and Any with everything,
+    else where one type fits the other."""
     if left in NUMBERS and right in NUMBERS:
         return True
     # Whether nil can be equal is asked by `compare_operands`, which gives a better message than E2002.
@@ -31,8 +32,8 @@ def comparable(left: Type, right: Type) -> bool:
 
 
 class Comparison(NamedTuple):
-    """Two values and what is asked of them: `equal`, else different. `written` is a format string: the form with `{}` for each
-    value."""
+    """Two values, typed, and what is asked of them: `equal`, else different. `span` is where a report points, `written` a format
+    string: the form with `{}` for each value."""
 
     left: ast.Expr
     right: ast.Expr

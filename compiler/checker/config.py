@@ -1,12 +1,12 @@
 """Checking the entries of config bodies and decorators against tables of fields (O-0.1, O-0.4).
 
-Hands on to the checks of connections, models, agents, MCP servers, tools and decorators `under_own_names` and `check_fields` (a
-whole body), `check_value` (one value), `check_object`, `check_either`, `quiet_fold` (to memories too) with UNKNOWN, and the
-reports `report_duplicates`, `report_same` and `report_unknown_key` with `is_misspelt`. Which fields there are is a table of Rules
-(`compiler/fields.py`); here stands how a value is tested against its Rule. A config body is `{ name: value, … }` of a
-declaration. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not raised. In place
-of a value stands FAILED (of `declarations`) for one that was reported, UNKNOWN for one that only the run knows. What fields
-demand of each other is for the callers.
+Hands on to the checks of declarations (connections, models, agents, MCP servers, tools, embedders, indexes) and of decorators,
+each to some of them, `under_own_names` and `check_fields` (a whole body), `check_value` (one value), `check_object`,
+`check_either`, `quiet_fold` (to memories too) with UNKNOWN, and the reports `report_duplicates`, `report_same` and
+`report_unknown_key` with `is_misspelt`. Which fields there are is a table of Rules (`compiler/fields.py`); here stands how a
+value is tested against its Rule. A config body is `{ name: value, … }` of a declaration. `c` is the state of the check: mistakes
+are reported to it by a code (E…; W… for a warning), and not raised. In place of a value stands FAILED (of `declarations`) for one
+that was reported, UNKNOWN for one that only the run knows. What fields demand of each other is for the callers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def report_duplicates(c: Checker, owner: str, names: Iterable[ast.Ident]) -> Non
 
 
 def report_same(c: Checker, owner: str, name: str, at: Span, other: str, first: Span, code: str = "E4001") -> None:
-    """Report, at `at`, the name `name` in a body, since `other`, which stands at `first`, is another name of the same field."""
+    """Report by `code`, at `at`, the name `name` in a body, since `other`, which stands at `first`, is another name of the same
+    field."""
     c.report(code, at, f"`{name}` and `{other}` of {owner} say the same", first=first, help=f"keep one of them: `{other}`")
 
 
@@ -109,9 +110,9 @@ def check_fields(
 
 
 def check_value(c: Checker, name: str, value: ast.Expr, rule: Rule, *, constant: bool, code: str = "E4004") -> object:
-    """Type one field and test it as far as it is constant. Return its value, FAILED after a report, UNKNOWN for a value that
-    only the run knows. `constant`: it must be constant, and plain data. `code` is that of the report of a value that does not
-    fit."""
+    """Type one field and test it as far as it is constant. Return its value, as `rule.reads` gives it (of a duration in a text
+    the number), FAILED after a report, UNKNOWN for a value that only the run knows. `constant`: it must be constant, and plain
+    data. `code` is that of the report of a value that does not fit."""
     errors = c.error_count
     wanted = Expected(rule.type, code, f"`{name}`")
     type_ = at_module_level(c, value, FREE if rule.timed else wanted)

@@ -57,7 +57,8 @@ def check_old_names(c: Checker, what: str, owner: str, named: Sequence[tuple[ast
 
 
 def check_stored_names(c: Checker, memories: Sequence[MemorySymbol]) -> None:
-    """Report stored names that two memories claim (E4516): what is stored under one name belongs to one memory."""
+    """Report stored names that two memories claim, and a memory that claims its own present name (E4516): what is stored under
+    one name belongs to one memory."""
     # Views store nothing, and a memory with `was` has given up its own old name.
     own = {symbol.name: symbol for symbol in memories if symbol.of is None and symbol.stored_as is None}
     claimed: dict[str, MemorySymbol] = {}
@@ -145,7 +146,7 @@ def slots_of(c: Checker, type_: Type | None) -> dict[str, Slot] | None:
 
 def slot_member(c: Checker, node: ast.FieldAccess, receiver: Generic) -> Type:
     """Return the type of `m.slot` and set `node.target`: an Option unless the slot has a default or a clause `needs` it;
-    ERRONEOUS after a report (E2010) for an unknown slot."""
+    ERRONEOUS after a report (E2010) for an unknown slot, and for one whose type was reported."""
     slots = slots_of(c, receiver) or {}
     slot = slots.get(node.name.text)
     if slot is None:
@@ -172,8 +173,9 @@ def slot_in(place: ast.Expr) -> ast.FieldAccess | None:
 
 def check_clauses(c: Checker, symbol: FunctionSymbol) -> None:
     """Check the clauses `needs` and `reads` of a function, whose parameters have their types (M-10.3, M-10.4): each names a slot;
-    one that is missing at run time leaves a function with `needs` as an error, for which it returns a Result (E4506). Set the
-    slot in each reference, the type of its variable, and `failure` of a clause."""
+    one that is missing at run time leaves a function with `needs` as an error, for which it returns a Result (E4506). Warn of
+    `needs` for a slot with a default (W0458). Set the slot in each reference, the type of its variable, and `failure` of a
+    clause."""
     for clause in symbol.declaration.clauses:
         for ref in clause.slots:
             if ref.local is not None:
@@ -228,7 +230,8 @@ def _check_needs(c: Checker, symbol: FunctionSymbol, clause: ast.Clause) -> None
 
 
 def refuse_change(c: Checker, slot: ast.FieldAccess, place: ast.Expr, by: str) -> None:
-    """Report a change of what a slot without `mut` holds (E4524); `by` says what changes it."""
+    """Report a change of what a slot without `mut` holds (E4524), at `place`; nothing for a `mut` slot. `slot` was typed; `by`
+    says what changes it."""
     access = slot.target
     assert isinstance(access, SlotAccess)
     if not access.slot.mutable:

@@ -130,8 +130,8 @@ def _statement(c: Checker, node: ast.Stmt) -> bool:
 
 
 def let(c: Checker, node: ast.Let) -> bool:
-    """Check a `let` and bind its variables; return whether its value never comes to its end. E2004 for a type that nothing says,
-    E2001 for a value of another one."""
+    """Check a `let` and bind its variables; return whether its value never comes to its end, False without a value. E2004 for a
+    type that nothing says, E2001 for a value of another one."""
     diverges = _let(c, node)
     if node.value is not None:
         keep_text(c, node)
@@ -264,8 +264,9 @@ def condition(c: Checker, node: ast.Expr) -> None:
 
 
 def if_(c: Checker, node: ast.If, expected: Expected) -> Type:
-    """Return the type of an `if`: the join of its branches, Nil without `else`. A chain of `else if` is walked in a loop, so
-    that its length needs no recursion."""
+    """Return the type of an `if`: the join of its branches, Nil without `else`, Nil or `never` where it is thrown away; ERRONEOUS
+    after a report of branches that disagree or give no value. A chain of `else if` is walked in a loop, so that its length needs
+    no recursion."""
     chain: list[ast.If] = []
     branches: list[tuple[ast.Expr, Type]] = []
     known: list[Local] = []  # variables that hold a value, since the conditions so far are false
@@ -320,7 +321,8 @@ def _without_else(
 
 
 def match_(c: Checker, node: ast.Match, expected: Expected) -> Type:
-    """Return the type of a `match`: the join of its arms. Behind an arm `nil` without guard the value is no longer optional."""
+    """Return the type of a `match`: the join of its arms, Nil or `never` where it is thrown away, `never` too for a subject that
+    never comes to its end. Behind an arm `nil` without guard the value is no longer optional."""
     subject = close_variable(node.subject, c.infer(node.subject))
     remaining = subject
     branches: list[tuple[ast.Expr, Type]] = []
@@ -390,7 +392,8 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
 
 
 def for_(c: Checker, node: ast.For, expected: Expected) -> Type:
-    """Return the type of a `for`: the join of Nil and the values of its `break`s."""
+    """Return the type of a `for`: the join of Nil and the values of its `break`s; ERRONEOUS after a report that they have none
+    (E2021), as for all loops."""
     type_ = c.narrowed(node.iterable, c.infer(node.iterable))
     if is_stream(type_):  # a failure in mid-stream leaves as by `?` (O-1.73)
         node.failure = leave(c, Raise(node.iterable, error("AgentError"), "?"))

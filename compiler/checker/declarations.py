@@ -109,8 +109,8 @@ def topological_order(declarations: Iterable[T], made_of: Callable[[T], list[T]]
 
 
 def declare_types(c: Checker, symbols: list[Symbol]) -> None:
-    """Set the types of aliases, then, in the order of the source, the fields of structs and enums and the types of constants:
-    those may name any alias."""
+    """Set the types of aliases, then, in the order of the source, the fields of structs that are no schemas, the fields of enums
+    and the types of constants: those may name any alias. E2014 for a field that stands twice."""
     for symbol in symbols:
         if isinstance(symbol, (StructSymbol, EnumSymbol)) and symbol.type_parameters and isinstance(symbol.type, Nominal):
             # Inside its declaration a generic type has its own parameters as arguments.
@@ -267,7 +267,7 @@ def check_defaults(c: Checker, symbols: list[Symbol]) -> None:
 
 def type_default(c: Checker, owner: StructSymbol | VariantSymbol, name: str, type_: Type, default: ast.Expr) -> None:
     """Type the default of a field and convert it to the type of the field, once: in its turn, or before where a constant is made
-    of it."""
+    of it. One of another type is reported (E4023 of a schema, else E2001)."""
     if default.type is not None:
         return
     if isinstance(owner, StructSymbol) and isinstance(owner.declaration, ast.Schema):
@@ -287,7 +287,8 @@ def at_module_level(c: Checker, node: ast.Expr, expected: Expected) -> Type:
 
 
 def check_constants(c: Checker, symbols: list[Symbol]) -> None:
-    """Check all constants and fold their values, each after those it is made of (E2032, E2033)."""
+    """Check all constants and fold their values into `value` of their symbols, each after those it is made of (E2001, E2032,
+    E2033); one that was reported has the value None."""
     constants = [symbol for symbol in symbols if isinstance(symbol, ConstSymbol)]
     for symbol in constants:
         at_module_level(c, symbol.declaration.value, Expected(symbol.type, place=f"`{symbol.name}`"))
@@ -338,7 +339,8 @@ class _Values:
         return symbol.value
 
     def default(self, owner: StructSymbol | VariantSymbol, name: str, type_: Type, node: ast.Expr) -> object:
-        """Return the value of a default, folded once: defaults may be made of each other, so that few lines make huge ones."""
+        """Return the value of a default, folded once: defaults may be made of each other, so that few lines make huge ones. Raise
+        what folding raises, Fault also for one that contains itself."""
         c = self.checker
         if node not in c.defaults:
             type_default(c, owner, name, type_, node)
@@ -495,7 +497,8 @@ _EMPTY = (("Message", "tool_calls"), ("Message", "media"), ("Prompt", "media"), 
 
 
 def may_be_left_out(record: str, field: str) -> bool:
-    """Return whether a field of a literal has a default: nil, no elements, or a constant."""
+    """Return whether a field of a literal has a default: nil, no elements, or a constant. Raise KeyError for a name that is not
+    in RECORD_FIELDS."""
     nilable = isinstance(RECORD_FIELDS[record][field], Nilable)
     return nilable or (record, field) in _EMPTY or (record, field) in _DEFAULTS
 

@@ -1,10 +1,10 @@
 """Decorators: names, places, arguments (L-1.8, O-1.56 to O-1.59).
 
 Hands on `check_decorators`, which returns those that may stand there with their constant arguments (`Checked`), to the check of
-each declaration, which knows what they mean, and `check_parts`, for fields and parameters, to `declaration_checks`. Which
-decorators there are, where they may stand and what they take is the table `vm/declaration_fields.py`; a word of another language
-gets its help in ELSEWHERE. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not
-raised. What a decorator does is not known here.
+each declaration, which knows what they mean, and `check_parts`, for fields and parameters, to `declaration_checks` and
+`functions`. Which decorators there are, where they may stand and what they take is the table `vm/declaration_fields.py`; a word
+of another language gets its help in ELSEWHERE. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a
+warning), and not raised. What a decorator does is not known here.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ UNREAD = frozenset((("test", "cases"), ("approve", "channel")))
 
 
 def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) -> Checked:
-    """Return the decorators that may stand on `place`, each with its arguments by name, without arguments that were reported; the
-    other decorators are reported (E4001, E4009). `place` is a word of the table, as `fn` or `schema field`."""
+    """Return the decorators that may stand on `place`, each with its arguments by name: the values of constants, expressions for
+    those of UNREAD, none for `@validate`, and without arguments that were reported. The other decorators are reported (E4001,
+    E4009), as is one that lacks a required argument, which stays. `place` is a word of the table, as `fn` or `schema field`."""
     seen: dict[str, ast.Decorator] = {}
     checked: Checked = []
     for node in decorators:

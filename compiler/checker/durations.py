@@ -1,10 +1,10 @@
 """Times in calls of built-ins, written as constants with their units (O-0.12): `sleep("2s")`, `emit(…, timeout: "30s")`.
 
-Hands on `read_durations` to `arguments.call_row`, which calls it before it matches arguments, `number_literal` to `config`, and
-TIMED to `json_shapes`. A further parameter that takes a duration is a row of TIMED; which fields of declarations take durations
-is said by their rows (`vm/declaration_fields.py`), and what a text means as a duration by `milliseconds` there. A time that is
-computed is a number under the parameter's own name, such as `timeout_ms`, and is left as it is. `c` is the state of the check:
-mistakes are reported to it by a code (E…; W… for a warning), and not raised.
+Hands on `read_durations` to `arguments.call_row`, which calls it before it matches arguments, `number_literal` to `config` and
+`models`, and TIMED to `json_shapes`. A further parameter that takes a duration is a row of TIMED; which fields of declarations
+take durations is said by their rows (`vm/declaration_fields.py`), and what a text means as a duration by `milliseconds` there. A
+time that is computed is a number under the parameter's own name, such as `timeout_ms`, and is left as it is. `c` is the state of
+the check: mistakes are reported to it by a code (E…; W… for a warning), and not raised.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ TIMED = {
 
 
 def read_durations(c: Checker, row: Row, arguments: list[ast.Argument]) -> None:
-    """Change `arguments` in place: a duration becomes the number that the row takes, under the name of its parameter. Report what
-    is no constant duration (E4004), and a time under two names, of which the second is removed (E2007)."""
+    """Change `arguments` in place: a duration becomes the number that the row takes, under the name of its parameter; a row
+    without an entry in TIMED leaves them as they are. Report what is no constant duration (E4004), and a time under two names, of
+    which the second is removed (E2007)."""
     timed = TIMED.get((row.module, row.name))
     if timed is None:
         return

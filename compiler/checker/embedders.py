@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 
 def check_embedder(c: Checker, symbol: EmbedderSymbol) -> None:
-    """Check an embedder and set `symbol.table`, once; after a report it may have none. E4002 for what it lacks, E4003 for an
-    unknown connection, E4006 for a provider without embeddings. The table of the manifest wins (O-1.2)."""
+    """Check an embedder and set `symbol.table`, once; after a report it may have none. E4001 and E4004 for fields that are
+    unknown, repeated or wrong, E4002 for what it lacks, E4003 for an unknown connection, E4006 for a provider without embeddings.
+    The table of the manifest wins (O-1.2)."""
     if symbol.is_checked:
         return
     symbol.is_checked = True
@@ -71,9 +72,9 @@ def check_embedder(c: Checker, symbol: EmbedderSymbol) -> None:
 
 
 def embedder_table(c: Checker, value: ast.Expr, place: str, help: str = "") -> dict[str, Any] | None:
-    """Return the table of the embedder that a value names: a declared one, or a String, which is one of Concerto.toml; None after
-    a report: E4508 for an unknown one, E4004 for what is none, with this `help`, if there is one. `place` is what messages call
-    the value."""
+    """Return the table of the embedder that a value names: a declared one, or a String, which is one of Concerto.toml or built
+    in; None after a report: E4508 for an unknown one, E4004 for what is none or not constant, with this `help`, if there is one,
+    and what `check_embedder` reports of a declared one. `place` is what messages call the value."""
     value = ast.ungrouped(value)
     symbol = value.binding if isinstance(value, ast.PathExpr) else None
     if isinstance(symbol, EmbedderSymbol):

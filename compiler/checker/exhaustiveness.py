@@ -108,8 +108,8 @@ class Search:
     # What is not covered.
 
     def missing(self, rows: Rows) -> list[str]:
-        """Return values, as text, that no row matches: one of each constructor of the type, at most CASES_SHOWN and one more.
-        Raise TooInvolved."""
+        """Return values, as text, that no row matches: one of each constructor of the type that is not covered, at most
+        CASES_SHOWN and one more; of a type without a list of constructors, as Int, at most one. Raise TooInvolved."""
         # Asked for each constructor by itself, so that the message names one value of each.
         heads = self.reading.heads(self.type)
         if heads is None:
@@ -391,8 +391,9 @@ def report_too_involved(c: Checker, node: ast.Node) -> None:
 
 def check_arms(c: Checker, node: ast.Match, subject: Type, *, wraps: bool) -> None:
     """Report values that no unguarded arm matches (E3001), and arms that can match nothing, as earlier ones match all (W0004).
-    E0114 for patterns that take too many steps; what the two questions take is subtracted from `c.match_steps` and `c.arm_steps`.
-    `subject` is the type of the value; `wraps`: a `Some(…)` in the patterns stands on a `T?`."""
+    E0114 where the first question takes too many steps; where the second does, W0004 is left out. What they take is subtracted
+    from `c.match_steps` and `c.arm_steps`. `subject` is the type of the value; `wraps`: a `Some(…)` in the patterns stands on a
+    `T?`."""
     reading = Reading(c, arrays_match=False, wraps=wraps)
     patterns = [arm.pattern for arm in node.arms]
     steps = _steps(patterns, c.match_steps)

@@ -129,8 +129,9 @@ def nil_literal(c: Checker, node: ast.NilLiteral, expected: Expected) -> Type:
 
 
 def string_literal(c: Checker, node: ast.StringLiteral, expected: Expected) -> Type:
-    """Return String, or the string union that is expected and has the text as a member (L-3.3.8); a text that is none of its
-    members is reported with the code of the place, one that looks like a provider's key with E4005."""
+    """Return String, or the string union that is expected and has the text as a member (L-3.3.8); ERRONEOUS for a text that is
+    none of its members, which is reported with the code of the place. One that looks like a provider's key is reported too
+    (E4005)."""
     if KEY_SHAPE.fullmatch(node.value):
         c.report("E4005", node.span, "this text has the shape of a provider key", help='read it with `env("NAME")`')
     wanted = peel(expected)
@@ -155,8 +156,9 @@ def group(c: Checker, node: ast.GroupExpr, expected: Expected) -> Type:
 
 
 def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
-    """Return the type of a name or path as a value; E1001 for what is none: a module, a type other than a schema, a context, a
-    connection. A memory is checked here if its turn has not come."""
+    """Return the type of a name or path as a value, ERRONEOUS after a report that leaves none; E1001 for what is none: a module,
+    a trait, a type other than a schema, a context, a connection; E2028 for type arguments of what takes none. A memory is checked
+    here if its turn has not come."""
     symbol = node.binding
     known = symbol is not None and not isinstance(symbol, (BuiltinSymbol, ErroneousSymbol))
     if node.type_arguments is not None and known and not _is_generic(symbol):
@@ -359,7 +361,7 @@ def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected
 
 
 def array_expr(c: Checker, node: ast.ArrayExpr, expected: Expected) -> Type:
-    """Return the type of `[a, b]`; an empty one is open, so that its first use says the type."""
+    """Return the type of `[a, b]`; an empty one is open where the place says no type, so that its first use says it."""
     wanted = peel(expected)
     # Where Any is expected its elements may be anything, so that they need no join.
     inside = (ANY,) if wanted == ANY else generic(wanted, "Array")
@@ -372,8 +374,9 @@ WIDER = {"element": "Array<Any>", "key": "Map<Any, …>", "value": "Map<String, 
 
 
 def elements(c: Checker, items: list[ast.Expr], expected: Expected, word: str) -> Type:
-    """Return the type of the elements of a literal: the expected one, or their join, to which they are converted. E2018 where
-    they have no join; for values of a Map it is Any then. `word` is what the message calls an element."""
+    """Return the type of the elements of a literal: the expected one if it is known in full, or their join, to which they are
+    converted; OPEN for none. ERRONEOUS after a report (E2018) where they have no join; for values of a Map it is Any then. `word`
+    is what the message calls an element, a key of WIDER; "value" stands for the values of a Map."""
     if expected.concrete:
         for item in items:
             c.value(item, expected)
@@ -440,7 +443,8 @@ def tuple_expr(c: Checker, node: ast.TupleExpr, expected: Expected) -> Type:
 
 
 def range_expr(c: Checker, node: ast.RangeExpr, expected: Expected) -> Type:
-    """Return Range; its bounds are Ints, or Any, which is checked at run time; others are reported (E2002)."""
+    """Return Range; its bounds are Ints, or Any, which is checked at run time; others are reported (E2002), and for an Array
+    ERRONEOUS is returned."""
     operator = "..=" if node.inclusive else ".."
     for bound in (node.start, node.end):
         if bound is None:

@@ -177,8 +177,9 @@ def return_(c: Checker, node: ast.Return, expected: Expected) -> Type:
 
 def closure(c: Checker, node: ast.Closure, expected: Expected) -> Type:
     """Return the function type of a closure, ERRONEOUS after a report of another number of parameters than is expected.
-    Parameters without type take those that are expected, else Any; so does the result, else it is the join of what the body gives
-    (L-3.2.5)."""
+    Parameters without type take those that are expected, else Any; so does the result where the expected one is known in full,
+    else it is the join of what the body gives (L-3.2.5). In the form of a function (`function_form`) a parameter without type is
+    reported (E2005), and a result that is not written is Nil."""
     place = expected.type.inner if isinstance(expected.type, Nilable) else expected.type
     wanted = place if isinstance(place, Function) else None
     if wanted is not None and len(wanted.parameters) != len(node.parameters):
@@ -344,7 +345,7 @@ def effective(type_: Type) -> Type:
 
 def pipeline_type(c: Checker, symbol: PipelineSymbol) -> Type:
     """Return the type of a pipeline as a value, with what `.run` takes and returns; without a written output its last stage is
-    checked first (O-6.23)."""
+    checked first (O-6.23), and an output that depends on itself is reported (E2040)."""
     assert symbol.input is not None
     if symbol.output is not None:
         return pipeline(symbol.input, symbol.output)

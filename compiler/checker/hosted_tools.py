@@ -35,7 +35,7 @@ def check_hosted(c: Checker, value: ast.Expr) -> None:
 
 
 def check_constants(c: Checker, value: ast.Expr) -> None:
-    """Report what is wrong with tools whose type is right, as far as they are constant (E4001, E4004)."""
+    """Report the first thing that is wrong with tools whose type is right, as far as they are constant (E4001, E4004)."""
     tools = known_tools(c, value)
     fault = None if tools is None else rows.hosted_fault([_constants(tool) for tool in tools])
     if tools is None or fault is None:
@@ -65,8 +65,10 @@ def _example(field: rows.Field, value: object) -> str:
 def check_carried(
     c: Checker, value: ast.Expr, connection: Mapping[str, object], api: str, taker: tuple[str, Span] | None = None
 ) -> None:
-    """Report a tool, or a field of it, that a connection with these fields does not carry (E4006). `taker` is the model of the
-    connection and the place to report it at, where that is not the model of the tools but one that may take its calls over."""
+    """Report the first tool, or field of one, that a connection with these fields does not carry (E4006); none for a provider
+    that is not in the table, a connection with `unsupported: "drop"`, and tools of which `check_constants` reports something.
+    `api` is the API of the connection, as `chat`. `taker` is the name of the model of the connection and the place to report it
+    at, where that is not the model of the tools but one that may take its calls over."""
     row = PROVIDERS.get(str(connection.get("provider")))
     tools = known_tools(c, value)
     if row is None or tools is None or connection.get("unsupported") == "drop":
@@ -84,8 +86,8 @@ def check_carried(
 
 
 def known_tools(c: Checker, value: ast.Expr) -> list[Tool] | None:
-    """Return what is known of the tools, of each a dict of its fields by name with UNKNOWN for a part that only the run knows;
-    None when a tool or its type is not known at all."""
+    """Return what is known of the tools, of each a dict of its fields by name with UNKNOWN for a part that only the run knows, an
+    empty one for a constant in the array that is no object; None when a tool or its type is not known at all."""
     value = ast.ungrouped(value)
     if not isinstance(value, ast.ArrayExpr):
         known = quiet_fold(c, value)

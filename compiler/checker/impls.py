@@ -45,7 +45,7 @@ ERROR_TARGETS = ("struct", "schema", "enum")
 
 def declare_traits(c: Checker, symbols: Iterable[Symbol], traits: Sequence[TraitSymbol], impls: Sequence[ImplSymbol]) -> None:
     """Set the types of traits and the bounds of all type parameters, before impls and signatures; report a bound that is no trait
-    (E1002). Fill `c.traits` and `c.trait_symbols`, and add the methods that change their receiver to `c.mutating`."""
+    (E1002). Fill `c.traits` and `c.trait_symbols`, and add the names of methods that change their receiver to `c.mutating`."""
     changing: set[str] = set()
     for trait in traits:
         assert isinstance(trait.type, Nominal)
@@ -83,8 +83,8 @@ def _trait_type(c: Checker, node: ast.TypeExpr) -> Nominal | None:
 
 
 def declare_trait_impl(c: Checker, impl: ImplSymbol) -> None:
-    """Make an impl, whose target is typed, known to its trait. E2031 for a target that can have none, E2030 for one that
-    another impl has too, as far as the run can tell."""
+    """Make an impl of a trait, whose target is typed, known to its trait. E1002 for what is no trait, E2031 for a target that can
+    have none, E2030 for one that another impl has too, as far as the run can tell; E2025 for a method in an impl of Error."""
     node = impl.declaration
     assert node.trait is not None
     trait = _trait_type(c, node.trait)
@@ -231,9 +231,9 @@ TARGETS = ("struct", "schema", "enum")
 
 
 def declare_impls(c: Checker, impls: list[ImplSymbol]) -> None:
-    """Set the targets of impls and the methods of each type, before signatures. E2031 for a target that can have no impl, E2030
-    for two methods of one name, E4008 for a method of a model that is reserved or a hook of another form. Add the methods that
-    change their receiver to `c.mutating`."""
+    """Set the targets of impls and the methods of each type, before signatures; impls of traits are left to `declare_trait_impl`.
+    E2031 for a target that can have no impl, E2030 for two methods of one name, E4008 for a method of a model that is reserved or
+    a hook of another form. Add the names of methods that change their receiver to `c.mutating`."""
     for impl in impls:
         is_model = isinstance(impl.head, ModelSymbol)
         # The name of a model or tool is no type expression: its type is made here.
@@ -330,7 +330,8 @@ def head_of(type_: Type) -> str | None:
 
 
 def find_method(c: Checker, type_: Type, name: str) -> FunctionSymbol | None:
-    """Return the method that an impl of the type itself declares, not one of a trait; None without one."""
+    """Return the method, or function without `self`, that an impl of the type itself declares, not one of a trait; None without
+    one."""
     return c.methods.get(head_of(type_) or "", {}).get(name)
 
 

@@ -2,10 +2,11 @@
 (O-5.23 to O-5.35), and how large the JSON forms of schemas may be (O-2.11, G-5.13).
 
 Hands on `without_shape` and `check_size` to the checks of declarations, the latter to `schema_calls` too, `parse_as_call` and
-`emit` to `calls`, `awaited_emit` to `await` (`functions`), and `answer_in` to what takes an answer out of its Result. A built-in
-type has a JSON shape by standing in SCALARS or COLLECTIONS. Which types a schema may have is stricter, and said by
-`schemas.without_json`. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not
-raised. ERRONEOUS is the type of what was reported, which suits every place. No JSON is read or written here: that is for the run.
+`emit` to `calls`, `awaited_emit` to `await` (`functions`), `answer_in` to what takes an answer out of its Result, and
+COLLECTIONS, the generic built-in types of plain data, to `tools`. A built-in type has a JSON shape by standing in SCALARS or
+COLLECTIONS. Which types a schema may have is stricter, and said by `schemas.without_json`. `c` is the state of the check:
+mistakes are reported to it by a code (E…; W… for a warning), and not raised. ERRONEOUS is the type of what was reported, which
+suits every place. No JSON is read or written here: that is for the run.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ AWAITED = Row(
 
 def emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
     """Return the type of `emit(channel, payload)` or `emit<T>(…)`, which nobody answers (O-5.23, O-5.24), and set `node.target`;
-    ERRONEOUS after a report (E2006, E2007, E2028)."""
+    ERRONEOUS after a report (E2006, E2007, E2028). A payload of another type than a written T is reported too (E4080)."""
     timed = TIMED["", AWAITED.name]
     timeout = _named_argument(node, timed.own) or _named_argument(node, timed.plain)
     if timeout is not None:

@@ -56,8 +56,8 @@ def declare_mcp(c: Checker, symbol: McpSymbol) -> None:
 
 def check_mcp(c: Checker, symbol: McpSymbol) -> None:
     """Check an MCP server and set its fields, over which those of the manifest win (O-1.2), and of each signature the text, the
-    arguments and the result as a schema. E4002, E4004, E4006 for what its transport lacks or does not carry, W0401 without
-    transport."""
+    arguments and the result as a schema. E4001 and E4004 for fields that are unknown, repeated or wrong, E4002, E4004, E4006 for
+    what its transport lacks or does not carry, W0401 without transport, E4020 for a result without JSON form."""
     node = symbol.declaration
     owner = f"mcp `{symbol.name}`"
     check_decorators(c, node.decorators, "mcp")

@@ -4,11 +4,12 @@ keys, and who may attach a memory.
 Hands on `check_memory` to `declaration_checks` and `expressions`, `memory_value` to `calls` and `methods` (both read a chain of
 steps into what the image says); to `methods` what calls on a memory need: `check_role`, `check_facts`, `misplaced_word`,
 `keyed_method`, `check_allowed`; to `methods`, `models` and `tools` `without_key`, to the latter two `refuse_attaching`; to
-`tools` `store_table`; to `program` `check_init` and `check_concurrent_memories`. A memory is declared by a chain of steps,
-`memory log: Memory = Memory::new(20).store("durable");`; `Memory::of(m)` makes a view, which shows the log of m and has none.
-Steps are read one by one by `memory_steps.Steps`; this file checks what they mean together and with the rest of the program: a
-rule about two steps goes into `_check_together`. What is wrong with the program is reported to `c`, the state of the check, by a
-code (E…, W…), never raised; ERRONEOUS is the type of what was reported. Nothing is remembered here: that is for the run.
+`tools` and `indexes` `store_table`; to `program` `check_init` and `check_concurrent_memories`. A memory is declared by a chain of
+steps, `memory log: Memory = Memory::new(20).store("durable");`; `Memory::of(m)` makes a view, which shows the log of m and has
+none. Steps are read one by one by `memory_steps.Steps`; this file checks what they mean together and with the rest of the
+program: a rule about two steps goes into `_check_together`. What is wrong with the program is reported to `c`, the state of the
+check, by a code (E…, W…), never raised; ERRONEOUS is the type of what was reported. Nothing is remembered here: that is for the
+run.
 """
 
 from __future__ import annotations
@@ -561,8 +562,8 @@ def _check_summary(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> N
 
 
 def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None, *, pinned: bool = False) -> None:
-    """Report a literal role other than those of O-3.4 (E4042), and warn of a system message that a bounded memory will lose,
-    unless it is `pinned` (W0451). `role` is the argument, None for one that is left out."""
+    """Report a literal role other than user, assistant and system (E4042, O-3.4), and warn of a system message that a bounded
+    memory will lose, unless it is `pinned` (W0451). `role` is the argument, None for one that is left out."""
     role = role and ast.ungrouped(role)
     if not isinstance(role, ast.StringLiteral):
         return

@@ -132,7 +132,7 @@ def in_its_form(memory: MemorySymbol, help: str) -> str:
 
 def check_topic(c: Checker, node: ast.MethodCall) -> None:
     """Report W0455 for an `observe` of a memory, or of a key of one, whose topic no rule of it has, and E4525 for a topic that
-    only the runtime observes."""
+    only the runtime observes; nothing where the topic is no literal, the memory is not named, or is a view."""
     memory = node.receiver
     if isinstance(memory, ast.MethodCall) and memory.name.text == "key":
         memory = memory.receiver
@@ -164,7 +164,8 @@ SAID = "said"  # in a summary that names no summariser: its written arguments, u
 def read_summary(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
     """Return what the image holds of a step `summary`, with the model or function still as a symbol: who makes it under `model`,
     `function` or `host`, when under `every_turns` or `every_ms`, and the other arguments by their names; None after a report
-    (E2006, E4502, E4504, E4508, E4513, E4004). One that names no summariser is made whole by `complete_summary`."""
+    (E2006, E4502, E4504, E4508, E4513, E4004). One that names no summariser has the set of its written arguments under SAID, and
+    is made whole by `complete_summary`."""
     by = [argument for argument in node.arguments if argument.name is None]
     if len(by) > 1:
         c.report("E2006", node.name.span, f"`summary` takes 1 argument without a name, {len(by)} given", help=SUMMARY_SHAPE)
@@ -191,7 +192,8 @@ def read_summary(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
 
 
 def complete_summary(summary: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Return the summary with what it does not say taken from another one, if it names no summariser (M-2.12)."""
+    """Return the summary with what it does not say taken from another one, if it names no summariser and the other does; else the
+    summary as it is (M-2.12)."""
     labels = summary.get(SAID)
     if labels is None or SAID in other:
         return summary
@@ -596,7 +598,8 @@ def _arguments_of(step: str, known: list[str]) -> str:
 
 
 def is_lower(bound: Any, low: Any) -> bool:
-    """Return whether a bound is known not to be above its low one."""
+    """Return whether a bound is known not to be above its low one; 0 stands for a bound that is not written, which is not above
+    any."""
     return isinstance(bound, int) and (bound == 0 or (isinstance(low, int) and low >= bound))
 
 

@@ -82,8 +82,8 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     """Return the type of a method call, ERRONEOUS where a mistake leaves none, and set `node.target`. `expected` is what the
     place asks for; E2011 for a method that the type does not have.
 
-    A declared method of the type comes before a built-in one, both before methods of traits, and what every value has
-    (`to_string`) comes last (L-3.10.3).
+    A declared method of the type comes before a built-in one, both before methods of traits, then what every value has
+    (`to_string`), and last a field of function type (L-3.10.3). Of Any the method is found at run time.
     """
     if node.memory is not None:
         return memory_value(c, node.memory)

@@ -56,9 +56,9 @@ from .types import written_type
 
 def check_model(c: Checker, symbol: ModelSymbol) -> None:
     """Check a model and set its fields (expressions by name), connection, memories, tools, fallback and decorators. Its values
-    may be computed at run time, so that they are tested only as far as they are constant. E4001 for an unknown field, E4004 for a
-    wrong value, E4006 for what its connection does not carry, E4007 without the id of a model, E4043 for models that fall back in
-    a circle."""
+    may be computed at run time, so that they are tested only as far as they are constant. E4001 for a field that is unknown or
+    repeated, E4002 for one without another that it needs, E4003 for an unknown connection or fallback, E4004 for a wrong value,
+    E4006 for what its connection does not carry, E4007 without the id of a model, E4043 for models that fall back in a circle."""
     node = symbol.declaration
     owner = f"model `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "model")
@@ -340,8 +340,9 @@ RESERVED_TYPES = ("result", "error", "init_ack", "response")
 
 
 def check_agent(c: Checker, symbol: AgentSymbol) -> None:
-    """Check an agent and set its fields, values by name, with `process` for what the manifest says of its process; report one
-    without `connector` (E4002), and formats that its protocol does not carry (E4006)."""
+    """Check an agent and set its fields, values by name, with `process` for what the manifest says of its process; report fields
+    that are unknown, repeated or wrong (E4001, E4004), one without `connector` (E4002), a connector that the manifest does not
+    have (E4003, W0401 without a manifest), and formats that its protocol does not carry (E4006)."""
     node = symbol.declaration
     owner = f"agent `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "agent")
@@ -424,7 +425,9 @@ def _check_hosted_of_call(c: Checker, value: ast.Expr, receiver: ast.Expr) -> No
 
 def listen(c: Checker, node: ast.Listen, expected: Expected) -> Type:
     """Return the type of `listen A.execute(p) { … }`: a Result of the last message as a Map, of `execute_with_schema` that of the
-    call; E4041 for any other operand, E4060 for two handlers of one type of message or one of a reserved type."""
+    call; ERRONEOUS after a report (E4041) for any other operand. E4060 for two handlers of one type of message or one of a
+    reserved type, E2006 for a handler that does not take one message, E4022 for a parameter of another type than a schema,
+    Map<String, Any> or Any."""
     type_ = c.infer(node.operand)
     call = _called_method(node.operand)
     seen: dict[str, ast.ListenHandler] = {}

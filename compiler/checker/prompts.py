@@ -100,7 +100,8 @@ _PLACE = re.compile(r"(?<!\{)(?<!\\u)\{(?P<format>:[^{}]*)?(?P<number>(?(format)
 
 
 def warn_quoted_type(c: Checker, field: ast.Field) -> None:
-    """Warn of a field whose type is a single text, and that the name of a type (W0022, L-4.7.21)."""
+    """Warn of a field whose type is a single text, and that the name of a type (W0022, L-4.7.21); not of one called `type` or
+    `kind`, which mostly holds such a word."""
     written = field.type
     if isinstance(written, ast.LiteralType) and field.name.text not in TAGS and (type_name := QUOTED.get(str(written.value))):
         message = f"`{field.name.text}` holds the text \"{written.value}\" and nothing else"

@@ -211,7 +211,8 @@ def report_cannot_leave(c: Checker, raised: Raise, target: Target) -> None:
 
 def check_discarded(c: Checker, node: ast.Expr, type_: Type) -> None:
     """Check a value that is thrown away: the error of a Result is raised inside a `try` body (L-5.12.2), which is warned of
-    (W0018); elsewhere the Result is reported (W0003), as are those in an Array or tuple."""
+    (W0018) unless it is an `Ok(…)` or `Err(…)` itself; elsewhere the Result is reported (W0003), as are everywhere those in an
+    Array or tuple."""
     sides = generic(type_, "Result")
     if not sides:
         if results_in(type_):
@@ -267,8 +268,8 @@ def throw(c: Checker, node: ast.Throw, expected: Expected) -> Type:
 
 
 def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
-    """Return the type of `x?`: what is inside a Result, an Option, or a group of Results; its error leaves (L-3.12). E2041 for
-    others."""
+    """Return the type of `x?`: what is inside a Result, an Option, a `T?`, or a group of Results, Any of Any; its error leaves
+    (L-3.12). ERRONEOUS after a report (E2041) for others."""
     type_ = c.infer(node.operand, answer_in(node.operand, expected))
     sides = generic(type_, "Result")
     if sides:
