@@ -22,8 +22,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 class Hosting(Protocol):
     """The session, as its calls need it: `_listens` is told that there is a new listener, `_cancel_call` ends the call if it is
-    the one that runs and returns whether it was, `_waiting` runs a coroutine to its end without an event loop of the caller;
-    it raises RuntimeError where one runs, with `form`, what to write instead, and where the session is closed."""
+    the one that runs and returns whether it was, `_waiting` runs a coroutine to its end without an event loop of the caller; it
+    raises RuntimeError where one runs, with `form`, what to write instead, and where the session is closed."""
 
     def _listens(self) -> None: ...
     def _cancel_call(self, call: Call) -> bool: ...

@@ -94,8 +94,8 @@ class ImageError(Exception):
 class ProgramError(Exception):
     """A function that was called returned an Err, or the call was ended by `cancel`, with `TaskError::Cancelled`. `value` is what
     is in the Err, mostly an `ErrorValue`; `error` is the same as an ErrorValue whatever it is, as in `RunResult.error`; `trace`
-    is where it was made, and what it passed then, empty after `cancel`. str() is `FAMILY::VARIANT: MESSAGE`, without a
-    variant `FAMILY: MESSAGE`; of any other value the message."""
+    is where it was made, and what it passed then, empty after `cancel`. str() is `FAMILY::VARIANT: MESSAGE`, without a variant
+    `FAMILY: MESSAGE`; of any other value the message."""
 
     def __init__(self, value: Any, error: ErrorValue, trace: tuple[Frame, ...] = ()) -> None:
         super().__init__(value, error, trace)

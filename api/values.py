@@ -280,8 +280,8 @@ def read_value(
     value: Any, program: Program, expected: tuple[Any, ...], what: str, defaults: Sequence[Any] = ()
 ) -> tuple[Any, list[int]]:
     """Do what `from_python` does without calling a function of the program: return the value, and the numbers of the functions
-    that give the fields that are left out. Those fields hold None until a second call has their values in `defaults`, in the
-    same order. Raise TypeError and let Panics pass as `from_python`; what a method of a class of the host raises is a TypeError
+    that give the fields that are left out. Those fields hold None until a second call has their values in `defaults`, in the same
+    order. Raise TypeError and let Panics pass as `from_python`; what a method of a class of the host raises is a TypeError
     too."""
     reader = _Reader(program, defaults)
     try:
@@ -303,9 +303,8 @@ def _inside(what: str, step: str) -> str:
 
 class _Reader:
     """One conversion from Python. `left_out` has the numbers of the functions of fields that were left out, `count` counts the
-    parts that were read. `converted` has what parts have become, by the expected type and their identity, so that
-    a part that stands in many places is read once; `alive` holds those parts, since Python may give an identity again to
-    what comes later."""
+    parts that were read. `converted` has what parts have become, by the expected type and their identity, so that a part that
+    stands in many places is read once; `alive` holds those parts, since Python may give an identity again to what comes later."""
 
     def __init__(self, program: Program, defaults: Sequence[Any]) -> None:
         self.left_out: list[int] = []

@@ -110,9 +110,9 @@ _inside: ContextVar[tuple[object, ...]] = ContextVar("concerto_sessions", defaul
 
 
 class Turns:
-    """`async with turns` lets one call of a session run at a time: it waits for the calls before it in the same event loop.
-    It raises RuntimeError where waiting could not end: in a handler of a call, and in tasks that one has begun; beside a call
-    in another event loop; and once somebody has set `closed`."""
+    """`async with turns` lets one call of a session run at a time: it waits for the calls before it in the same event loop. It
+    raises RuntimeError where waiting could not end: in a handler of a call, and in tasks that one has begun; beside a call in
+    another event loop; and once somebody has set `closed`."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
@@ -150,9 +150,9 @@ class Turns:
 
 
 class Interruptible:
-    """In its body, Ctrl-C calls `stop` once, and leaves as KeyboardInterrupt; a second Ctrl-C interrupts at once. A program
-    that computes looks at nothing but the flag that `stop` sets, so asyncio's own handler would not end it. It changes nothing
-    outside of the main thread, and where the host has a handler of its own for SIGINT, or ignores it: `active` is false there.
+    """In its body, Ctrl-C calls `stop` once, and leaves as KeyboardInterrupt; a second Ctrl-C interrupts at once. A program that
+    computes looks at nothing but the flag that `stop` sets, so asyncio's own handler would not end it. It changes nothing outside
+    of the main thread, and where the host has a handler of its own for SIGINT, or ignores it: `active` is false there.
     `interrupted` says whether Ctrl-C has come."""
 
     def __init__(self, stop: Callable[[], None]) -> None:

@@ -142,8 +142,8 @@ def entry_file() -> str:
 
 
 def _likely(folder: str, entry: str) -> str:
-    """Return the line of an entry that exists: the nearest name of the sources beside the one named, at the root and in
-    `src`; without any source src/main.conc. Folders that cannot be listed have none."""
+    """Return the line of an entry that exists: the nearest name of the sources beside the one named, at the root and in `src`;
+    without any source src/main.conc. Folders that cannot be listed have none."""
     import difflib
 
     sources: list[str] = []

@@ -58,8 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run_words(words: list[str], *, alone: bool = False) -> int:
-    """Run the verb that the words name, and return its exit code. `alone` says that the process serves this command only.
-    Raise `Exit` for what ends the command early, and SystemExit as `parsed` does; what the verb raises passes through."""
+    """Run the verb that the words name, and return its exit code. `alone` says that the process serves this command only. Raise
+    `Exit` for what ends the command early, and SystemExit as `parsed` does; what the verb raises passes through."""
     if not words:
         raise exits.Exit(exits.USAGE, overview())
     if words[0] in ("-h", "--help"):

@@ -222,9 +222,9 @@ def _declared_names(items: Iterable[ast.TopLevel]) -> Iterable[str]:
 @dataclass(slots=True)
 class Heads:
     """Token rows of names that may be modules of the project root. `plain`: first segments of paths, which an import or a
-    declaration of the file may mean as well; `imported`: those of a `use`; `rooted`: the first name behind `crate` or `super`,
-    in a `use` also behind `self`, and each first name of a group there. `bound` are the names that a `use` brings in by a path
-    of several segments."""
+    declaration of the file may mean as well; `imported`: those of a `use`; `rooted`: the first name behind `crate` or `super`, in
+    a `use` also behind `self`, and each first name of a group there. `bound` are the names that a `use` brings in by a path of
+    several segments."""
 
     plain: list[int] = field(default_factory=list)
     imported: list[int] = field(default_factory=list)

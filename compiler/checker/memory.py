@@ -1,5 +1,5 @@
-"""Memories in the checker (O-3.1 to O-3.4, M-2 to M-10): declarations, memory values, initialisation statements, facts,
-keys, and who may attach a memory.
+"""Memories in the checker (O-3.1 to O-3.4, M-2 to M-10): declarations, memory values, initialisation statements, facts, keys, and
+who may attach a memory.
 
 Hands on `check_memory` to `declaration_checks` and `expressions`, `memory_value` to `calls` and `methods` (both read a chain of
 steps into what the image says); to `methods` what calls on a memory need: `check_role`, `check_facts`, `misplaced_word`,

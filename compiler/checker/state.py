@@ -103,8 +103,8 @@ class Expected(NamedTuple):
     ends: bool = False
 
     def of(self, type_: Type | None, place: str = "") -> Expected:
-        """Return what the same place asks of a part, of the type `type_`: the same code and, without `place`, the same
-        words; FREE if that type is None."""
+        """Return what the same place asks of a part, of the type `type_`: the same code and, without `place`, the same words;
+        FREE if that type is None."""
         return Expected(type_, self.code, place or self.place) if type_ is not None else FREE
 
     @property

@@ -275,8 +275,8 @@ def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) 
 
 
 def usable_key(type_: Type) -> bool:
-    """Return whether values of a type may be keys of a Map: String, Int, Bool, Bytes, a string union or Any (L-3.1.5), or
-    a type that is still open."""
+    """Return whether values of a type may be keys of a Map: String, Int, Bool, Bytes, a string union or Any (L-3.1.5), or a type
+    that is still open."""
     return type_ in (STRING, INT, BOOL, BYTES, ANY) or isinstance(type_, (Union, types.Open))
 
 

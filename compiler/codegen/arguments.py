@@ -1,5 +1,4 @@
-"""Code for arguments: in parameter order, whatever the order they are written in, with defaults for those left out
-(L-5.9.1).
+"""Code for arguments: in parameter order, whatever the order they are written in, with defaults for those left out (L-5.9.1).
 
 Hands on `push_arguments`, `into_numbered_slots` and `load_slots` for declared functions, and `as_written`, `into_slots`,
 `receive` and `is_simple`, to `calls`, with the type `Arguments`. The instruction that calls is written there; what is called from
@@ -66,8 +65,8 @@ def into_numbered_slots(
     receiver: places.Place | None = None,
 ) -> dict[int, int]:
     """Evaluate the written arguments in their order, then the missing defaults left to right, which see earlier parameters
-    (L-5.9.1); return the slot of each parameter by its 0-based number. The caller releases the slots. A `receiver` that
-    the method changes, a place that has been prepared, is read between the two: it is the value that the arguments left behind;
+    (L-5.9.1); return the slot of each parameter by its 0-based number. The caller releases the slots. A `receiver` that the
+    method changes, a place that has been prepared, is read between the two: it is the value that the arguments left behind;
     `order` is then without 0. None: there is none, or it is an argument like others."""
     e = g.emitter
     slots = {}
@@ -134,8 +133,8 @@ def as_written(g: Generator, target: decisions.CallTarget) -> Iterator[None]:
 
 
 def is_simple(expr: ast.Expr, root: symbols.Local | None) -> bool:
-    """Return whether evaluating the expression can change nothing and call nothing, and marks nothing of `root` as shared;
-    False where that is not plain from its form. `root` is the variable that a receiver stands in, None for a receiver that is no
+    """Return whether evaluating the expression can change nothing and call nothing, and marks nothing of `root` as shared; False
+    where that is not plain from its form. `root` is the variable that a receiver stands in, None for a receiver that is no
     place."""
     if isinstance(expr, (ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral, ast.NilLiteral)):
         return True

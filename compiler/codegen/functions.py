@@ -35,8 +35,8 @@ from .statements import RAISERS, discard, mocked_name, returned, statement_code
 
 
 def enter_clauses(g: Generator, symbol: symbols.FunctionSymbol) -> None:
-    """Generate the entry of a function with `needs` and `reads`: one snapshot for each memory. A slot of `needs` without a
-    value and without default ends the call (M-10.3)."""
+    """Generate the entry of a function with `needs` and `reads`: one snapshot for each memory. A slot of `needs` without a value
+    and without default ends the call (M-10.3)."""
     for clauses in _by_memory(symbol.declaration.clauses):
         _load_all(g, symbol, clauses)
 
@@ -204,8 +204,8 @@ def check_own_kind(g: Generator, symbol: symbols.FunctionSymbol) -> None:
 
 
 def errors_leave(g: Generator, start: int) -> None:
-    """Add a handler around the code from index `start` on, for errors that `?` or throw sends out. In a method with `mut
-    self` they leave together with the new `self`; where tasks were started they cancel them. Code in which nothing can raise gets
+    """Add a handler around the code from index `start` on, for errors that `?` or throw sends out. In a method with `mut self`
+    they leave together with the new `self`; where tasks were started they cancel them. Code in which nothing can raise gets
     none."""
     e = g.emitter
     end = len(e.code)
@@ -353,9 +353,9 @@ def _generate(module: Module, receiver: str, name: str) -> None:
 
 @cache
 def _checked_method(receiver: str, name: str) -> CheckedProgram:
-    """Return a built-in method that is written in the language as a checked program. A method of K with the body B becomes
-    a function of `this`, of its type in RECEIVERS or else Any, and its parameters, all Any; the word `self` in B stands for
-    `this`. A function of a module has no `this`."""
+    """Return a built-in method that is written in the language as a checked program. A method of K with the body B becomes a
+    function of `this`, of its type in RECEIVERS or else Any, and its parameters, all Any; the word `self` in B stands for `this`.
+    A function of a module has no `this`."""
     library = receiver.startswith(STD_PREFIX)
     row = built_in_row(receiver, name)
     assert row is not None and row.source

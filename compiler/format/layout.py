@@ -34,9 +34,9 @@ BLANK = Break(newlines=2)  # with a blank line
 class Begin:
     """The beginning of a group. `at` and `end` are the rows, indexes in the list of operations, of this beginning and of its END.
 
-    With `hug`, a row inside it, the group's own breaks stay on one line if everything up to that row fits: what follows is
-    the inside of a last bracket, which is a group of its own; 0: there is none. A group that is `filled` ends only the lines that
-    are full.
+    With `hug`, a row inside it, the group's own breaks stay on one line if everything up to that row fits: what follows is the
+    inside of a last bracket, which is a group of its own; 0: there is none. A group that is `filled` ends only the lines that are
+    full.
     """
 
     __slots__ = ("at", "end", "hug", "filled")

@@ -25,8 +25,8 @@ _PRINTING = ("println", "print", "eprintln", "eprint", "dbg")
 
 
 def of_an_operand(place: ErrorPlace, expected: set[str]) -> str | None:
-    """Return the help for an expression of another language, or None. The rules are tried in order; each looks for the
-    forms that its docstring shows."""
+    """Return the help for an expression of another language, or None. The rules are tried in order; each looks for the forms that
+    its docstring shows."""
     rules = (
         _conditional, _comprehension, _spread, _starred, _update, _macro, _formatted, _closure, _bracketed, _pointed, _marked,
         _comma_ok,
@@ -369,8 +369,8 @@ def _applied(name: str, arguments: list[str]) -> str:
 
 
 def of_a_type(place: ErrorPlace, expected: set[str]) -> str | None:
-    """Return the help for a type as another language writes it, such as `T[]`, `[T]`, `Literal["a", "b"]`, `list[int]`,
-    `Box<dyn T>`, `*T`, `Fn(A) -> B`, `()` and `0..100`, or None for a form that is not known."""
+    """Return the help for a type as another language writes it, such as `T[]`, `[T]`, `Literal["a", "b"]`, `list[int]`, `Box<dyn
+    T>`, `*T`, `Fn(A) -> B`, `()` and `0..100`, or None for a form that is not known."""
     kind = place.kind()
     begins = "FNTYPE" in expected
     # Some languages have ranges as types: `0..100`.

@@ -104,8 +104,8 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
 
 def listed(what: str, names: Sequence[str], limit: int = 8, *, like: str = "") -> str | None:
     """Return the help `methods are: …` with the first `limit` names, those most like the text `like` before the others; None
-    without names. All stay in their order for a `like` of more than LONGEST letters and when PATIENCE is used up. `what` is
-    their plural noun."""
+    without names. All stay in their order for a `like` of more than LONGEST letters and when PATIENCE is used up. `what` is their
+    plural noun."""
     # Sorting by likeness costs a comparison for each name, which uses up PATIENCE.
     ranked = sorted(names, key=lambda name: _unlikeness(like, name)) if len(like) <= LONGEST and patient() else names
     spelled = ", ".join(f"`{name}`" for name in ranked[:limit])

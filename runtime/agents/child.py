@@ -174,6 +174,7 @@ def alive(pid: int, family: set[int]) -> bool:
 
 
 LONGEST_LINE = 1024 * 1024  # bytes
+LAST_WORDS = 200  # characters of stderr in a message
 STDERR_KEPT = 64 * 1024  # bytes, the last ones
 TERMINATION_GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 EXIT_GRACE = 0.5  # seconds between the end of output and the exit, and for output that still comes after the exit
@@ -220,14 +221,17 @@ class Child:
         self._stopping: asyncio.Future[None] | None = None
 
     @classmethod
-    async def start(cls, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
+    async def start(
+        cls, arguments: Sequence[str], env: Mapping[str, str], folder: str, executable: str | None = None
+    ) -> Child:
         """Start a process in the directory `folder` and return it. `arguments` begin with the command; `env` is its whole
-        environment.
+        environment. `executable` is the file that is executed, where that is not the one that the process is told of as its
+        command.
 
         Raises OSError or ValueError when it cannot be started, and `roots.Unsupported` on a system where it could not be ended. A
         caller that is cancelled meanwhile leaves no process behind: it is stopped as soon as it has started."""
         require_processes("a process")
-        start = asyncio.ensure_future(cls._start(arguments, env, folder))
+        start = asyncio.ensure_future(cls._start(arguments, env, folder, executable))
         try:
             return await asyncio.shield(start)
         except asyncio.CancelledError:
@@ -239,13 +243,13 @@ class Child:
             raise
 
     @classmethod
-    async def _start(cls, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
+    async def _start(cls, arguments: Sequence[str], env: Mapping[str, str], folder: str, executable: str | None) -> Child:
         loop = asyncio.get_running_loop()
         pipe = asyncio.subprocess.PIPE
         with starting():
             transport, streams = await loop.subprocess_exec(
                 lambda: _Streams(loop), *arguments, stdin=pipe, stdout=pipe, stderr=pipe,
-                env=dict(env), cwd=folder, start_new_session=True, close_fds=True,
+                env=dict(env), cwd=folder, start_new_session=True, close_fds=True, executable=executable,
             )  # fmt: skip
             begin(transport.get_pid())
         return cls(asyncio.subprocess.Process(transport, streams, loop), streams)
@@ -277,6 +281,13 @@ class Child:
         CUT, an ellipsis, stands in place of the first character when there was more."""
         text = self._stderr.decode("utf-8", "replace")
         return CUT + text[1:] if self._is_cut else text
+
+    @property
+    def last_words(self) -> str:
+        """The last line of `stderr` that is not blank, of at most LAST_WORDS characters, as what goes on in a message: most
+        programs say there why they end. "" where there is none."""
+        last = next((line.strip() for line in reversed(self.stderr.splitlines()) if line.strip()), "")
+        return f"; its stderr ends: {last if len(last) <= LAST_WORDS else last[:LAST_WORDS] + CUT}" if last else ""
 
     async def write(self, text: str) -> None:
         """Write a text, as UTF-8, to its standard input; wait without a time limit while the pipe is full. Raises ChildEnded when

@@ -89,18 +89,21 @@ def permitted_name(name: str, folder: str) -> str:
     return real_path(os.path.join(folder, name)) if "/" in name else name
 
 
-async def start(run: EffectContext, words: Sequence[str], folder: str, begin: Callable[[list[str]], Awaitable[T]]) -> T:
-    """Start a command, if that is permitted: return what `begin` returns for its argument list. `words` has at least one word,
-    the command, which may be a path relative to `folder`. An audit record of the session `run` tells of the start or the denial.
+async def start(run: EffectContext, words: Sequence[str], folder: str, begin: Callable[[list[str], str], Awaitable[T]]) -> T:
+    """Start a command, if that is permitted: return what `begin` returns for its argument list, which begins with the file that
+    is executed, and for the name by which the process is to know itself: the same without links resolved, by which a Python of a
+    virtual environment finds its packages. `words` has at least one word, the command, which may be a path relative to `folder`.
+    An audit record of the session `run` tells of the start or the denial.
 
     Raises Denied (`access/permissions.py`) where the program may not run the command, and NotStarted when `begin` raises OSError
     or ValueError; its other exceptions pass through."""
     name = words[0]
     command = permitted_name(name, folder)
+    known_as = os.path.abspath(os.path.join(folder, name)) if "/" in name else name
 
     async def perform() -> T:
         try:
-            return await begin([command, *words[1:]])
+            return await begin([command, *words[1:]], known_as)
         except (OSError, ValueError) as error:
             raise NotStarted(name, getattr(error, "strerror", None) or error) from None
 
@@ -114,10 +117,12 @@ async def start_process(run: EffectContext, owner: str, words: Sequence[str], en
     it. Raises as `start`, and `roots.Unsupported` where no process could be ended safely; other exceptions of the host's own
     `children` pass through."""
 
-    async def begin(arguments: list[str]) -> Child:
+    async def begin(arguments: list[str], known_as: str) -> Child:
+        if run.host.children is not None:
+            child: Child = await run.host.children(owner, arguments, env, folder)
+            return child
         from .child import Child
 
-        child: Child = await (run.host.children or Child.started)(owner, arguments, env, folder)
-        return child
+        return await Child.start([known_as, *arguments[1:]], env, folder, arguments[0])
 
     return await start(run, words, folder, begin)

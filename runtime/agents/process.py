@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 
 from ...vm.values.errors import FOR_MODEL
-from ...vm.values.text import CUT
 from ..errors import CONNECTION, Origin
 from .child import Child, ChildEnded, LineNotText, LineTooLong
 from .messages import (
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
 
 
 HANDSHAKE_SECONDS = 10.0  # from the first line to the agent until its answer
-LAST_WORDS = 200  # characters of stderr in a message
 
 
 class AgentProcess:
@@ -149,7 +147,7 @@ class AgentProcess:
             raise ProtocolBroken(f"no init_ack within {HANDSHAKE_SECONDS:g} s") from None
         except ChildEnded:
             await child.end_of_output()
-            raise ProtocolBroken("it ended before init_ack", last_words=_last_words(child.stderr)) from None
+            raise ProtocolBroken("it ended before init_ack", last_words=child.last_words) from None
         message = read_object(line)
         if message is None or message.get("type") != INIT_ACK:
             raise ProtocolBroken("the first line is no init_ack", line)
@@ -171,7 +169,7 @@ class AgentProcess:
         code = child.exit_code
         message = f"the agent exited with code {code} before it answered"
         for_model = {FOR_MODEL: f"{self.name}: {message}"}  # no model sees the stderr
-        message += _last_words(child.stderr)
+        message += child.last_words
         return self.origin.failure(
             "AgentError", "Exited", message, CONNECTION, exit_code=code, stderr=child.stderr, **for_model
         )
@@ -190,12 +188,6 @@ class AgentProcess:
     async def stop(self) -> None:
         """End the process, if there is one. It must not be called during an exchange. A later exchange starts a new process."""
         await self._end()
-
-
-def _last_words(stderr: str) -> str:
-    """Return the last line of stderr for a message: most programs say there why they end. The field `stderr` has all of it."""
-    last = next((line.strip() for line in reversed(stderr.splitlines()) if line.strip()), "")
-    return f"; its stderr ends: {last if len(last) <= LAST_WORDS else last[:LAST_WORDS] + CUT}" if last else ""
 
 
 async def next_line(child: Child) -> str:

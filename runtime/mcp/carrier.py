@@ -61,9 +61,9 @@ class Carrier(httpx2.AsyncBaseTransport):
     """The transport of one server: it connects to the address that was checked, whatever the name resolves to by then. `reach`
     sends a request to another host, with a permission of its own, as a login may have to; None: there is no other host.
 
-    `failure` is why the last request to the server ended below the protocol, None if it did not; `advice` is what the message
-    for a server that wants a login says then. `waiting_on_a_person` stops the time limits of requests, once a connection has set
-    it."""
+    `failure` is why the last request to the server ended below the protocol, None if it did not; `status` the HTTP status of the
+    last answer to a message, 0 before; `advice` is what the message for a server that wants a login says then.
+    `waiting_on_a_person` stops the time limits of requests, once a connection has set it."""
 
     def __init__(self, name: str, target: Target, address: str, advice: str = "", reach: Reach | None = None) -> None:
         self.name = name
@@ -73,6 +73,7 @@ class Carrier(httpx2.AsyncBaseTransport):
         self.advice = advice
         self.reach = reach
         self.failure: ServerFailure | None = None
+        self.status = 0
         self.waiting_on_a_person: Callable[[], AbstractContextManager[None]] = nullcontext
         self.inner = httpx2.AsyncHTTPTransport(verify=target.scheme == "https", trust_env=False)  # certificates load slowly
         # Of other hosts each has its own: connections are told apart by the address, and those of one were checked for its name.
@@ -91,10 +92,18 @@ class Carrier(httpx2.AsyncBaseTransport):
             is_server = url.path == self.path  # a login may have other pages there
             if is_server:
                 self.failure = None
-            response = await self._sent(self.inner, request, self.address)
+            try:
+                response = await self._sent(self.inner, request, self.address)
+            except httpx2.TransportError as error:
+                if is_server and not isinstance(error, httpx2.TimeoutException):
+                    place = f"{target.host}:{target.port}"
+                    self.failure = ServerFailure(f"mcp {self.name}: connection failed to {place} ({type(error).__name__})")
+                raise
             if is_server:
                 wants = f"mcp {self.name}: the server wants a login (401): {self.advice}"
                 self.failure = ServerFailure(wants) if response.status_code == UNAUTHORIZED else None
+                if request.method == "POST":
+                    self.status = response.status_code
             return response
         if self.reach is None or url.scheme not in PORTS:
             raise httpx2.ConnectError("another host than the one that is permitted", request=request)

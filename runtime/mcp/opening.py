@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
+from ...vm.values.errors import FOR_MODEL
 from ..access.http_messages import HttpFailure, Target, header_fault
 from ..access.network import host_permission, with_checked_address
 from ..access.permissions import Denied, permissions_of
@@ -64,35 +65,48 @@ def target_of(run: EffectContext, settings: McpSettings) -> str | None:
 async def _over_stdio(run: EffectContext, settings: McpSettings) -> tuple[Connection, asyncio.Event]:
     env = environment(run, settings.name, settings.env)
 
-    async def begin(arguments: list[str]) -> tuple[Connection, asyncio.Event]:
+    async def begin(arguments: list[str], known_as: str) -> tuple[Connection, asyncio.Event]:
         if run.host.server is not None:
             return await run.host.server(settings), asyncio.Event()
         require_processes("an MCP server over stdio")
         require_sdk()
         from ..agents.child import Child
 
-        return await _to_child(settings, lambda: Child.start(arguments, env, run.host.project))
+        words = [known_as, *arguments[1:]]
+        return await _to_child(settings, lambda: Child.start(words, env, run.host.project, arguments[0]))
 
     return await start(run, settings.command, run.host.project, begin)
 
 
 async def _to_child(settings: McpSettings, launch: Callable[[], Awaitable[Child]]) -> tuple[Connection, asyncio.Event]:
     """Connect to a child process. One that ends when it is asked which revision of the protocol it speaks is started again and
-    greeted with a handshake: some older servers take anything else for the end."""
+    greeted with a handshake: some older servers take anything else for the end. Raises ServerFailure, whose message has the exit
+    code of one that has ended, and the end of its stderr."""
     from .wire import HANDSHAKE, connected, streams_of
 
     now = asyncio.get_running_loop().time
     until = now() + settings.timeout
     ended = asyncio.Event()
+    child, faults = await launch(), list[str]()
     try:
-        return await connected(settings, streams_of(await launch(), settings.timeout, ended.set)), ended
-    except ServerFailure:
+        return await connected(settings, streams_of(child, settings.timeout, ended.set, faults), faults=faults), ended
+    except ServerFailure as failure:
         remaining = until - now()
         if not ended.is_set() or remaining <= 0:
-            raise
+            raise _of_child(failure, child, ended) from None
     ended = asyncio.Event()
-    streams = streams_of(await launch(), settings.timeout, ended.set)
-    return await connected(settings, streams, mode=HANDSHAKE, seconds=remaining), ended
+    child = await launch()
+    streams = streams_of(child, settings.timeout, ended.set, faults)
+    try:
+        return await connected(settings, streams, mode=HANDSHAKE, seconds=remaining, faults=faults), ended
+    except ServerFailure as failure:
+        raise _of_child(failure, child, ended) from None
+
+
+def _of_child(failure: ServerFailure, child: Child, ended: asyncio.Event) -> ServerFailure:
+    code = f": it has ended with exit code {child.exit_code}" if ended.is_set() and child.exit_code is not None else ""
+    fields = {**failure.fields, FOR_MODEL: failure.message}  # no model sees the stderr
+    return ServerFailure(f"{failure.message}{code}{child.last_words}", failure.variant, gone=failure.gone, **fields)
 
 
 async def _over_http(run: EffectContext, settings: McpSettings) -> tuple[Connection, asyncio.Event]:

@@ -56,7 +56,7 @@ from .served import REFUSED_BODY, Answer, ServedTool, ServerFailure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
     from contextlib import AbstractAsyncContextManager
     from typing import Any, TypeVar
 
@@ -94,13 +94,15 @@ async def connected(
     mode: str = NEWEST,
     seconds: float | None = None,
     carrier: Carrier | None = None,
+    faults: Sequence[str] = (),
 ) -> SdkConnection:
     """Return a connection that is ready for calls, over a pair of streams, which end with it. The caller must `aclose` it.
-    `carrier`: what carries them, if it knows why a request failed.
+    `carrier`: what carries them, if it knows why a request failed; `faults`: of streams without one, into which they put why they
+    have ended.
 
     Raises ServerFailure when the server does not answer as one, or not within `seconds`, by default the time limit of a request;
     the streams have ended then."""
-    connection = SdkConnection(settings, streams, mode, carrier)
+    connection = SdkConnection(settings, streams, mode, carrier, faults)
     try:
         await connection.begin(settings.timeout if seconds is None else seconds)
     except BaseException:
@@ -144,11 +146,13 @@ class SdkConnection:
     question passes through."""
 
     def __init__(
-        self, settings: McpSettings, streams: AbstractAsyncContextManager[tuple[Any, Any]], mode: str, carrier: Carrier | None
-    ) -> None:
+        self, settings: McpSettings, streams: AbstractAsyncContextManager[tuple[Any, Any]], mode: str, carrier: Carrier | None,
+        faults: Sequence[str],
+    ) -> None:  # fmt: skip
         self.name = settings.name
         self.timeout = settings.timeout
         self.carrier = carrier
+        self.faults = faults
         if carrier is not None:
             carrier.waiting_on_a_person = self._waiting_on_a_person
         self._client = Client(streams, mode=mode, client_info=CLIENT, cache=None, elicitation_callback=self._elicited)
@@ -180,12 +184,16 @@ class SdkConnection:
                 async with patience.timer:
                     await asyncio.shield(self._ready)  # a timeout must not cancel it: `aclose` looks whether it was ready
         except TimeoutError:
-            raise ServerFailure(f"mcp {self.name} is not ready within {round(seconds, 3):g} s") from None
+            raise ServerFailure(f"mcp {self.name} is not ready within {self.timeout:g} s") from None
         except ServerFailure as failure:
-            raise self._below() or failure from None
+            status = 0 if self.carrier is None else self.carrier.status
+            said = f": it says HTTP status {status}" if status >= 400 else ""
+            raise self._below() or ServerFailure(failure.message + said) from None
 
     def _below(self) -> ServerFailure | None:
         """Return why the last request failed below the protocol, if that is known."""
+        if self.faults:
+            return ServerFailure(f"mcp {self.name}: {self.faults[-1]}", gone=True)
         return None if self.carrier is None else self.carrier.failure
 
     async def aclose(self) -> None:
@@ -441,10 +449,13 @@ PROBE_SECONDS = 5.0  # after which it counts as refused
 
 
 @asynccontextmanager
-async def streams_of(child: Child, timeout: float, ended: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
+async def streams_of(
+    child: Child, timeout: float, ended: Callable[[], None], faults: list[str]
+) -> AsyncIterator[tuple[Any, Any]]:
     """Give the streams of a child process, as an asynchronous context manager: the pair of what comes from it and what goes to
-    it, as messages of the SDK, one on each line. The child is stopped with them, and `ended` is called when it ends before. A
-    probe without an answer counts as refused after PROBE_SECONDS, or a third of `timeout`, in seconds, if that is less."""
+    it, as messages of the SDK, one on each line. The child is stopped with them, and `ended` is called when it ends before; where
+    they end for what it has written, `faults` gets the reason. A probe without an answer counts as refused after PROBE_SECONDS,
+    or a third of `timeout`, in seconds, if that is less."""
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     probed: set[Any] = set()
@@ -463,8 +474,10 @@ async def streams_of(child: Child, timeout: float, ended: Callable[[], None]) ->
             except (ChildEnded, anyio.ClosedResourceError):  # the second: `writing` has found that it reads nothing any more
                 if not closing:
                     ended()
-            except (LineTooLong, LineNotText, anyio.BrokenResourceError):
-                return  # the session sees the end of the stream
+            except (LineTooLong, LineNotText) as broken:  # the session sees the end of the stream
+                faults.append("a line is longer than 1 MiB" if isinstance(broken, LineTooLong) else "a line is no UTF-8")
+            except anyio.BrokenResourceError:
+                return
 
     async def writing() -> None:
         async with outgoing:

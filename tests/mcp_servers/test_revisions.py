@@ -155,6 +155,7 @@ def test_a_result_has_its_limit() -> None:
     """Over stdio no line of more can be read; over HTTP the result is."""
     with stdio("-S", str(RAW), "newest") as session:
         assert failure(session, "x1100000").variant == "ConnectionFailed"
+        assert failure(session, "x1100000").message == "mcp Wiki: a line is longer than 1 MiB"
         assert session.call("echo", "back") == "back"
     with http("newest") as session:
         assert failure(session, "x1100000").message == "the result is larger than 1048576 bytes"
@@ -212,5 +213,5 @@ def test_what_is_told_of_a_server_that_is_not_ready_is_the_time_that_was_waited(
         return str(caught.value)
 
     assert asyncio.run(told()) == "mcp Wiki is not ready within 0.3 s"
-    assert asyncio.run(told(seconds=0.1)) == "mcp Wiki is not ready within 0.1 s"
+    assert asyncio.run(told(seconds=0.1)) == "mcp Wiki is not ready within 0.3 s"  # the limit that the user knows
     assert sum(isinstance(handler, logging.NullHandler) for handler in logging.getLogger("mcp").handlers) == 1

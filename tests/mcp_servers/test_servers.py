@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import venv
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -150,21 +151,36 @@ def test_what_is_no_server(tmp_path: Path) -> None:
 mcp B { transport: "stdio", command: "true" }
 mcp C { transport: "stdio", command: "no-such-command" }
 mcp D { transport: "http", url: "http://127.0.0.1:9/mcp" }
+mcp E { transport: "stdio", command: "python3 err.py" }
 fn main() {
     println(A.call("x").unwrap_err().message);
     println(B.call("x").unwrap_err().message);
     println(C.call("x").unwrap_err().message);
     println(D.call("x").unwrap_err().message);
+    println(E.call("x").unwrap_err().message);
 }
 """
     (tmp_path / "main.conc").write_text(source)
+    (tmp_path / "err.py").write_text("import sys\nprint('set SHELF_DB', file=sys.stderr)\nsys.exit(2)\n")
     done = concerto("run", "main.conc", "--offline", "--allow-run", "--allow-net=127.0.0.1", cwd=tmp_path)
     assert done.out == (
         "mcp A does not answer as an MCP server\n"
-        "mcp B does not answer as an MCP server\n"
+        "mcp B does not answer as an MCP server: it has ended with exit code 0\n"
         "mcp C: the command no-such-command does not start: No such file or directory\n"
-        "mcp D does not answer as an MCP server\n"
+        "mcp D: connection failed to 127.0.0.1:9 (ConnectError)\n"
+        "mcp E does not answer as an MCP server: it has ended with exit code 2; its stderr ends: set SHELF_DB\n"
     )
+
+
+def test_a_python_of_a_virtual_environment_knows_itself(tmp_path: Path) -> None:
+    """Its `python` is a link: what is executed is what the link leads to, as permissions see it, and the name is that of the link."""
+    venv.create(tmp_path / "own", symlinks=True)
+    (tmp_path / "who.py").write_text("import sys\nopen('who.txt', 'w').write(sys.prefix)\n")
+    (tmp_path / "main.conc").write_text(
+        'mcp S { transport: "stdio", command: "own/bin/python who.py" }\nfn main() { let _ = S.call("x"); }'
+    )
+    done = concerto("run", "main.conc", "--offline", f"--allow-run={os.path.realpath(sys.executable)}", cwd=tmp_path)
+    assert done.code == 0 and (tmp_path / "who.txt").read_text() == str(tmp_path / "own")
 
 
 MEDIA = """

@@ -42,7 +42,7 @@ def test_a_child_that_reads_nothing_any_more_has_ended() -> None:
     async def talk() -> None:
         ended = asyncio.Event()
         child: Any = Deaf()
-        async with wire.streams_of(child, 1.0, ended.set) as (read, write):
+        async with wire.streams_of(child, 1.0, ended.set, []) as (read, write):
             await write.send(SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="x")))
             async with asyncio.timeout(10):
                 await ended.wait()
