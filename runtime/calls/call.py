@@ -50,9 +50,9 @@ class Response:
     it; it is 0 where the sender is instant (`services.py: Sender`).
 
     `model` is the id that the provider names, else that of the request; `provider` is the name of what has answered (`Sender`):
-    a connection or an agent, "mock" for a mock of a model. `finish` says why the reply ended ("stop", "length", "tool", or the word of
-    a scripted reply; of a stream that was cut off "error" or "cancelled"); `cached`: `@cache` has answered, without a request;
-    `data` is what an agent said beside its text, None without any; `reasoning` is what the provider shows of the model's
+    a connection or an agent, "mock" for a mock of a model. `finish` says why the reply ended ("stop", "length", "tool", or the
+    word of a scripted reply; of a stream that was cut off "error" or "cancelled"); `cached`: `@cache` has answered, without a
+    request; `data` is what an agent said beside its text, None without any; `reasoning` is what the provider shows of the model's
     reasoning, None for nothing; `citations` are the sources that it names."""
 
     __slots__ = (
