@@ -67,8 +67,8 @@ class Host:
     """What a session takes from outside.
 
     Sinks: `emit(channel, value, by_runtime)`, `print(text)`, `log(level, text)`; `requests` gets the lines of each model request
-    (O-9.13), None when nobody wants them. `emit_interval` is the flush interval of buffered emits in seconds, None for the usual
-    one. `redactor` takes secrets out of texts, those that any session of the host has met.
+    (O-9.13), None when nobody wants them. `emit_interval` is the flush interval of buffered emits in seconds; None: each goes at
+    once. `redactor` takes secrets out of texts, those that any session of the host has met.
 
     Time and chance: `now()` and `sleep(…)` are the clock, in seconds, `wall` gives the seconds since 1970, and `stored_wall`
     those for what outlives the session, where they differ, else it is None. `random` gives a number of [0, 1), `random_bits(n)` a
@@ -91,8 +91,8 @@ class Host:
 
     Functions of the host: `answer(channel, value, run)` answers awaited emits within `emit_timeout_ms`, None for no limit (it
     raises NoListener when nobody does; None: nobody ever does), where `run(number, arguments)` calls a function of the program.
-    `tools`, filled after the host was made, has by tool and method functions that
-    run in place of the method: of the arguments, the type of the result, `run`, and what gives the context of the call (O-3.28).
+    `tools`, filled after the host was made, has by tool and method functions that run in place of the method: of the arguments,
+    the type of the result, `run`, and what gives the context of the call (O-3.28).
 
     Memories: `stores` and `embedders` add to those by name or replace them (M-8.3, M-10.16); `summarizers` are those that
     `.summary("NAME")` names, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1);

@@ -54,7 +54,7 @@ class ReplyCache:
 
 def cache_key(request: Request) -> str:
     """Return the digest of a request's record (SHA-256, hexadecimal) without its id, which differs from call to call: requests
-    whose records are equal in all else have the same key. Raises ValueError for a text with a lone surrogate."""
+    whose records are equal in all else have the same key. Raises as `digest`."""
     record = request.as_json()
     del record["id"]
     return digest(record)

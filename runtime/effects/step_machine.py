@@ -91,6 +91,7 @@ class StepMachine(Machine):
         self.tiers(False)  # only the interpreter looks at what stops the other machine
 
     def refill(self, overdraft: int) -> int:
+        """Do what `Machine.refill` does, after taking over what stops `outer`."""
         self.stop = self.outer.stop
         return super().refill(overdraft)
 
