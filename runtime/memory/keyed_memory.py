@@ -160,8 +160,8 @@ class DerivedMemory:
         return self.memory.view(prompt_tokens=prompt_tokens, policy=policy, name=self.view_name, recalled=recalled)[0]
 
     def messages(self) -> list[Msg]:
-        """Return the messages that it shows: what stands before the window (a summary, pinned ones), then the window, each oldest
-        first. Raises as `view`, as do the methods below but `summary`."""
+        """Return the messages that it shows, oldest first: pinned ones older than the window, and the window. A summary and facts
+        are not among them. Raises as `view`, as do the methods below but `summary`."""
         shown = self.view()
         return [*shown.before, *shown.window]
 

@@ -153,8 +153,8 @@ class Policy(StepRecord):
 
     Computed: `shows_all`: without a view step the view is the log, in all requests of a run (M-3.3). `only_window`: it has no
     view step, or a plain window alone. `stores_plainly`: a direct append is only put at the end and cut at the front.
-    `retention`: the bounds of the log. `has_state`: what it shows, or a view that it is of, depends on a stored cut or summary. `shown`: older
-    texts as they go to a model, None before the first.
+    `retention`: the bounds of the log. `has_state`: what it shows, or a view that it is of, depends on a stored cut or summary.
+    `shown`: older texts as they go to a model, None before the first.
     """
 
     DEFAULTS = {**parts_of(""), **GROUPS, "counter": None, "pins_in_view": False, "inner": None, "secrets": None}
@@ -407,9 +407,9 @@ def prefix_share(bound: tuple[int, int] | None) -> int:
 
 
 def advice(max_messages: int | None, steps: Mapping[str, Any]) -> str | None:
-    """Return the words that name a step, written as in a program, and the percentage of a request that it would keep the same,
-    for a memory that keeps nothing the same; None for any other, and where no such step is known. The arguments are those of
-    `bound_of`."""
+    """Return the words that name a step, written as in a program, and the percentage of a request that it would keep the same
+    (0 where the bound is two messages), for a memory that keeps nothing the same; None for any other, for a view by a function
+    and for a bound of one message. The arguments are those of `bound_of`."""
     bound = bound_of(max_messages, steps)
     if bound is None or prefix_share(bound) > 0 or "view_with" in steps:
         return None
