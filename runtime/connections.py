@@ -62,7 +62,8 @@ class ConnectionSettings:
     of the environment are not in it. `row` is that of its provider; `names_key` says whether the connection itself names its key;
     `given` has by field the variable of the environment that gave its value (O-1.287). `timeout` is in seconds, or has several
     limits in seconds by name (O-1.212), None when the connection sets none. The other attributes are the fields of CONNECTION in
-    `vm/declaration_fields.py`, None where nobody gives one and it has no default: `models` maps aliases to ids of models;
+    `vm/declaration_fields.py`, None where nobody gives one and it has no default; `api_key_env`, `api` and `base_url` are those
+    of the provider where the connection does not say them. `models` maps aliases to ids of models;
     `media_bytes` is the most of media in one request, `media_tokens` what one Media counts whose tokens nobody knows;
     `unsupported` says whether a field that the provider does not carry is an "error", or is left out ("drop")."""
 
@@ -122,7 +123,8 @@ class ConnectionSettings:
 
     @property
     def secret_variables(self) -> tuple[str, ...]:
-        """The variables that the connection may read its key or its credentials from, without those of its headers."""
+        """The variables that the connection may read its key or its credentials from, without those of its headers; of one that
+        names its key `api_key_env` alone, if there is one; none of one with a profile."""
         if self.names_key:
             return () if self.api_key_env is None else (self.api_key_env,)
         return () if self._has_profile else (*self.row.key_variables, *(self.row.account or ()))
@@ -132,9 +134,9 @@ class ConnectionSettings:
         return self.profile is not None and self.row.carries("profile")
 
     def key_variable(self, env: Mapping[str, str]) -> str | None:
-        """Return the variable of the key: the named one, else the first of the provider's that is set, else its last one; where
-        the provider has one for a token too, a field `auth` leaves only that of its kind. None where there is none, or where a
-        profile stands in place of it."""
+        """Return the variable of the key: `api_key_env` where the connection names its key, else the first of the provider's that
+        is set, else its last one; where the provider has one for a token too, a field `auth` leaves only those of its kind. None
+        where there is none, or where a profile stands in place of it."""
         if self.names_key:
             return self.api_key_env
         if self._has_profile:
@@ -153,7 +155,7 @@ class ConnectionSettings:
     @property
     def address(self) -> str:
         """Host and port of the base URL, for messages: a URL may hold more than everybody should see. Words that say so when it
-        has no host or is missing."""
+        is missing, or has no host or port (that of http and https need not be written)."""
         from urllib.parse import urlsplit  # a run without failures starts without it
 
         if self.base_url is None:
@@ -182,9 +184,9 @@ def merged_fields(name: str, layers: Sequence[Layer]) -> dict[str, Any]:
 
 def resolve(name: str, layers: Sequence[Layer], env: Mapping[str, str] = NO_VARIABLES) -> ConnectionSettings:
     """Return the settings of one connection; `layers` are as in `merged_fields`, `env` has the variables that may give what they
-    leave out. Raises ConfigFailure for unknown fields, and for a provider that is missing, unknown, or does not go with the other
-    fields. Whether values fit is checked by `check_connections`, which has to be called first; what variables give, by
-    `resolve_key`."""
+    leave out. Raises ConfigFailure for unknown fields (E4001), for a provider that is missing (E4002), unknown (E4004), or does
+    not carry a field (E4006), for a `base_url` that it needs (E4002), and for two fields that each say who asks (E4001). Whether
+    values fit is checked by `check_connections`, which has to be called first; what variables give, by `resolve_key`."""
     fields = merged_fields(name, layers)
     _check(name, fields)
     return ConnectionSettings(name, fields, env)
@@ -296,7 +298,8 @@ MODEL_VALUES = {name: field for name, field in MODEL.items() if field.kind != NA
 def check_fields(
     owner: str, fields: Mapping[str, Any], table: Mapping[str, Field], forms: Mapping[str, str] = NO_FORMS
 ) -> None:
-    """Raise ConfigFailure E4001 for an unknown field, E4004 for a value that a field does not take; nil counts as absent.
+    """Raise ConfigFailure E4001 for an unknown field, also in an object that is a value, E4004 for a value that a field does not
+    take; nil counts as absent, but not in such an object.
 
     `owner` begins the message. `table` has the fields that there are by name. `forms` says how the value of a field is written,
     where its description in the table does not tell."""
@@ -396,8 +399,8 @@ def check_stages(pipelines: Sequence[Pipeline]) -> None:
 
 
 def check_decorators(owner: str, place: str, decorators: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise ConfigFailure for decorators that `place` (model, agent, stage) does not have, or whose arguments do not fit;
-    `decorators` has the arguments by decorator, `owner` begins the message.
+    """Raise ConfigFailure for decorators that `place` (model, agent, stage) does not have (E4001), or whose arguments do not fit
+    (as `check_fields`); `decorators` has the arguments by decorator, `owner` begins the message.
 
     Their arguments are constants, so nil is refused, and a decorator may need one of them (E4009)."""
     for decorator, arguments in decorators.items():

@@ -78,8 +78,8 @@ class CallFailure(Exception):
 
     @property
     def cause(self) -> str:
-        """How the turn ended, in the words by which the policy `Record` knows what to store (M-5.12): "tool_loop", "timeout" or
-        "provider"; empty when it stores nothing."""
+        """How the turn ended, in the words by which the policy `Record` knows what to store (M-5.12): "tool_loop", "timeout",
+        empty for a failure of schema or memory, of which it stores nothing, or "provider" for any other."""
         if self.variant == "ToolLoopLimit":
             return "tool_loop"
         if self.kind in ("SchemaError", "MemoryError"):
@@ -198,7 +198,7 @@ def install_advice(extra: str) -> str:
     """Return how to install the libraries of an extra, which only some programs need, as part of a sentence.
 
     It is a command with the libraries' own names, which works for a checkout as well as a wheel. When Concerto itself is not
-    installed, it is the place that lists them."""
+    installed, or knows no such extra, it is the place that lists them."""
     required = _required(extra)
     if not required:
         return f"install what the extra `{extra}` in pyproject.toml lists"

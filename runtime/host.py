@@ -67,11 +67,12 @@ class Host:
     """What a session takes from outside.
 
     Sinks: `emit(channel, value, by_runtime)`, `print(text)`, `log(level, text)`; `requests` gets the lines of each model request
-    (O-9.13), None when nobody wants them. `emit_interval` is the flush interval of buffered emits in seconds.
+    (O-9.13), None when nobody wants them. `emit_interval` is the flush interval of buffered emits in seconds; None: each goes at
+    once. `redactor` takes secrets out of texts, those that any session of the host has met.
 
     Time and chance: `now()` and `sleep(…)` are the clock, in seconds, `wall` gives the seconds since 1970, and `stored_wall`
-    those for what outlives the session, where they differ. `random` gives a number of [0, 1), `random_bits(n)` an Int of n bits,
-    `secure_bytes(n)` bytes that nobody can foresee.
+    those for what outlives the session, where they differ, else it is None. `random` gives a number of [0, 1), `random_bits(n)` a
+    number from 0 up to 2**n, without that, `secure_bytes(n)` n bytes that nobody can foresee.
 
     The world: `args` are those of the program, `env` its environment, `permissions` what it may touch (None: nothing), `folder`
     the directory that its paths start from, `network` what carries `std::http` (None: nothing does). `stdin` gives where
@@ -88,9 +89,10 @@ class Host:
     `server(settings)` connects to a server (None: by the system, through the SDK). `pins` are the tools of servers that were
     accepted (G-9.6); `browser` is how a person logs in to one (O-4.56), None: nobody does.
 
-    Functions of the host: `answer(channel, value, run)` answers awaited emits within `emit_timeout_ms` (it raises NoListener when
-    nobody does), where `run(number, arguments)` calls a function of the program. `tools` has, by tool and method, functions that
-    run in place of the method: of the arguments, the type of the result, `run`, and what gives the context of the call (O-3.28).
+    Functions of the host: `answer(channel, value, run)` answers awaited emits within `emit_timeout_ms`, None for no limit (it
+    raises NoListener when nobody does; None: nobody ever does), where `run(number, arguments)` calls a function of the program.
+    `tools`, filled after the host was made, has by tool and method functions that run in place of the method: of the arguments,
+    the type of the result, `run`, and what gives the context of the call (O-3.28).
 
     Memories: `stores` and `embedders` add to those by name or replace them (M-8.3, M-10.16); `summarizers` are those that
     `.summary("NAME")` names, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1);
@@ -221,7 +223,8 @@ def class_name(error: BaseException) -> str:
 
 
 def full_text(error: BaseException) -> str:
-    """Return class and text of an exception, for the log, as `exception_text` and `class_name` give them."""
+    """Return class and text of an exception, for the log, as `exception_text` and `class_name` give them; the class once where
+    there is no text."""
     text, name = exception_text(error), class_name(error)
     return name if text == name else f"{name}: {text}"
 

@@ -25,8 +25,8 @@ class Cancelled(BaseException):
 
 class Future:
     """A result to come, with those methods of asyncio's Future that the runtime uses. Other than there, `result` and `exception`
-    give None before it is done, and `exception` gives None for a cancelled one. RuntimeError when a result is set a second
-    time."""
+    give None before it is done, and `exception` gives None for a cancelled one. RuntimeError when a result or error is set where
+    it is done already."""
 
     __slots__ = ("loop", "_state", "_result", "_callbacks")
 
@@ -132,7 +132,8 @@ class CoroutineTask(Future):
 
 
 class Timer:
-    """What `call_later` returns; when it is cancelled, its callback is not called and the clock does not jump to it."""
+    """What `call_later` returns; when it is cancelled before its time, its callback is not called and the clock does not jump to
+    it. A callback that is ready, since the clock has come to its time, is called all the same."""
 
     __slots__ = ("callback", "cancelled")
 
@@ -308,7 +309,7 @@ def _has_failed(job: Any) -> bool:
 
 async def within(loop: Any, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
     """Return the result of a coroutine, or raise its error. When the seconds are over it is cancelled, and TimeoutError is raised
-    once it has ended, unless it ended with a result all the same."""
+    once it has ended, unless it ended with a result or an error all the same."""
     job = loop.create_task(coroutine)
     expired = False
 

@@ -74,9 +74,9 @@ def _part(value: Any, settings: ConnectionSettings | None) -> MediaPart:
 
 
 def tokens_of(content: Content, settings: ConnectionSettings | None) -> int:
-    """Return the tokens of a content: of a picture by what its provider publishes, of a text those of its bytes, of anything else
-    the connection's `media_tokens`; without a connection all but texts count UNKNOWN_TOKENS. It is an estimate: only the provider
-    knows."""
+    """Return the tokens of a content: of a text one for each BYTES_PER_TOKEN bytes, rounded up; of a picture whose size its bytes
+    tell by what its provider publishes, where it does; of anything else the connection's `media_tokens`; without a connection
+    (`settings` None) all but texts count UNKNOWN_TOKENS. It is an estimate: only the provider knows."""
     if content.mime == TEXT:
         return -(-content.size // BYTES_PER_TOKEN)
     if settings is None:
@@ -96,7 +96,8 @@ class WithMedia:
 
 
 def media_in(value: Any) -> list[Any]:
-    """Return the Media in a value, at any depth, in their order."""
+    """Return the Media in a value, at any depth, in their order; those in keys of Maps, in an Err or in a function's variables
+    are not looked for."""
     media: list[Any] = []
     pending = [value]
     while pending:
@@ -131,5 +132,5 @@ def has_media(messages: Sequence[Any]) -> bool:
 
 
 def size_of(messages: Sequence[Any]) -> int:
-    """Return how many bytes all contents of some messages have together."""
+    """Return how many bytes all contents of some messages have together, the same content as often as it stands there."""
     return sum(part.content.size for message in messages for part in message.media)

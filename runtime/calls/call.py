@@ -1,8 +1,9 @@
 """The algorithm of a model call: plain, and with a schema under the retry rule (O-1.230, O-2.47 to O-2.53, O-4.23).
 
 Three rules hold for every call. The messages that requests begin with, `[system] + history`, are made once. A retry after a reply
-that does not fit rewrites only the last user message. A memory gets one turn (prompt, tool rounds and reply) after success, and
-nothing otherwise (M-5.11), unless its policy is to record interrupted turns (M-5.12). The commit is what stores the turn.
+that does not fit rewrites only the user message of the prompt, and leaves out the tool rounds of the attempt before. A memory
+gets one turn (prompt, tool rounds and reply) after success, and nothing otherwise (M-5.11), unless its policy is to record
+interrupted turns (M-5.12). The commit is what stores the turn.
 
 Hands on `prepare_execute` and `prepare_execute_with_schema` to the performers of models and agents: they do everything up to the
 commit, and return the function that commits and gives the `Response` or `Validated`; `execute` and `execute_with_schema`, for
@@ -44,14 +45,15 @@ if TYPE_CHECKING:
 class Response:
     """The fields of the language's struct `Response`, in its order (O-1.106 to O-1.115, O-1.221, O-1.217, O-1.225); `run_id` and
     `appended` are what its methods give: the id of the run and its messages (M-5.22). Tokens are those of all answered requests
-    of the call; `attempts` counts its requests, broken ones too; `cost` is in dollars, None when nobody knows it. `latency_ms`
-    has no waiting for rate limits in it.
+    of the call; `attempts` counts its requests that were sent, broken ones too; `cost` is in dollars, None when nobody knows it.
+    Tokens and cost are 0 of a call that has no answered request, and of an agent. `latency_ms` has no waiting for rate limits in
+    it; it is 0 where the sender is instant (`services.py: Sender`).
 
-    `model` is the id that the provider names, else that of the request; `provider` is the name of the connection or agent that
-    has answered, "mock" for a mock of a model. `finish` says why the reply ended ("stop", "length", "tool"; of a stream that was
-    cut off "error" or "cancelled"); `cached`: `@cache` has answered, without a request; `data` is what an agent said beside its
-    text, None without any; `reasoning` is what the provider shows of the model's reasoning, None for nothing; `citations` are the
-    sources that it names."""
+    `model` is the id that the provider names, else that of the request; `provider` is the name of what has answered (`Sender`):
+    a connection or an agent, "mock" for a mock of a model. `finish` says why the reply ended ("stop", "length", "tool", or the
+    word of a scripted reply; of a stream that was cut off "error" or "cancelled"); `cached`: `@cache` has answered, without a
+    request; `data` is what an agent said beside its text, None without any; `reasoning` is what the provider shows of the model's
+    reasoning, None for nothing; `citations` are the sources that it names."""
 
     __slots__ = (
         "text", "tokens_in", "tokens_out", "model", "provider", "latency_ms", "finish", "cost", "attempts", "cached", "data",
@@ -118,10 +120,13 @@ class Validated:
 
 class Tally:
     """Sums over the provider requests of one call. Tokens and cost are those of the requests that were answered; `cost` is in
-    dollars, None once a request had no price. `attempts` counts all requests, also those that broke.
+    dollars, None once one of these had no price. Of the input tokens `cached` were read from the provider's cache and
+    `cache_write` written to it; `reasoning` is a part of the output tokens. A sender that is unmetered adds to none of them.
+    `attempts` counts all requests that were sent, also those that broke.
 
-    `usage` is what the program reads through `std::usage`: requests that broke are in it too; None where no task is known.
-    `requests` counts the ids of requests, `schema_attempt` is the number of the attempt, from 1 on for each model."""
+    `usage` is what the program reads through `std::usage`: requests that broke are in it too; None where no task is known or
+    nobody counts. `requests` counts the ids of requests, `schema_attempt` is the number of the attempt, from 1 on for each model;
+    `used_tools` says that the model has called tools."""
 
     __slots__ = (
         "tokens_in", "tokens_out", "cached", "cache_write", "reasoning", "cost", "attempts", "schema_attempt", "used_tools",
@@ -162,8 +167,9 @@ async def execute(
     *,
     run_id: str,
 ) -> Response:
-    """Call the model with a prompt, append the turn and return the response. `run_id` must be unique in the session: the ids of
-    requests and the turn carry it. Raises as `prepare_execute` and the function that it returns."""
+    """Call the model with a prompt, append the turn to `conversation`, None for no memory, and return the response. `run_id` must
+    be unique in the session: the ids of requests and the turn carry it. Raises as `prepare_execute` and the function that it
+    returns."""
     commit = await prepare_execute(services, settings, prompt, conversation, run_id=run_id)
     return commit()
 
@@ -178,8 +184,9 @@ async def prepare_execute(
     messages: Sequence[Msg] = (),
     media: Sequence[MediaPart] = (),
 ) -> Callable[[], Response]:
-    """Call the model and return the function that appends the turn and gives the response. `media` stand before the prompt. With
-    `messages`, of which the prompt is the last one, the call is `chat` (O-1.71).
+    """Call the model and return the function that appends the turn and gives the response; the other arguments are those of
+    `execute`. `media` stand before the prompt. With `messages`, of which the prompt is the last one, the call is `chat` (O-1.71);
+    `media` are those of that message then.
 
     Raises CallFailure. So does the returned function when the store cannot store the turn; it lets MustWait
     (`memory/stores/operations.py`) through and may be called again then."""
@@ -201,7 +208,7 @@ async def execute_with_schema(
     validators: Validators | None = None,
 ) -> Validated:
     """Call the model until a reply fits the schema, append the turn and return the accepted value. Raises as `execute`; the
-    CallFailure is a SchemaError when none of `schema_attempts` replies fits.
+    CallFailure is a SchemaError when no reply fits of the last model that is asked, each for at most its `schema_attempts`.
 
     `retry_message` stands behind the violations in the prompt of every attempt but the first (O-2.48). `validators` are the
     program's own checks of the schema, None without any."""
@@ -241,11 +248,12 @@ class CallRun:
     one. `container` is where the provider has run code for the call, None for nowhere. `plan` says how a schema is sent, None
     without one.
 
-    `settings` and `provider` are those of the model that is asked now, `called` the settings of the one that the program has
+    `settings` and `provider` are those with which a model is asked now, `called` the settings of the one that the program has
     called, `tried` the names of those asked so far, `substitutes` those that may be asked next (O-1.230); `prompt_cache` is what
-    is known of the provider's cache, None before a request to it. `method` is what `@log` calls the call. Times are seconds of
-    the host's clock: `started` is that of the call, `sent_at` that of the last request; `rate_limit_wait` is the sum of the waits
-    for rate limits."""
+    is known of the provider's cache, None before a request to it. `method` is what `@log` calls the call. `round_count` counts
+    tool rounds and interruptions of the attempt, `tally` what the requests used. Times are seconds of the host's clock: `started`
+    is that of the call, `sent_at` that of the last request, before one that of the call; `rate_limit_wait` is the sum of the
+    waits for rate limits."""
 
     __slots__ = (
         "services",
@@ -367,8 +375,8 @@ class CallRun:
         return self._commit(reply)
 
     async def with_schema(self, plan: Plan, retry_message: str | None, validators: Validators | None) -> Callable[[], Validated]:
-        """Ask until a reply is accepted, each model at most its `schema_attempts` times, and return the commit. Raises
-        CallFailure, a SchemaError when none is accepted."""
+        """Ask until a reply is accepted, each model for at most its `schema_attempts` replies, and return the function that
+        commits and gives the Validated. Raises CallFailure, a SchemaError when none is accepted."""
         self.plan = plan
         self._begin("")
         key, reply = self._cached()
@@ -412,7 +420,8 @@ class CallRun:
 
     def _fall_back(self, failure: CallFailure) -> None:
         """Let the next model take the call over, with the tool rounds that are done (O-1.230). Raises the failure when there is
-        none, or when it is not of a class after which another model is asked."""
+        none, when it is not of a class after which another model is asked, when a request that must take effect once may have
+        taken it, or when something of the reply has been handed on; that of a next model which no call can use."""
         before = self.settings
         reason = failure.fallback_class
         on = [*self.called.fallback_on, *(["open"] if CONNECTION in self.called.fallback_on else [])]
@@ -615,7 +624,7 @@ class CallRun:
         return self._within_budgets(purse, request)
 
     async def _within_budgets(self, purse: Purse, request: Request) -> Reply:
-        """Reserve what the request may use; the budgets are charged whatever becomes of it (O-1.133)."""
+        """Reserve what the request may use; once it is sent the budgets are charged whatever becomes of it (O-1.133)."""
         free = self.provider.free_and_instant
         self.reservation = await purse.reserve(
             request, free, self.services.asker, lambda *tokens: self._list_price(request, *tokens)
@@ -671,7 +680,8 @@ class CallRun:
         self._account(request, use.set_price(self._price(request, use)) if use.tokens else use)
 
     def _account(self, request: Request, use: Use) -> None:
-        """Count what a request has used: in the metrics, the budgets and `std::usage`, always the same numbers (O-1.132)."""
+        """Count what a request has used: in the metrics, the budgets and `std::usage`, always the same numbers (O-1.132). Of an
+        unmetered sender only the request itself counts, in no budget."""
         services, tally = self.services, self.tally
         services.count_request()
         tally.attempts += 1
@@ -698,7 +708,7 @@ class CallRun:
         return cost_of(self.services.pricing, request.model, use, lambda *tokens: self._list_price(request, *tokens))
 
     def _list_price(self, request: Request, *tokens: int) -> float | None:
-        """Return the published price, None for a mock: it stands for no endpoint that publishes prices."""
+        """Return the published price, None without one, and for a mock: it stands for no endpoint that publishes prices."""
         connection = self.settings.connection
         if self.provider.name != connection.name:
             return None
@@ -707,7 +717,7 @@ class CallRun:
         return list_price(connection.base_url, request.model, *tokens)
 
     def _log(self, attempt: int, *, reply: Reply | None = None, failure: CallFailure | None = None) -> None:
-        """Send the emit of `@log` for one attempt (O-1.58)."""
+        """Send the emit of `@log` for one attempt (O-1.58), where the model has that decorator."""
         if self.settings.log_channel is None:
             return
         payload = {

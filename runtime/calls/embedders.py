@@ -2,8 +2,8 @@
 
 Hands on `embedding_of` to the session, for its memories, and with `vectors_of` to indexes and to the performer of `embed`. An
 embedder makes vectors of texts: it is a model of a connection, the host's own, or `offline`; a memory, an index and the program
-ask it alike. What it gives is kept by `memory/embedding.py`. A request for vectors is retried as its connection says, and counts
-in budgets and metrics like one of a model.
+ask it alike. What it gives is kept by `memory/embedding.py`. A request for vectors to a connection is retried as that says, and
+its tokens and cost count in budgets and metrics, unless its provider is unmetered; it is none of the counted model calls.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..running import EffectContext
 
 TIMEOUT_SECONDS = 30.0  # of a request for vectors whose connection has no timeout
-EMBEDDINGS = "embeddings"  # in the state of a run
+EMBEDDINGS = "embeddings"  # the key in the state of a run: the embeddings that were made, by their tables
 
 
 def embedding_of(run: EffectContext, table: dict[str, Any]) -> Embedding:
@@ -47,8 +47,9 @@ def embedding_of(run: EffectContext, table: dict[str, Any]) -> Embedding:
 
 async def vectors_of(run: EffectContext, embedding: Embedding, texts: list[str], task: str | None) -> list[bytes]:
     """Return the stored form of one vector for each text (32-bit floats of length 1); those that are known already are not asked
-    for. `task` is the path of the task that waits, None where nobody knows. Raises CallFailure where the embedder fails, whose
-    reason is in it (of a host's for the program alone, G-9.10), and the Panic of a budget."""
+    for. `task` is the path of the task that waits, None where nobody knows. Raises CallFailure where the embedder fails or gives
+    other than one vector for each text; the reason is in it (of a host's for the program alone, G-9.10). Raises the Panic of a
+    budget."""
     try:
         return await embedding.vectors(texts, task)
     except (CallFailure, Panic):
@@ -130,8 +131,8 @@ async def _provider_vectors(run: EffectContext, table: dict[str, Any], texts: li
 async def _with_retries(
     run: EffectContext, connection: ConnectionSettings, ask: Callable[[], Awaitable[list[list[float]]]]
 ) -> list[list[float]]:
-    """Ask until there is an answer, or a failure that is not retried, by the field `retry` of the connection (O-1.10) or since
-    the run retries too much (G-6.5), which is raised."""
+    """Ask until there is an answer, or a failure that is not retried, by the field `retry` of the connection (O-1.10), since the
+    run retries too much (G-6.5) or since its deadline would pass; that failure is raised."""
     policy = RetryPolicy.from_object(connection.retry or {})
     attempt = 1
     while True:

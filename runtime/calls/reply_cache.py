@@ -23,7 +23,7 @@ DEFAULT_TTL_SECONDS = DECORATORS["cache"].arguments["ttl_seconds"].default
 class ReplyCache:
     """The cache of one model instance in one session (O-1.64). `arguments` are those of `@cache` by name; `clock` gives seconds.
     A reply is found for `ttl_seconds` after it was stored, DEFAULT_TTL_SECONDS where `arguments` has none. A key is what
-    `cache_key` returns."""
+    `cache_key` returns; the reply itself is stored and returned, no copy."""
 
     __slots__ = ("_ttl", "_clock", "_entries")
 
@@ -54,7 +54,7 @@ class ReplyCache:
 
 def cache_key(request: Request) -> str:
     """Return the digest of a request's record (SHA-256, hexadecimal) without its id, which differs from call to call: requests
-    that are equal in all else have the same key."""
+    whose records are equal in all else have the same key. Raises as `digest`."""
     record = request.as_json()
     del record["id"]
     return digest(record)

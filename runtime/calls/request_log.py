@@ -1,8 +1,8 @@
 """Model requests as text for people: `--verbose=requests` and the host option `requests` show each one as it is sent (O-9.13).
 
 Hands on `RequestLog` to the session, which makes it, and to `services.py`, through which a call tells it of each request. What a
-request repeats of the one before it, to the same model of the same connection, is left out, and its share is named: a provider's
-prompt cache can read that part again. Nothing here changes a request.
+request repeats of the one before it, to the same model of the same connection, is left out, but for its tool choice, and the
+share that both begin with is named: a provider's prompt cache can read that part again. Nothing here changes a request.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 
 def request_lines(request: Request, before: Request | None, clean: Clean) -> list[str]:
-    """Return a request as indented lines: parameters, tools, schema, messages.
+    """Return a request as lines without line ends, indented by two spaces: parameters, hosted tools, tools, tool choice, schema,
+    messages, as far as it has them. Of a message the text and the calls are shown, not its media.
 
-    `before` is the request before it to the same model, None for the first one; parts that are equal in both are named only.
-    `clean` takes secrets out of a text."""
+    `before` is the request before it to the same model, None for the first one; hosted tools, tools and schema that are equal in
+    both, and the messages that both begin with, are named only, equal parameters are left out. `clean` takes secrets out of a
+    text."""
     return [f"  {line}" for part in _RequestText(clean).parts(request, before) for line in part.split("\n")]
 
 
@@ -103,8 +105,9 @@ def _count(count: int, word: str) -> str:
 
 
 class RequestLog:
-    """Calls `tell` with each line of a request. The first one has its size in bytes and the share, in percent, that equals the
-    request before it to the same model of the same connection. `clean` takes secrets out of a text."""
+    """Calls `tell` with each line of a request, without its line end. The first one has id, model, connection, the size in bytes
+    of hosted tools, tools and messages together as JSON, and the share of it, in percent, with which the request before it to the
+    same model of the same connection begins too. `clean` takes secrets out of a text."""
 
     __slots__ = ("tell", "clean", "_before")
 

@@ -2,8 +2,8 @@
 G-15.1).
 
 Hands on `RetryPolicy` to the settings of models and agents, to stages of pipelines and to `embedders.py`, and `retry_wait` to the
-requests of models and embedders, which heed the limits of the run too. It only decides: the calls of models, agents and pipelines
-wait and try again. It has nothing to do with the retries of replies that do not fit a schema, which are `schema_attempts` of
+requests of models, agents and embedders, which heed the limits of the run too. It only decides and counts: the callers wait and
+try again. It has nothing to do with the retries of replies that do not fit a schema, which are `schema_attempts` of
 `settings.py`.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LONGEST_SERVER_WAIT_MS = 120_000  # a server that asks for more is not waited for (O-1.53)
 JITTER = 0.25  # at most this part of a delay is left out by chance, so that clients do not come back at once (O-1.53)
 ANSWERED = (RATE_LIMIT, SERVER)  # the classes of failures that the provider itself reported
-# Transport retries of a run: always this many, or this part of all its requests if that is more (G-6.5).
+# Transport retries of a session: always this many, or this part of all its requests to models if that is more (G-6.5).
 RETRIES_ALWAYS_ALLOWED = 10
 RETRIED_PART = 0.2
 
@@ -76,7 +76,8 @@ class RetryPolicy:
         return min(self.initial_delay_ms << min(retry - 1, 64), self.max_delay_ms)
 
     def wait_ms(self, failure: CallFailure, attempt: int, random: Callable[[], float]) -> float | None:
-        """Return the milliseconds to wait after attempt 1, 2, … has failed; None when the failure is final.
+        """Return the milliseconds to wait after attempt 1, 2, … has failed; None when the failure is final: not of a class in
+        `retry_on`, or of the last of `max_attempts`.
 
         A wait that the server asks for is kept exactly; one of more than LONGEST_SERVER_WAIT_MS makes the failure final. `random`
         gives a number from 0 up to 1, without 1."""
@@ -88,14 +89,16 @@ class RetryPolicy:
         return self.delay_ms(attempt) * (1.0 - JITTER * random())
 
     def last_failure(self, failure: CallFailure, attempt: int) -> CallFailure:
-        """Return the failure of the last attempt as the end of all: one that was retried says after how many it stands."""
+        """Return the failure of the last attempt as the end of all: where it was retried as often as the policy allows, a copy
+        that says how many attempts there were (`CallFailure.exhausted`), else the failure itself."""
         is_exhausted = failure.retry_class in self.retry_on and 1 < self.max_attempts <= attempt
         return failure.exhausted(attempt) if is_exhausted else failure
 
 
 def retry_wait(policy: RetryPolicy, failure: CallFailure, attempt: int, services: Services) -> float | None:
-    """Return the seconds to wait before the attempt behind this one, and count the retry; None when there is none: no retry can
-    mend the failure, the policy or the run has no more of them (G-6.5), or the wait would pass the deadline of the run."""
+    """Return the seconds to wait before the attempt behind this one, and count the retry; None, without counting, when there is
+    none: the policy does not retry such a failure or has no more attempts, its server asks for too long a wait, the session has
+    used up its retries (G-6.5), or the wait would pass the deadline of the run. `attempt` counts from 1."""
     wait, metrics, remaining = policy.wait_ms(failure, attempt, services.random), services.metrics, services.remaining()
     if wait is None or metrics.retries >= max(RETRIES_ALWAYS_ALLOWED, RETRIED_PART * metrics.model_calls):
         return None

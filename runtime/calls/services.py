@@ -47,9 +47,10 @@ class RateLimiter:
     """The rate limits of one connection: a call over a limit waits, first come first served, and never fails for it (O-1.16).
 
     `limits` is the object of O-1.11: `requests_per_minute`, `tokens_per_minute`, `concurrent_requests`, those that are set. Every
-    `enter` that returned must be followed by one `leave`. `paused` are those of running requests that may wait for somebody who
-    waits here: each is called, perhaps often, when a request needs a place, and has to bring its request to an end. `clock` gives
-    seconds; `sleep` takes seconds; `future` makes a future of the loop, asyncio's if it is None."""
+    `enter` that returned must be followed by one `leave`. Tokens count from the end of their request, so the limit of them holds
+    back those that start later. `paused` are those of running requests that may wait for somebody who waits here: each is called,
+    perhaps often, when a request needs a place, and has to bring its request to an end. `clock` gives seconds; `sleep` takes
+    seconds; `future` makes a future of the loop, asyncio's if it is None."""
 
     __slots__ = ("paused", "_limits", "_clock", "_sleep", "_started", "_reported", "_running", "_line", "_future")
 
@@ -153,11 +154,11 @@ if TYPE_CHECKING:
         unmetered: bool
 
         async def send(self, request: Request) -> Reply:
-            """Send a request and return the whole reply. Raises CallFailure."""
+            """Send a request and return the whole reply. Raises CallFailure; a mock may raise a Panic."""
 
         async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
             """Do what `send` does, and call `give` with each piece of the text as it comes; the next piece waits until `give`
-            returns."""
+            returns. What `give` raises passes through."""
 
     class ToolRunner(Protocol):
         """What runs the tools of one call."""
@@ -179,13 +180,14 @@ def unknown_tool(settings: CallSettings, call: Call) -> Msg:
 
 
 def unknown_tool_text(settings: CallSettings, call: Call) -> str:
-    """Return what the message of `unknown_tool` says: that there is no such tool, and which tools are offered."""
+    """Return what the message of `unknown_tool` says: that there is no such tool, and which tools of the program are offered."""
     names = ", ".join(tool.name for tool in settings.tools)
     return f"unknown tool {call.name}; " + (f"offered: {names}" if names else "no tools are offered")
 
 
 def failure_message(call: Call, message: str) -> Msg:
-    """Return the tool message that tells a model that a call failed (O-4.27)."""
+    """Return the tool message that tells a model that a call failed: an error whose text is JSON with `message` as its `error`
+    (O-4.27)."""
     return Msg("tool", compact_json({"error": message}), call_id=call.id, is_error=True)
 
 
@@ -193,13 +195,14 @@ class Services:
     """What a call needs from its session.
 
     `provider` gives the sender of a connection by its name; `sleep` takes seconds, `clock` gives them, `random` a number from 0
-    up to 1; `remaining` gives the seconds up to the deadline of the run, None without one; `future` makes a future of the loop
-    (None: of asyncio's; a streamed call needs it). `pricing` has dollars per million tokens by model id; `counter` is the field
-    of `metrics` that counts requests. `emit` sends an emit of the runtime (a channel and its payload, plain data) to the host;
-    `tools` runs the tools of the call; `limiters` are those made so far, by connection, which all copies share. `purse` holds the
-    budgets of the run, `spending` what tasks have used, `task` is the path of the task that calls and `asker` that task as
-    budgets know it; they are None where nobody counts. `request_log` is told of every request, None where nobody wants to see
-    them. `breakers`, and `prompt_caches` with what requests have told providers of their caches, are those of the host."""
+    up to 1, without 1; `remaining` gives the seconds up to the deadline of the run, None without one; `future` makes a future of
+    the loop (None: of asyncio's; a streamed call needs it). `pricing` has the rows of `usage.py: price` by model id; `counter` is
+    the field of `metrics` that counts requests. `emit` sends an emit of the runtime (a channel and its payload, plain data) to
+    the host; `tools` runs the tools of the call, None for none; `limiters` are those made so far, by connection, which all copies
+    share. `purse` holds the budgets of the run, `spending` what tasks have used, `task` is the path of the task that calls and
+    `asker` that task as budgets know it; they are None where nobody counts. `request_log` is told of every request, None where
+    nobody wants to see them. `breakers`, and `prompt_caches` with what requests have told providers of their caches, are new
+    ones until the session puts those of the host in their place."""
 
     __slots__ = (
         "provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future",
@@ -272,7 +275,7 @@ class Services:
         setattr(self.metrics, self.counter, getattr(self.metrics, self.counter) + 1)
 
     def limiter(self, connection: ConnectionSettings) -> RateLimiter | None:
-        """Return the limiter of a connection, the same one each time; None for one without the field `rate_limit`."""
+        """Return the limiter of a connection, the same one for each of that name; None for one without the field `rate_limit`."""
         if connection.rate_limit is None:
             return None
         limiter = self.limiters.get(connection.name)

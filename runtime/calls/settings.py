@@ -54,14 +54,15 @@ class Substitute:
 class CallSettings:
     """The settings of the calls of one model. They must not be changed: `changed`, `of_call` and `taken_over` return copies.
 
-    `name` is the declared model, `model` the id that requests name; `system` is the system message, None without one. `params`
-    are the parameters of a request by the names of its record, only those that are set; `extra` in it is what the body of the
-    request has besides (O-1.211). `policy` says when a failed request is sent again; `schema_attempts` is how many replies a
-    schema call asks for at most; `max_tool_rounds` how often the model may answer with calls of tools; `timeout` is a number of
-    seconds, or a Map of several limits in seconds (O-1.212). `structured` names the strategy by which a model is made to reply
-    with a value of a schema (one of `STRATEGIES` in `vm/declaration_fields.py`). `log_channel` is the channel of `@log`, None
-    without that decorator. `cache` holds the replies that `@cache` keeps, None without it. `is_once` says that a request must not
-    take effect twice (O-9.37). `cache_prompt` is what the program says of the provider's prompt cache, None for nothing
+    `name` is the declared model or agent, `model` the id that requests name, `connection` where they go; `system` is the system
+    message, None without one. `params` are the parameters of a request by the names of its record, only those that are set;
+    `extra` in it is what the body of the request has besides (O-1.211). `tools` are those of the program that the model is
+    offered. `policy` says when a failed request is sent again; `schema_attempts` is how many replies a schema call asks for at
+    most; `max_tool_rounds` how often the model may answer with calls of tools, or the provider interrupt a reply; `timeout` is a
+    number of seconds, or a Map of several limits in seconds (O-1.212). `structured` names the strategy by which a model is made
+    to reply with a value of a schema (one of `STRATEGIES` in `vm/declaration_fields.py`). `log_channel` is the channel of `@log`,
+    None without that decorator. `cache` holds the replies that `@cache` keeps, None without it. `is_once` says that a request
+    must not take effect twice (O-9.37). `cache_prompt` is what the program says of the provider's prompt cache, None for nothing
     (O-1.220). `hosted` are the tools that the provider runs itself, as plain data (O-1.213). `fallback` are the models that take
     a call over, in order, after a failure of a class in `fallback_on` (O-1.230)."""
 
@@ -110,7 +111,8 @@ class CallSettings:
             setattr(self, name, value)
 
     def changed(self, **changes: Any) -> CallSettings:
-        """Return a copy in which the attributes that `changes` names have other values."""
+        """Return a copy in which the attributes that `changes` names have other values. Raises AttributeError for another
+        name."""
         return CallSettings(**{name: getattr(self, name) for name in self.__slots__} | changes)
 
     def of_call(self, overrides: Mapping[str, Any]) -> CallSettings:
@@ -129,8 +131,8 @@ class CallSettings:
         return self.changed(params=params, model=model, **others)
 
     def taken_over(self, call: CallSettings) -> CallSettings:
-        """Return a copy for a call that another model has begun, with what belongs to the call: system message, tools, hosted
-        tools, rounds and log are those of `call`. Nothing is cached, since the cache is another model's (O-1.230)."""
+        """Return a copy for a call that another model has begun, with what belongs to the call: name, system message, tools,
+        hosted tools, rounds and log are those of `call`. Nothing is cached, since the cache is another model's (O-1.230)."""
         return self.changed(
             name=call.name, system=call.system, tools=call.tools, hosted=call.hosted, max_tool_rounds=call.max_tool_rounds,
             log_channel=call.log_channel, cache=None,
@@ -148,7 +150,8 @@ class CallSettings:
         return ()
 
     def dropped_tools(self) -> list[str]:
-        """Return the note on hosted tools that `carried_tools` leaves out, if it does."""
+        """Return one note on the hosted tools that the connection does not carry, all of which `carried_tools` leaves out; an
+        empty list where it carries them."""
         lacking = self._lacking()
         return [] if lacking is None else [f"hosted: {lacking[2]}"]
 
@@ -217,7 +220,8 @@ def system_text(*parts: str | None) -> str | None:
 
 
 def _policy(fields: Mapping[str, Any], decorators: Mapping[str, Any], connection: ConnectionSettings) -> RetryPolicy:
-    """Return the policy of the strongest place: `@retry`, else `retry_policy`, else the connection's (O-1.45)."""
+    """Return the policy of the strongest place: `@retry`, else `retry_policy`, else the connection's (O-1.45); with `@effect`
+    that of requests which must not take effect twice."""
     if "retry" in decorators:
         policy = RetryPolicy.from_decorator(decorators["retry"])
     else:

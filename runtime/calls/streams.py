@@ -32,9 +32,9 @@ STREAMS = "streams"  # the key in the state of a session: streams on their way, 
 
 
 async def begin_stream(run: EffectContext, effect: Effect, call: StreamedCall, started: Callable[[StreamedCall], object]) -> Any:
-    """Start a streamed call and wait for its first chunk. Return a PendingCommit of the Ok of its Stream, or the Err of a reply
-    that never began. Raises a panic of the call. `started` is called with the call once the call has its stream. When this is
-    cancelled, so is the call."""
+    """Start a streamed call and wait for its first chunk, or the end of a reply without any. Return a PendingCommit of the Ok of
+    its Stream, or the Err of a reply that never began. Raises a panic of the call. `started` is called with the call once the
+    call has its stream. When this is cancelled, so is the call."""
     calls = run.state.setdefault(STREAMS, {})
     stream = call.kind(effect.payload.model, effect)
     call.attach(stream, lambda: calls.pop(effect, None))
@@ -61,9 +61,10 @@ class StreamedCall(CallRun):
     """A call whose reply is handed on in chunks.
 
     Two futures hand the turn to and fro: the job sets `arrival` when it has put something into `outcome`, the program sets
-    `demand` when it wants the next chunk. `outcome` is a text, at the end the commit, or the failure; None once the program has
-    taken it. `end` is what ends the reply, when it came before the last text was taken. `texts` is all that has come so far, tool
-    rounds included, and `citations` all sources that it names; `chunks` counts the texts of the request on its way. `hurries`:
+    `demand` when it wants the next chunk. `outcome` is a text (of a typed stream PART), at the end the commit, or the failure or
+    panic; None once the program has taken it. `end` is what ends the reply, when it came before the last text was taken. `texts`
+    is all that has come so far, tool rounds included, and `citations` all sources that it names; `chunks` counts the texts of the
+    request on its way, `progress` is what that request notes of its reply. `over` is done once the stream has ended. `hurries`:
     another request waits for the place of this one at its connection, so that it reads on without being asked (O-1.16)."""
 
     __slots__ = (
@@ -79,7 +80,7 @@ class StreamedCall(CallRun):
 
     def attach(self, stream: Any, forget: Callable[[], object]) -> None:
         """Bind the call to the Stream that the program holds; it must be done before any other method is called. `forget` is
-        called when nothing comes any more, perhaps twice."""
+        called when nothing comes any more, perhaps several times. The services must have a `future`."""
         future = self.services.future
         assert future is not None  # the services of a session have a loop
         self.future = future
@@ -94,7 +95,7 @@ class StreamedCall(CallRun):
         self.hurries = False
         self.arrival = future()
         self.demand = future()
-        self.over = future()  # done when the turn is committed
+        self.over = future()  # done when the stream has ended: its turn is committed, or never will be
         self.settings = self.settings.changed(cache=None)  # streams are not cached (O-1.59)
 
     # ------------------------------------------------------------ the side of the program
@@ -162,8 +163,8 @@ class StreamedCall(CallRun):
     # ------------------------------------------------------------ the job
 
     async def run(self) -> None:
-        """Run the call from its request until its turn is committed; this is the job that `EffectContext.hold` keeps. Failures
-        and panics are not raised but put into `outcome`."""
+        """Run the call from its request until its turn is committed, or the stream has ended otherwise; this is the job that
+        `EffectContext.hold` keeps. Failures and panics are not raised but put into `outcome`; a cancellation is raised."""
         try:
             self._put_outcome(await self.up_to_commit(self.work))
             await self.over
@@ -179,7 +180,7 @@ class StreamedCall(CallRun):
                 self.conversation.close()
 
     async def work(self) -> Callable[[], Any]:
-        """Ask the model, and return the commit."""
+        """Ask the model, and return the commit. Raises CallFailure."""
         return await self.plain()
 
     def cut(self, failure: CallFailure) -> None:

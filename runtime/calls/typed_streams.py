@@ -33,9 +33,10 @@ class TypedStreamedCall(StreamedCall):
     """A streamed call whose reply is to be a value of a schema.
 
     The job stops where something new has come, until the program asks for more: for the next part, the next element of a field,
-    or the end. `given` are the numbers of elements of fields that were handed on in this attempt. `accepted` is the value of the
-    whole reply once a commit waits for the program, `tree` its form in `schema/validation.py`, `shown` the part that was handed
-    on last, and `last` the one in which all is done, until it was handed on. `builder` is that of the program."""
+    or the end. `wanted` is the plan of the schema, `parts` what has come of this reply. `given` counts by field the elements that
+    were handed on of this reply. `accepted` is the value of the whole reply once the program has come to its commit, `tree` its
+    form in `schema/validation.py`, `shown` the part of this reply that was handed on last, None before, and `last` the one in
+    which all is done, until it was handed on. `builder` is that of the program."""
 
     __slots__ = (
         "wanted", "retry_message", "validators", "builder", "parts", "given", "accepted", "shown", "last", "tree",

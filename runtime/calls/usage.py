@@ -111,7 +111,8 @@ def used_by_broken(request: Request, failure: CallFailure | None) -> Use:
 
     A provider that answered with an error status, or that was not reached, has done no work. Otherwise its reports count, and
     where they are missing we count what has come. When nothing has come, nobody knows how long the reply became at the provider:
-    it counts as the longest that the request allows. So do hosted tools until the last report."""
+    it counts as the longest that the request allows, REPLY_TOKENS where that is not said. So do hosted tools (`most_calls`),
+    until a last report has counted some."""
     progress = request.progress
     is_refused = failure is not None and "status" in failure.fields
     if progress is None or not progress.has_left or is_refused:
@@ -134,12 +135,13 @@ def used_by_broken(request: Request, failure: CallFailure | None) -> Use:
 
 def most_calls(request: Request) -> dict[str, int]:
     """Return how often, by type, a request may have its hosted tools (those that the provider runs itself) run: `max_uses` of
-    each, else HOSTED_CALLS."""
+    each, else HOSTED_CALLS; of several of one type that of the last."""
     return {tool["type"]: tool.get("max_uses", HOSTED_CALLS) for tool in request.hosted}
 
 
 def prompt_tokens(request: Request) -> int:
-    """Return the tokens that a request sends: its messages, tools and schema, counted as a memory counts (M-11)."""
+    """Return the tokens that a request sends, counted as a memory counts (M-11): its messages, its tools, hosted ones too, and
+    its schema where that is sent as a field (by any other strategy it stands in a message or a tool)."""
     declared = [*request.hosted, *(tool.as_json() for tool in request.tools)]
     if request.schema is not None and request.schema.strategy == "native":
         declared.append(request.schema.json)
@@ -162,8 +164,8 @@ def _price_package() -> Any:
 def list_price(
     address: str | None, model: str, tokens_in: int, tokens_out: int, cached: int = 0, cache_write: int = 0
 ) -> float | None:
-    """Return the published cost of a request in dollars; None where nobody publishes one, without an address, and without the
-    package. The counts are those of `price`.
+    """Return the published cost of a request in dollars; None where nobody publishes one, for counts that the package does not
+    take, without an address, and without the package. The counts are those of `price`.
 
     The price is looked up by the address (the base URL) of the endpoint, so that a model of the same name elsewhere gets no price
     from it."""
@@ -185,9 +187,9 @@ class ReplyProgress:
     """What is known of the reply to a request on its way, for the case that it breaks (G-6.4).
 
     `has_left`: the request may have reached the provider. `texts` are the pieces of the reply that have come. `reported` are the
-    tokens that the provider has reported so far, as (input, output, read from its cache, written to it, reasoning), None for
-    what it has not reported, and `hosted` the calls of hosted tools by type, as far as it reports them; `texts_at_report` is how
-    many texts had come by then, `is_final` that it was the last report."""
+    tokens that the provider has reported so far, as (input, output, read from its cache, written to it, reasoning), None for an
+    input or output that it has not reported, 0 for the others, and `hosted` the calls of hosted tools by type, as far as it
+    reports them; `texts_at_report` is how many texts had come by then, `is_final` that it was the last report."""
 
     __slots__ = ("has_left", "texts", "reported", "hosted", "texts_at_report", "is_final")
 
@@ -200,14 +202,15 @@ class ReplyProgress:
         self.is_final = False
 
 
-MOST_TASKS = 1_000  # tasks that are remembered before those that have ended are forgotten
+MOST_TASKS = 1_000  # tasks that are remembered before those that have ended are forgotten; more while many are alive
 
 
 class Spending:
-    """What tasks have used of models, by their paths, for programs that ask (`std::usage`, L-7.16).
+    """What tasks have used of models, by their paths (the parts of a path are divided by dots), for programs that ask
+    (`std::usage`, L-7.16).
 
-    `last` has what the last call of each task used, `spent` what all calls of it and of the tasks below it used. `alive` gives
-    the paths of the tasks that have not ended: only those are kept for certain."""
+    `last` has what the last call of each task used, `spent` what all calls of it and of the tasks below it used; neither has a
+    row for a task without calls. `alive` gives the paths of the tasks that have not ended: only those are kept for certain."""
 
     __slots__ = ("alive", "last", "spent", "_most")
 
@@ -342,8 +345,9 @@ def price(
     """Return the cost of a request in dollars; None when `pricing` has no row for the model (no price is built in, O-1.131), or
     when a row has no price for a hosted tool that was called (O-1.227).
 
-    A row has dollars per million tokens, and per thousand calls of hosted tools, which `hosted` counts by type. `cached` and
-    `cache_write` are parts of `tokens_in`, with prices of their own where the row has them (O-1.221)."""
+    A row has dollars per million tokens (`input_per_million` and `output_per_million` always; KeyError without), and per thousand
+    calls of hosted tools, which `hosted` counts by type. `cached` and `cache_write` are parts of `tokens_in`, cut to it, with
+    prices of their own where the row has them, `cached` and `cache_write` (O-1.221)."""
     row = pricing.get(model)
     if row is None or any(count and kind not in row for kind, count in hosted.items()):
         return None

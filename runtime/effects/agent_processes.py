@@ -53,8 +53,8 @@ async def launch(run: EffectContext, settings: AgentSettings) -> Child:
     """Start the process of an agent, if that is permitted (O-4.17, O-7.16), and return it; the caller must `stop` it.
 
     Raises CallFailure of AgentError: PermissionDenied when it is not permitted; SpawnFailed when no command is configured, a
-    variable that it is to see is not set, or it does not start; Unsupported on a system where it could not be ended safely. Only
-    exceptions of a host's own `children`, other than OSError and ValueError, pass through."""
+    variable that it is to see is not set, or it does not start; Unsupported on a system where it could not be ended safely. Of a
+    host's own `children` exceptions other than OSError and ValueError pass through."""
     origin = Origin(settings.name, settings.name, settings.timeout)
     if settings.command is None:
         message = f"no command is configured: [agents.{settings.connector}] of Concerto.toml, or the host, names it"

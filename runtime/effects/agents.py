@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 async def perform(run: EffectContext, effect: Effect) -> Any:
     """Call an agent. Return the Err of the call or of a handler (O-7.35), or a PendingCommit that appends the turn and gives the
     Ok, or an Err when the memory cannot store the turn. Raises panic P414 for a mock without a reply, P411 for a reply of
-    one that ends no exchange, and P103 for a context, `meta` or a handler's value that is beyond the limits on JSON."""
+    one that ends no exchange, and P103 for a context, `meta` or a handler's value that is beyond the limits on JSON; what a
+    handler, a validator or a function of the memory panics with passes through."""
     calls: AgentCalls = run.state.setdefault("agents", None) or AgentCalls(run)
     run.state["agents"] = calls
     call: AgentCall = effect.payload
@@ -65,8 +66,9 @@ async def _listen(run: EffectContext, calls: AgentCalls, effect: Effect) -> Any:
 
 
 class AgentCalls:
-    """The agents of one session: settings and process of each by its name, made at its first call. `calls` says how many calls
-    have begun so far. The ids of runs are made of it, so a restored session must go on from the number that it had."""
+    """The agents of one session: settings and process of each by its name, made at the first call that needs them (a mock needs
+    no process). `calls` says how many calls have begun so far. The ids of runs are made of it, so a restored session must go on
+    from the number that it had."""
 
     def __init__(self, run: EffectContext) -> None:
         self.run = run
@@ -125,8 +127,8 @@ class AgentCalls:
         return self.processes[settings.name]
 
     async def aclose(self) -> None:
-        """End the processes of all agents, at the end of the session (O-7.13). What ending one of them raises, which only a
-        process of a host's own `children` does, is raised when the others have been ended."""
+        """End the processes of all agents, at the end of the session (O-7.13). The first exception of ending one, which only a
+        process of a host's own `children` raises, is raised when the others have been ended."""
         failures: list[Exception] = []
 
         async def end(process: AgentProcess) -> None:

@@ -40,7 +40,8 @@ async def call_conversation(
     `effect` is the call; `auto` says whether the turn is appended (O-3.5); `by` is the name of the model or agent; `turn` has
     `tokens` and `meta` of `with_memory`, None without them. Raises CallFailure when a memory does not allow `by` (M-4.16), when a
     store cannot be opened, and, with `auto`, when the call is inside a function that makes a view of the same memory (M-4.33), or
-    inside another run that writes it, unless its `on_conflict` is "Append" (M-5.20)."""
+    inside another run that writes it, unless its `on_conflict` is "Append" (M-5.20). Panics with P103 for a `meta` beyond the
+    limits of JSON."""
     from ..memory.turns import Conversation
 
     refs = memories if isinstance(memories, tuple) else (memories,)
@@ -117,8 +118,9 @@ def drop_turns(run: EffectContext, effects: Sequence[Effect]) -> None:
 
 
 def run_id(run: EffectContext, name: str, number: int, conversation: Conversation | None) -> str:
-    """Return the id of a run, which is unique in the log that its turn goes to: a store may hold the turns of other sessions too
-    (M-5.10). `number` counts the calls of the session."""
+    """Return the id of a run by `name`, the model or agent. It is unique in the session, and with a conversation in the log that
+    its turn goes to: a store may hold the turns of other sessions too (M-5.10). `number` is that of the call, which no other call
+    of this name in the session may have."""
     if conversation is None:
         return f"{name}-{number}"
     return f"{name}-{number}{run.tag(conversation.shared)}"

@@ -2,8 +2,9 @@
 
 Hands on `OPERATIONS` and `Fault` to `world.py`. Each operation returns the nine fields of a DateTime: year, month, day, hour,
 minute, second, millisecond, offset from UTC in minutes, and the name of the zone. It raises Fault: Invalid for a date that does
-not exist, OutOfRange where Python's calendar ends, UnknownZone or NoTimeZones as `zone_of`. Nothing here looks at the clock.
-Arithmetic without zones is `vm/builtins/date.py`. What a pattern of `parse` may hold is said by COUNTS and `_Reader.of_pattern`.
+not exist, OutOfRange where Python's calendar ends (there the functions below raise OverflowError or ValueError, which `bounded`
+turns into it), UnknownZone or NoTimeZones as `zone_of`. Nothing here looks at the clock. Arithmetic without zones is
+`vm/builtins/date.py`. What a pattern of `parse` may hold is said by COUNTS and `_Reader.of_pattern`.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def bounded(work: Callable[..., DateFields]) -> Callable[..., DateFields]:
 
 
 def zone_of(name: str) -> dt.tzinfo:
-    """Return the zone of a name: UTC, an offset such as `+02:00`, or one of the tz database such as `Europe/Berlin`.
+    """Return the zone of a name: UTC or Z, an offset such as `+02:00`, or one of the tz database such as `Europe/Berlin`.
 
     Raises Fault: UnknownZone, or NoTimeZones when the system has no tz database."""
     if name in ("UTC", "Z"):
@@ -144,8 +145,8 @@ def add(parts: list[int], now: int, months: int, days: int, milliseconds: int, z
 
 
 def parse(source: str, zone: str, pattern: str) -> DateFields:
-    """Return the date that a text holds, in ISO 8601, or by `pattern` unless that is empty. `zone` counts when the text has no
-    offset.
+    """Return the date that a text holds, in ISO 8601 (a date, perhaps a time and an offset, with or without signs between their
+    parts), or by `pattern` unless that is empty. `zone` counts when the text has no offset.
 
     Raises Fault: Invalid, or as `zone_of` for a zone, or an offset of the text, that does not exist."""
     if len(source) > LONGEST:
@@ -168,7 +169,8 @@ def parse(source: str, zone: str, pattern: str) -> DateFields:
 
 
 class _Reader:
-    """Reads a text from left to right, so that a fault has its position. Each method reads one part or raises Fault."""
+    """Reads a text from left to right, so that a fault has its position. A method that reads a part raises Fault (Invalid) where
+    it is not there, unless it says what it returns then."""
 
     def __init__(self, source: str) -> None:
         self.source = source

@@ -79,8 +79,8 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
 
 class Reading:
     """A thread that reads a PDF, three times as slowly as pypdf by itself, since it looks at each call whether to go on.
-    `outcome` is its text, of at most `most_bytes`, or why there is none; `tell` is called, in any thread, when it is there or
-    SECONDS are over."""
+    `outcome` is its text, of at most `most_bytes` bytes in UTF-8, or why there is none; `tell` is called, in any thread and
+    perhaps twice, when it is there, SECONDS are over or the thread was stopped."""
 
     def __init__(self, data: bytes, most_bytes: int, tell: Callable[[], None]) -> None:
         self.outcome: str | Failed = Failed("Timeout", f"its text was not found within {SECONDS:g} s")
@@ -121,7 +121,7 @@ class Reading:
 
 def text_of(data: bytes, most_bytes: int) -> str:
     """Return the text of a PDF, its pages with an empty line between them, those without text left out. Raises Failed, also for a
-    text of more than `most_bytes` bytes in UTF-8 and for more than MOST_PAGES pages."""
+    text of more than `most_bytes` bytes in UTF-8 and for more than MOST_PAGES pages; Stopped passes through."""
     try:
         from pypdf import PdfReader
         from pypdf.errors import DependencyError, FileNotDecryptedError, LimitReachedError

@@ -59,7 +59,7 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
 
 def session_files(run: EffectContext) -> Files:
     """Return the files of the session, in a test those of the test. Raises Unsupported on a system that cannot keep paths inside
-    a root."""
+    a root, and Failed for a test that can have no folder of its own."""
     files: Files | None = run.state.get("file")
     if files is None:  # the roots are opened now, before the first operation could change what they name
         files = run.state["file"] = _files_of(run)
@@ -91,9 +91,9 @@ PLACE = {"tool": "ShellTool", "method": "exec"}
 
 
 async def perform_commands(run: EffectContext, effect: Effect) -> Any:
-    """Run a command, for at most the milliseconds of the effect, and return the Ok of its standard output (at most MOST_BYTES
-    bytes) when it exits with 0, else an Err of ToolError. The payload is (command, milliseconds). All processes of the command
-    have been stopped by then. Only exceptions of a host's own `children` are raised."""
+    """Run a command, for at most the milliseconds of the effect, and return the Ok of its standard output when it exits with 0,
+    else an Err of ToolError, as for an output of more than MOST_BYTES bytes. The payload is (command, milliseconds). All
+    processes of the command have been stopped by then. Only exceptions of a host's own `children` are raised."""
     command, timeout_ms = effect.payload
     try:
         words = split_command(command)

@@ -138,8 +138,8 @@ def view_function_caller(run: EffectContext, effect: Effect) -> Callable[[Attach
     """Return the function that replaces the messages of a view by those that the program's function gives (`view_with`).
 
     It changes the view in place, and runs for the task that waits for `effect`. It raises CallFailure when the program's function
-    gives an Err or a Media without content, or runs inside itself, and panic P007 when it gives no messages; a panic of the
-    program's function ends the run."""
+    gives an Err or a Media without content, or runs inside itself, panic P007 when it gives no messages, and P013 as
+    `step_closure`; a panic of the program's function ends the run."""
 
     async def ask(element: Attached, view: View) -> None:
         memory, place = element.memory, element.policy.view_with

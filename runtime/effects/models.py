@@ -58,8 +58,8 @@ class ModelInstance:
 
     `computed_map` is the Map of those fields that are no constants, None when there are none and before the initialisation;
     `computed` has them by name, as values of the machine, without `knowledge`, which is the handle of a ledger or an index, or
-    None. A spawned model (`is_spawned`) has a state of its own for each tool. `jobs` and `streams` are its calls on their way;
-    `is_down` after `shutdown`."""
+    None. A spawned model (`is_spawned`) has a state of its own for each tool. `jobs` are its calls on their way, `streams` its
+    streams, perhaps with some that have ended; `is_down` after `shutdown`."""
 
     __slots__ = (
         "run", "model", "is_spawned", "own_tools", "computed_map", "computed", "knowledge", "call_settings", "jobs", "streams",
@@ -127,7 +127,7 @@ class ModelInstance:
 
     async def calling(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Run a call of this instance and return or raise what it gives. Raises CallFailure (O-1.65) when the instance is down
-        already, or is shut down during the call. When the caller is cancelled, so is the call."""
+        already, or when the call was cancelled since it is shut down. When the caller is cancelled, so is the call."""
         if self.is_down:
             work.close()
             raise self._failure("Shutdown", "the instance is shut down")
@@ -177,7 +177,8 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
 
 class ModelCalls:
     """The models of one session, by name with their number in the image, and their instances, by name and number, which are made
-    when they are first used. `calls` and `spawned` are counters: ids of runs and numbers of instances are made of them."""
+    when they are spawned or first used; 0 is the number of the declared model. `calls` and `spawned` are counters: ids of runs
+    and numbers of instances are made of them."""
 
     def __init__(self, run: EffectContext) -> None:
         self.run = run
@@ -190,7 +191,7 @@ class ModelCalls:
 
     async def live(self, effect: Effect) -> Any:
         """Perform `spawn`, which computes the fields of a new instance and returns its handle, or `shutdown`, which returns nil
-        when nothing of the instance runs any more (O-1.64, O-1.65)."""
+        when nothing of the instance runs any more (O-1.64, O-1.65). What the computing panics with passes through."""
         life: ModelLife = effect.payload
         if life.method == "shutdown":
             await self._instance(life.model, life.instance).shut_down()
@@ -218,8 +219,8 @@ class ModelCalls:
     async def call(self, effect: Effect) -> Any:
         """Perform one call: return an Err, or a PendingCommit that appends the turn and gives the Ok, for `stream` that of a
         Stream. `view` returns messages; it raises a panic (P451, P452) for a memory that fails, and for settings that no call can
-        use. Raises panic P103 for a context, `meta` or arguments of tool calls beyond the limits on JSON, and P414 for a
-        mock without a reply."""
+        use. Raises panic P103 for a context, `meta` or arguments of tool calls beyond the limits on JSON, P414 for a mock
+        without a reply, and that of a budget which vectors use up; what functions of the program panic with passes through."""
         call: ModelCall = effect.payload
         if call.method == "view":
             return await self._view(effect)
@@ -410,7 +411,8 @@ def _call(call: Any) -> Call:
 
 
 def committed(value: Callable[[], Any]) -> Any:
-    """Run the commit of a call and return the Ok of its value, or the Err of a memory that could not store the turn (M-5.23)."""
+    """Run the commit of a call and return the Ok of its value, or the Err of a memory that could not store the turn (M-5.23).
+    Lets MustWait through, for another try."""
     try:
         return succeeded(value())
     except CallFailure as failure:
@@ -419,7 +421,7 @@ def committed(value: Callable[[], Any]) -> Any:
 
 async def perform_schemas(run: EffectContext, effect: Effect) -> Any:
     """Perform `parse_schema<T>(text)`: judge a text like a reply, without a model (O-2.41). The payload is (name of the schema,
-    text). Return the Ok of the value, or an Err of SchemaError."""
+    text). Return the Ok of the value, or an Err of SchemaError. What a validator panics with passes through."""
     name, text = effect.payload
     outcome = await judge(run.schemas[name], Reply(text), program_validators(run, effect, name))
     if isinstance(outcome, Verdict):

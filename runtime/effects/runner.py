@@ -50,7 +50,7 @@ class EffectRunner:
     `OfflineLoop`.
 
     Of results that are ready, the one whose task has the lowest number comes first, so that the order of a program's results does
-    not hang on the order in which a loop ends its jobs (O-6.16)."""
+    not hang on the order in which a loop ends its jobs (O-6.16); only that of `is_committing` comes before them."""
 
     def __init__(self, loop: Any) -> None:
         self.loop = loop

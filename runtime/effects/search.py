@@ -44,7 +44,7 @@ METHODS: dict[str, Callable[..., Coroutine[Any, Any, Any]]] = {
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
     """Perform a method of an index, whose payload is an `IndexUse`, and return its Result, an Err where it fails; of `len` the
-    number of documents. Panics with P412 where `len`, which has no Result, fails."""
+    number of documents. Panics with P412 where `len`, which has no Result, fails; the panic of a budget passes through."""
     use = effect.payload
     opened = Indexes.of(run).named(use.index)
     try:

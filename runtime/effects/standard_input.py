@@ -1,9 +1,9 @@
 """Where `std::io` reads (L-7.11): a stream of the system, or a text that stands in for one.
 
 Hands on `Scripted` and `SystemInput` to the command line and the Python API, `Scripted`, `TooLong` and `Unreadable` to
-`world.py`. Both sources have `take(run, whole, limit)`: it returns the bytes of the next line with its end, or with `whole` of
-all that is left; empty bytes at the end of the input; `TOO_LONG` for more than `limit` bytes, which are skipped. That of
-`SystemInput` raises Unreadable. Decoding is done in `world.py`.
+`world.py`. Both sources have `take(run, whole, limit)`: it returns the bytes of the next line with its end (the last one may have
+none), or with `whole` of all that is left; empty bytes at the end of the input; `TOO_LONG` for more than `limit` bytes, the end
+of the line among them, which are skipped. That of `SystemInput` raises Unreadable. Decoding is done in `world.py`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Buffer:
         return result
 
     def give_up(self) -> None:
-        """Give back what has come for a `take` that returned None."""
+        """Give back what has come for a `take` that returned None; what was too long by then stays too long."""
         self._block, self._at = b"".join(self._pieces) + self._block[self._at :], 0
         self._pieces, self._size = [], 0
 
@@ -89,7 +89,7 @@ class Buffer:
 
 
 class Scripted:
-    """A text that stands for the input: of a test, or of a host."""
+    """A text, as bytes, that stands for the input: of a test, or of a host."""
 
     def __init__(self, content: bytes = b"") -> None:
         self._buffer = Buffer()
@@ -136,7 +136,8 @@ class SystemInput:
         self._loop: Any = None  # of the request that came last
 
     async def take(self, run: EffectContext, whole: bool, limit: int) -> bytes | TooLong:
-        """Wait for the next line or all that is left, and return it as the module's docstring says. Raises Unreadable."""
+        """Wait for the next line or all that is left, and return it as the module's docstring says; standard output is flushed
+        before. Raises Unreadable, what the flush raises, and what the stream raises that is no OSError."""
         import sys
 
         sys.stdout.flush()  # a question stands before its answer

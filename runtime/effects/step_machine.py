@@ -27,8 +27,9 @@ DEPTH = 1_000  # calls inside one another
 
 
 class NoMemories:
-    """What a step machine has for memories: every use of one is panic P013. A function that acts in the middle of a commit must
-    not see a memory that is half written."""
+    """What a step machine has for memories: whatever would read, write or make one is panic P013; the other questions are
+    answered as by a program without memories. A function that acts in the middle of a commit must not see a memory that is half
+    written."""
 
     failure: tuple[type[Exception], ...] = ()
     must_wait: tuple[type[BaseException], ...] = ()
@@ -90,6 +91,7 @@ class StepMachine(Machine):
         self.tiers(False)  # only the interpreter looks at what stops the other machine
 
     def refill(self, overdraft: int) -> int:
+        """Do what `Machine.refill` does, after taking over what stops `outer`."""
         self.stop = self.outer.stop
         return super().refill(overdraft)
 
@@ -115,7 +117,7 @@ class StepMachine(Machine):
 class StepFunction:
     """A function of the program that a memory's policy calls, with one argument: FORMS makes it, and turns the result back.
     `step` is a row of FORMS; `place` is the number of the memory and that of the step in it; `machine` returns the machine of the
-    session. Two are equal when they are the same function of the same declaration, in whatever session.
+    session. Two are equal when `step` and `place` are: in sessions of one program they are the same function.
 
     A call takes and returns: of `redact` and `clip_with` a text and the new text; of `pin_when` a Msg and whether it is pinned;
     of `shape` messages and those that are shown instead; of `bound` the parts of a key by name and a number, or None for no
@@ -141,7 +143,8 @@ class StepFunction:
 
     @property
     def mark(self) -> str:
-        """The content hash of the function in hexadecimal: it changes when anything that the function does changes (V-3.3)."""
+        """The content hash of the function in hexadecimal: it changes when anything that the function does changes (V-3.3).
+        Raises P013 as `step_closure`."""
         machine = self.machine()
         number = step_closure(machine, self.place, 1).function.number
         return str(machine.program.image.functions[number].hash.hex())

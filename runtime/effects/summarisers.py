@@ -37,9 +37,9 @@ def summariser(run: EffectContext, effect: Effect) -> Callable[[Memory, str], Su
     the step `summary`.
 
     The summariser takes the summary so far and the entries to fold, and returns the new summary; it raises SummaryFailed where it
-    cannot, or a Panic: P414 of a mock, P013 of a foreign image. Of the host's exceptions the log gets class and text, at most
-    2,000 code points of it, the failure only the class. It runs for the task that waits for `effect`: the call whose turn makes
-    the fold due."""
+    cannot, or a Panic: P414 of a mock, P013 of a foreign image, that of a budget which vectors use up. Of the host's exceptions
+    the log gets class and text, at most 2,000 code points of it, the failure only the class. It runs for the task that waits for
+    `effect`: the call whose turn makes the fold due."""
 
     def summariser_of(memory: Memory, view: str) -> Summarise:
         policy = memory.views[view].summary

@@ -127,8 +127,9 @@ class TestFiles(Files):
     (O-8.25).
 
     `own` is the folder of what the test has written, `project` the real path of its working directory; `removed` are the keys of
-    files and directories of the project that it has removed. A `key` is a path from the working directory. `reached` is what the
-    path leads to in the project, as in `Files.allows`. Raises Failed (Io) when no folder can be made."""
+    files and directories of the project that it has removed, perhaps written anew since. A `key` is a path from the working
+    directory, "." for itself. `reached` is what the path leads to in the project, as in `Files.allows`. Raises Failed (Io) when
+    no folder can be made."""
 
     __test__ = False  # not a test of pytest
 
@@ -144,7 +145,7 @@ class TestFiles(Files):
         self.removed: set[str] = set()
 
     def allows(self, operation: str, path: str, reached: Spot | OSError | None) -> bool:
-        """Return whether the operation is permitted. What the test itself has written it may read."""
+        """Return whether the operation is permitted: reading what the test itself has written always, else as `Files.allows`."""
         inner = self._inner(path)
         if operation not in WRITING and inner is not None and os.path.lexists(self._own_path(os.path.join(".", *inner))):
             return True

@@ -100,7 +100,7 @@ async def perform_chance(run: EffectContext, effect: Effect) -> Any:
 
 def below(bound: int, bits: Callable[[int], int]) -> int:
     """Return a number from 0 up to but not including `bound`, each equally likely (rejection sampling: a remainder would make
-    some numbers likelier). `bits(n)` gives n random bits."""
+    some numbers likelier). `bits(n)` gives n random bits. `bound` must be 1 or more: with 0 or less this does not end."""
     width = (bound - 1).bit_length()
     if not width:
         return 0
@@ -147,7 +147,8 @@ async def perform_emits(run: EffectContext, effect: Effect) -> Any:
 
 
 async def answered(run: EffectContext, effect: Effect, emit: EmitPayload) -> Any:
-    """Return what `perform_emits` does for an emit that has been sent, for the task that waits for `effect`."""
+    """Return what `perform_emits` does for an emit that has been sent, for the task that waits for `effect`. What the function of
+    a mock panics with passes through."""
     run.emits.flush()  # whoever answers must have seen all emits before this one
     timeout_ms = run.host.emit_timeout_ms if emit.timeout_ms is None else emit.timeout_ms
     try:
@@ -236,7 +237,7 @@ EVERY_VARIABLE = "*"
 async def perform_environment(run: EffectContext, effect: Effect) -> Any:
     """Return variables or arguments, in the form of the function that asks: of `args` an Array, of `all` a Map, of `env` the text
     or nil, of `get` an Option, of `has` a Bool, of `require` a Result. A variable that is not granted is an Err of `require`, and
-    panic P407 of the others."""
+    panic P407 of `env`, `get` and `has`; `all` leaves it out."""
     if effect.payload[0] == "args":
         return Array([whole_text(word) for word in run.host.args])
     environment = run.state.get("env")
@@ -260,6 +261,7 @@ def _required(name: str, value: str | None) -> Any:
     return Ok(value)
 
 
+# By operation on one variable: what it returns, of the variable's name and its value, None when it is not set.
 RESULTS: dict[str, Any] = {
     "env": lambda name, value: value,
     "get": lambda name, value: NONE if value is None else Some(value),
@@ -296,7 +298,7 @@ class Environment:
         return await guarded(self.run, access, permissions_of(self.run).allows_variable(name), read)
 
     async def all(self) -> dict[Any, Any]:
-        """Return all granted variables, in the order of their names."""
+        """Return all granted variables with their values, in the order of their names."""
         access = Access("env", EVERY_VARIABLE, "audit:env_access", {"variable": EVERY_VARIABLE})
 
         async def read() -> dict[Any, Any]:
@@ -393,8 +395,9 @@ INPUT = "stdin"  # the key in the state of a session: where it reads
 
 async def perform_standard_input(run: EffectContext, effect: Effect) -> Any:
     """Read from standard input and return the Result: of `read_line` an Option, None at the end; of `read_all` the rest as text,
-    of `read_bytes` as Bytes; an Err of IoError for more bytes than a String may have, for what is no UTF-8, and where there is no
-    input. Or, for `script` in a test, put a text in the place of the input and return nil: elsewhere that is panic P013."""
+    of `read_bytes` as Bytes; an Err of IoError for more bytes than a String may have, for what is no UTF-8 (not of `read_bytes`),
+    for a stream that cannot be read, and where there is no input. Or, for `script` in a test, put a text in the place of the
+    input and return nil: elsewhere that is panic P013."""
     operation, content = effect.payload
     testing = EMITS in run.state
     if operation == "script":

@@ -61,9 +61,10 @@ class Carrier(httpx2.AsyncBaseTransport):
     """The transport of one server: it connects to the address that was checked, whatever the name resolves to by then. `reach`
     sends a request to another host, with a permission of its own, as a login may have to; None: there is no other host.
 
-    `failure` is why the last request to the server ended below the protocol, None if it did not; `status` the HTTP status of the
-    last answer to a message, 0 before; `advice` is what the message for a server that wants a login says then.
-    `waiting_on_a_person` stops the time limits of requests, once a connection has set it."""
+    `failure` is why the last request to the server ended below the protocol, or what a login on the way has failed with (`fail`);
+    None if neither is so. `status` is the HTTP status of the last answer to a message, 0 before; `advice` what the message for a
+    server that wants a login says then. `waiting_on_a_person` stops the time limits of requests, once a connection has set
+    it."""
 
     def __init__(self, name: str, target: Target, address: str, advice: str = "", reach: Reach | None = None) -> None:
         self.name = name
@@ -86,7 +87,7 @@ class Carrier(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request and return the response; the HTTP client calls this. Raises `httpx2.ConnectError` for a host that is not
-        permitted, and what the transport below raises."""
+        permitted or a ServerFailure of `reach`, which is kept, and what the transport below raises."""
         target, url = self.target, request.url
         if (url.scheme, url.host, url.port or PORTS.get(url.scheme)) == (target.scheme, target.host, target.port):
             is_server = url.path == self.path  # a login may have other pages there

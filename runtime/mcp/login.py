@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from .served import McpSettings
 
     class Browser(Protocol):
-        """What a host gives for logins. `redirect_url` is where a login ends, `client_id` and `client_secret` are those of a
-        client that is registered already, None for one that is not; `tokens` keeps what was got, by the URL of a server."""
+        """What a host gives for logins. `redirect_url` is where a login ends, an absolute URL; `client_id` and `client_secret`
+        are those of a client that is registered already, None for one that is not; `tokens` keeps what was got, as a text for
+        the URL of a server."""
 
         @property
         def redirect_url(self) -> str: ...
@@ -41,13 +42,14 @@ if TYPE_CHECKING:
         @property
         def tokens(self) -> MutableMapping[str, str]: ...
         async def visit(self, url: str) -> str:
-            """Show a page to a person, and return the URL at which the login has ended."""
+            """Show a page to a person, and return the URL at which the login has ended. It may raise anything."""
 
 
 def login_to(run: EffectContext, settings: McpSettings, carrier: Carrier) -> httpx2.Auth:
     """Return what logs in when the server asks for it, for the HTTP client of the SDK. The host must have given a browser. A
-    failure of the browser, a login that was refused, or tokens that cannot be read become the ServerFailure in `carrier.failure`,
-    by `Carrier.fail`, which raises `httpx2.ConnectError` where the SDK is at work."""
+    failure of the browser, a login that was refused, or tokens that cannot be read or kept become the ServerFailure in
+    `carrier.failure`, by `Carrier.fail`, which raises `httpx2.ConnectError` where the SDK is at work. Raises ValueError for a
+    `redirect_url` that is none."""
     browser: Browser = run.host.browser
     ended: list[str] = []
 

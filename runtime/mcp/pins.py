@@ -32,7 +32,7 @@ class PinsRefused(Exception):
 
 class Pin:
     """One tool as it was accepted: its `description`, and in `schema` the JSON Schema of its arguments. `digest` is that of
-    `ServedTool`, hexadecimal."""
+    `ServedTool`, hexadecimal. Raises ValueError for parts that no JSON has (NaN, a lone surrogate)."""
 
     __slots__ = ("description", "schema", "digest")
 
@@ -52,8 +52,8 @@ def pinned(tools: Iterable[ServedTool]) -> dict[str, Pin]:
 
 
 def refused_by(pins: Mapping[str, Pin], tool: ServedTool) -> str | None:
-    """Return why a tool is not the one that was pinned, with what has changed, None if it is. `pins` are those of its server, by
-    tool."""
+    """Return why a tool is not the one that was pinned, with what has changed, or that it is not pinned; None if it is that one.
+    `pins` are those of its server, by tool."""
     pin = pins.get(tool.name)
     if pin is None:
         return "it is not pinned; `concerto pin` accepts it"
@@ -63,8 +63,8 @@ def refused_by(pins: Mapping[str, Pin], tool: ServedTool) -> str | None:
 
 
 def difference(old: Pin, new: Pin | ServedTool) -> list[str]:
-    """Return what has changed of a tool, a line `- PLACE: OLD is now NEW` for each part, at most MOST_LINES and one that says
-    that there is more."""
+    """Return what has changed of a tool, a line `- PLACE: OLD is now NEW` for each part that differs, at most MOST_LINES and one
+    that says that there is more. A value is JSON of at most LONGEST_PART code points, and `…` where it is cut."""
     before, now = [{"description": one.description, "schema": one.schema} for one in (old, new)]
     lines: list[str] = []
     for place, was, is_now in _changes("", before, now):
@@ -111,7 +111,8 @@ def _short(value: Any) -> str:
 
 
 def written_pins(pins: Pins) -> str:
-    """Return the text that `read_pins` reads, the same for the same pins."""
+    """Return the text that `read_pins` reads, the same for the same pins in whatever order of servers and tools; the fields of
+    schemas stay in theirs."""
     servers = {
         server: {
             name: {"sha256": pin.digest, "description": pin.description, "schema": pin.schema}

@@ -33,8 +33,8 @@ ACCEPT, DECLINE, CANCEL = "accept", "decline", "cancel"
 
 @record
 class Question:
-    """What a server asks of a person: the `schema` of a form, a flat JSON Schema of an object, or the `url` of a page where
-    something is to be done."""
+    """What a server asks of a person, in `message`: with the `schema` of a form, a flat JSON Schema of an object, or the `url` of
+    a page where something is to be done; the other one is None."""
 
     message: str
     schema: dict[str, Any] | None
@@ -63,9 +63,10 @@ class Caller:
         self.notes = 0
 
     async def reply(self, question: Question, certain: bool = True) -> Reply:
-        """Return the answer of whoever answers ELICIT: without one it is declined, and cancelled where none came in time, which
-        the log tells. `certain`: the question belongs to this request and to no other that is on its way. Raises ServerFailure
-        for more than MOST_QUESTIONS of them, a handler that fails, and an answer that does not fit."""
+        """Return the answer of whoever answers ELICIT: where nobody answers it is declined, and cancelled where no answer came in
+        time, which the log tells. `certain`: the question belongs to this request and to no other that is on its way. Raises
+        ServerFailure for more than MOST_QUESTIONS of them, a handler that fails, and an answer that does not fit, and panic P103
+        for one beyond the limits of JSON."""
         self.questions += 1
         if self.questions > MOST_QUESTIONS:
             raise ServerFailure(f"mcp {self.server}: {self.name} asks more than {MOST_QUESTIONS} times", "ExecutionFailed")
@@ -133,14 +134,15 @@ class Caller:
 # ----------------------------------------------------------------
 # Does an answer fit the form? The protocol allows flat objects of plain values only.
 
+# By type of a schema: the types of Python that its values have; a whole number may be a float too.
 TYPES: Mapping[str, Any] = {
     "string": (str,), "boolean": (bool,), "integer": (int,), "number": (int, float), "array": (list,),
 }  # fmt: skip
 
 
 def fault_of(schema: Mapping[str, Any], content: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with the content of a form, None where it fits. Keywords that the protocol does not know are left to
-    the server."""
+    """Return what is wrong with the content of a form, its values by field, None where it fits. The `format` of a text, and
+    keywords that the protocol does not know, are left to the server."""
     properties = _entries(schema.get("properties"))
     for name, value in content.items():
         if name not in properties:

@@ -85,9 +85,10 @@ def decoded(text: str, what: str) -> bytes:
 
 
 def resource_value(uri: str, parts: Sequence[Part], form: str) -> Any:
-    """Return a resource as a value: a String, Bytes or Media where `form` has that word, else ("Any") of each content what it is,
-    several as an Array (O-4.50). Raises ServerFailure for another content, none, too many, and for more than MOST_BYTES bytes of
-    text."""
+    """Return a resource as a value (O-4.50). `form` is "String", for which all contents must be texts, with a line end between
+    two; "Bytes" or "Media", for which there must be one content (of a text its UTF-8); or "Any": each content as a String, a
+    Media where its bytes are one, or Bytes, several as an Array. Raises ServerFailure for a content that does not fit, none, more
+    than MOST_PARTS, and for more than MOST_BYTES bytes of text."""
     what = _named(uri)
     if not parts:
         failed(f"{what} has no content")
@@ -148,8 +149,8 @@ FORMS = {"Any": _any, "Bytes": _bytes, "Media": _media}
 
 
 def resources_value(resources: Iterable[ServedResource]) -> Any:
-    """Return the list of a server's resources as an Array of `McpResource` (O-4.51). Raises ServerFailure for more than
-    MOST_BYTES bytes of it."""
+    """Return the list of a server's resources as an Array of `McpResource` (O-4.51); a size that no Int is, or below 0, is nil.
+    Raises ServerFailure for more than MOST_BYTES bytes of texts in it."""
     rows = [(one.uri, one.name, one.title, one.description, one.mime) for one in resources]
     _check_list("resources", [text for row in rows for text in row])
     sizes = [one.size if one.size is not None and 0 <= one.size <= INT_MAX else None for one in resources]
@@ -174,8 +175,8 @@ def _check_list(what: str, texts: Iterable[str | None]) -> None:
 
 
 def prompt_value(name: str, parts: Sequence[PromptPart]) -> Any:
-    """Return the messages of a prompt as one Prompt: their texts, with an empty line between two, and their media (O-4.52).
-    Raises ServerFailure as `messages_value`, and for a message of another role."""
+    """Return the messages of a prompt as one Prompt: their texts that are not empty, with an empty line between two, and their
+    media (O-4.52). Raises ServerFailure as `messages_value`, and for a message that is not of USER."""
     _check_prompt(name, parts)
     if any(part.role != USER for part in parts):
         failed(f'the prompt {name} has messages of the assistant: take `messages("{name}", …)`, for `chat`')
@@ -203,7 +204,7 @@ def _check_prompt(name: str, parts: Sequence[PromptPart]) -> None:
 
 def prompts_value(prompts: Iterable[ServedPrompt]) -> Any:
     """Return the list of a server's prompts as an Array of `McpPrompt` (O-4.53). Raises ServerFailure for more than MOST_BYTES
-    bytes of it."""
+    bytes of texts in it."""
     served = list(prompts)
     texts = [text for one in served for text in (one.name, one.title, one.description)]
     _check_list("prompts", [*texts, *(text for one in served for name, about, _ in one.arguments for text in (name, about))])
@@ -221,8 +222,8 @@ def prompts_value(prompts: Iterable[ServedPrompt]) -> Any:
 
 
 def mocked_parts(value: Any) -> list[Part]:
-    """Return the contents that a value of a mock is: a String, Bytes or Media, or an Array of them. Raises ValueError for any
-    other."""
+    """Return the contents that a value of a mock is: a String, Bytes or a Media that holds its bytes, or an Array of them. Raises
+    ValueError for any other."""
     if type(value) is Array:
         return [_mocked_part(item) for item in value.items]
     return [_mocked_part(value)]
@@ -239,8 +240,8 @@ def _mocked_part(value: Any) -> Part:
 
 
 def mocked_messages(value: Any) -> list[PromptPart]:
-    """Return the messages that a value of a mock is: a String or a Prompt, of the user, a Message, or an Array of these. Raises
-    ValueError for any other."""
+    """Return the messages that a value of a mock is: a String or a Prompt, of the user, a Message of USER or ASSISTANT, or an
+    Array of these; Media without content, and tool calls, are left out. Raises ValueError for any other."""
     items = value.items if type(value) is Array else [value]
     return [_mocked_message(item) for item in items]
 

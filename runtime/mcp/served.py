@@ -81,7 +81,8 @@ class ServerFailure(Exception):
 
 class ServedTool:
     """A tool as the server lists it, cleaned (G-9.1). `schema` is the JSON Schema of its arguments. `refused` says why nobody may
-    call it, None if all may: its schema leads to another document, or is no JSON within the limits of G-9.2; then it is empty."""
+    call it, None if all may: its schema leads to another document, or is no JSON within the limits of G-9.2, in place of which it
+    is empty, or, as `servers.py` finds, the tool is not the one that was pinned."""
 
     __slots__ = ("name", "description", "schema", "refused")
 
@@ -168,8 +169,9 @@ def declared_tool(signature: Signature, served: ServedTool | None = None) -> Off
 def offered_tools(
     server: str, signatures: Sequence[Signature], served: Sequence[ServedTool]
 ) -> tuple[list[OfferedTool], list[str]]:
-    """Return the tools of a server: the declared ones alone if there are any, else all that it serves; and for each served tool
-    that is refused a line that says why (O-4.44, G-9.6). Raises ServerFailure for a declaration that the server does not fit."""
+    """Return the tools of a server: the declared ones alone if there are any, else all that it serves and that are not refused,
+    and for each refused one a line that says why (O-4.44, G-9.6): its own reason, or a name for models that is too long or taken.
+    Raises ServerFailure for a declaration that the server does not fit, or whose served tool is refused."""
     by_name = {tool.name: tool for tool in served}
     if signatures:
         return [declared_tool(signature, _fitting(server, signature, by_name)) for signature in signatures], []
@@ -232,8 +234,9 @@ RESULT = "result"  # the key under which servers wrap a result that is no object
 
 
 def plain_arguments(signature: Signature, values: Sequence[Any]) -> dict[str, Any]:
-    """Return the arguments of a declared tool as plain data by name, from their values in its order: one that is left out (UNSET)
-    takes its default, None or nil of an Option is left out. P103 for a value beyond the limits of JSON (G-6.1)."""
+    """Return the arguments of a declared tool as plain data by name, from their values in its order: one that is UNSET takes its
+    default, or is left out without one, as is None or nil of an optional one. P103 for a value beyond the limits of JSON (G-6.1),
+    ValueError for another number of values than parameters."""
     arguments: dict[str, Any] = {}
     for (name, _, optional, has_default, default, _), value in zip(signature.shape[3], values, strict=True):
         if value is UNSET and has_default:
@@ -250,9 +253,10 @@ def plain_map(arguments: Any) -> dict[str, Any]:
 
 
 def value_of(answer: Answer, signature: Signature | None, builder: TreeBuilder) -> Any:
-    """Return the value of an answer that is no failure (O-4.45); without a signature, or of the type Any, it is whatever came,
-    else a WithMedia where media came too. Raises ServerFailure when it has more than MOST_BYTES bytes beside its media, is no
-    JSON, or does not fit the declared type."""
+    """Return the value of an answer that is no failure (O-4.45). Without a signature, or of the type Any, it is whatever came:
+    the structured content, else the text, read as JSON where it is some, and the media; several of these as an Array. Else
+    it is a value of the declared type, in a WithMedia where media came too. Raises ServerFailure when it has more than MOST_BYTES
+    bytes beside its media, is no JSON, or does not fit the declared type."""
     if _is_too_large(answer):
         raise ServerFailure(f"the result is larger than {MOST_BYTES} bytes", "ExecutionFailed")
     media = [Media.holding(content, None) for content in answer.media]
@@ -272,8 +276,9 @@ def _typed(answer: Answer, signature: Signature, builder: TreeBuilder) -> Any:
 
 
 def mocked_value(signature: Signature | None, value: Any, builder: TreeBuilder) -> Any:
-    """Return what a mock gives as a value of the declared type: it may be one, or have its JSON form. Raises ValueError, whose
-    text says what does not fit, and panic P103 for a value beyond the limits of JSON."""
+    """Return what a mock gives as a value of the declared type: it may be one, or have its JSON form; without a signature, or of
+    the type Any, the value itself. Raises ValueError, whose text says what does not fit, and panic P103 for a value beyond the
+    limits of JSON."""
     if signature is None or signature.result[3][0][1] == ["any"]:
         return value
     accepted = validate(signature.result, {"value": json.loads(to_json(value))})
@@ -333,7 +338,8 @@ def failure_text(answer: Answer) -> str:
 
 class McpSettings:
     """The settings of an MCP server (O-4.36 to O-4.41). `transport` is stdio or http, None when nobody configured one;
-    `command` is the argument list for stdio, `url` the address for http; `timeout` is the limit of one request in seconds.
+    `command` is the argument list for stdio, else empty, `url` the address for http, "" where nobody gives one; `timeout` is the
+    limit of one request in seconds.
     `headers` and `env` have names of variables, or values that are written out (`connections.py: resolve_headers`,
     `agents/children.py: environment`)."""
 

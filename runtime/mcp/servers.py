@@ -111,16 +111,17 @@ class Servers:
         return result
 
     async def read(self, effect: Effect, use: ServerRead) -> Any:
-        """Give a resource or a prompt, or the list of them, as a Result (O-4.50 to O-4.53). Raises as `Server.answer`."""
+        """Give a resource or a prompt, or the list of them, as a Result (O-4.50 to O-4.53). Raises as `Server.read`."""
         return await self.servers[use.server].read(effect, use)
 
     async def pins(self, names: Sequence[str]) -> dict[str, dict[str, Pin]]:
-        """Return pins of what these servers serve now, whatever was pinned before. Raises ServerFailure for one that cannot be
-        connected."""
+        """Return pins of what these servers serve now, by server and tool, whatever was pinned before. Raises ServerFailure for
+        one that cannot be connected, and what the host's own `server` raises."""
         return {name: pinned(await self.servers[name].served_tools()) for name in names}
 
     async def aclose(self) -> None:
-        """End all connections, at the end of the session. What ending one of them raises passes through."""
+        """End all connections, at the end of the session. What ending one of them raises passes through, before those behind it
+        are ended."""
         for server in self.servers.values():
             await server.disconnect()
 
@@ -218,7 +219,8 @@ class Server:
         self.connection, self.ended, self.offered = connection, ended, {tool.name: tool for tool in offered}
 
     async def served_tools(self) -> list[ServedTool]:
-        """Return all tools that the server serves, over a connection of its own. Raises ServerFailure."""
+        """Return all tools that the server serves, refused ones too, over a connection of its own, which is ended then. Raises
+        ServerFailure, and what the host's own `server` raises."""
         if self.refused is not None:
             raise ServerFailure(self.refused)
         connection, _ = await open_connection(self.run, self.settings)
@@ -289,7 +291,8 @@ class Server:
 
     async def read(self, effect: Effect, use: ServerRead) -> Any:
         """Give a resource or a prompt, or the list of them, as a Result. A denial and every failure of the server are an Err of
-        ToolError, a mock may give any Err. Panics as `answer`."""
+        ToolError, a mock may give any Err. Raises panic P007 for a value of a mock that does not fit, P103 for arguments of a
+        prompt beyond the limits of JSON; what the host's own `server` raises passes through."""
 
         async def called(connection: Connection) -> Any:
             self._audit(use.method, _named_arguments(use))
@@ -308,7 +311,7 @@ class Server:
         return _prompt_form(use, await connection.prompt(use.name, plain_map(use.arguments), caller))
 
     def failed(self, tool: str, failure: ServerFailure) -> Err:
-        """Return a failure as an Err of ToolError that names server and tool."""
+        """Return a failure as an Err of ToolError that names server and tool; secrets are taken out of its message."""
         fields = {"tool": self.name, "method": tool, **failure.fields}
         return Err(ErrorValue("ToolError", failure.variant, self.run.redactor.clean(failure.message), fields))
 

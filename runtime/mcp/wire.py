@@ -112,8 +112,9 @@ async def connected(
 
 
 class Patience:
-    """The time limit of one request that is on its way, which does not run while a person is asked. `caller` made the request;
-    `failure`: what went wrong with a question, so that this is its result."""
+    """The time limit in seconds of one request that is on its way, which does not run while a person is asked. `caller` made the
+    request, None for nobody who could be asked; `timer` is to be entered around it, `is_over` says that it has ended; `failure`:
+    what went wrong with a question, so that this is its result."""
 
     def __init__(self, seconds: float, caller: Caller | None = None) -> None:
         self.timer = asyncio.timeout(seconds)
@@ -132,7 +133,8 @@ class Patience:
             self.timer.reschedule(None)
 
     def resume(self) -> None:
-        """Let the limit run on with the time that was left, unless the request is over."""
+        """Take back one `pause`; behind the last one let the limit run on with the time that was left, unless the request is
+        over."""
         self._pauses -= 1
         if not self._pauses and not self.is_over and not self.timer.expired():
             self.timer.reschedule(asyncio.get_running_loop().time() + self._left)
@@ -453,9 +455,9 @@ async def streams_of(
     child: Child, timeout: float, ended: Callable[[], None], faults: list[str]
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Give the streams of a child process, as an asynchronous context manager: the pair of what comes from it and what goes to
-    it, as messages of the SDK, one on each line. The child is stopped with them, and `ended` is called when it ends before; where
-    they end for what it has written, `faults` gets the reason. A probe without an answer counts as refused after PROBE_SECONDS,
-    or a third of `timeout`, in seconds, if that is less."""
+    it, as messages of the SDK, one on each line. The child is stopped with them, and `ended` is called when it ends before. A
+    line that is too long or no text ends the stream of what comes, and `faults` gets the reason. A probe without an answer counts
+    as refused after PROBE_SECONDS, or a third of `timeout`, in seconds, if that is less."""
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     probed: set[Any] = set()

@@ -112,7 +112,7 @@ MOST_KEPT = 256
 
 
 def key_of(number: int, names: Sequence[str], bounds: BoundValues) -> Key:
-    """Return the key values of a memory value: its number and its bounds, 0 for none (M-2.19)."""
+    """Return the key values of a memory value: its number and its bounds in the order of `names`, 0 for none (M-2.19)."""
     return (number, *(bounds.get(name) or 0 for name in names))
 
 
@@ -124,7 +124,7 @@ def is_key(names: Sequence[str], values: Sequence[Any]) -> bool:
 
 
 def key_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the key parts of a memory value."""
+    """Return the names of the key parts of a memory value: MADE for its number, then `names`."""
     return (MADE, *names)
 
 
@@ -133,8 +133,9 @@ def key_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 class Life:
-    """What the handles of one memory value share. When the last handle is gone the log is only noted for removal: the
-    removal happens at a moment when nobody iterates over the logs. `branches`: the names of its branches."""
+    """What the handles of one memory value share. When the last handle is gone the log is only noted for removal, in `ended`: the
+    removal (`MemoryValues.give_up`) happens at a moment when nobody iterates over the logs. `key` is that of its log in `store`,
+    `declared` its declaration, `branches` are the names of its branches."""
 
     __slots__ = ("declared", "key", "memory", "store", "branches", "_ended", "__weakref__")
 
@@ -170,7 +171,8 @@ class MemoryValues:
         return memory_key(namespace, declared.name, key_of(self.last, declared.bounds.made, bounds))
 
     def live(self, declared: Declaration, memory: Memory, store: VolatileStore) -> Life:
-        """Return the life of the memory value with this memory; begin it when there is none."""
+        """Return the life of the memory value with this memory; begin it when there is none, after which no new value gets a
+        number up to its own."""
         if type(self.lives) is dict:
             from weakref import WeakValueDictionary  # which a program that makes none does not load
 
@@ -191,8 +193,8 @@ class MemoryValues:
                 store.give_up([key, *((*key[:-1], branch) for branch in branches)])
 
     def sweep(self, store: VolatileStore, names: set[str]) -> None:
-        """Remove from the store the logs, of memories with these names, that belong to no value; the numbers of all logs
-        there are not given again."""
+        """Remove from the store the logs, of memories with these names, that belong to no value in `lives`; the numbers of all
+        logs of these names there are not given again, and branches that are found are noted in their lives."""
         main = {key: life for key, life in self.lives.items() if life.store is store}
         without_life = []
         for key in store.logs:

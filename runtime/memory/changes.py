@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 class Draft:
-    """A message that is about to be stored. `origin` and `by` are those of its `Entry`. `tokens` is the provider's count; None
-    lets the counter count it (M-11.1). `pinned` pins it whatever the policy says."""
+    """A message that is about to be stored. `origin` and `by` are those of its `Entry`. `tokens` is the provider's count; None or
+    0 lets the counter count it (M-11.1). `pinned` pins it whatever the policy says."""
 
     __slots__ = ("message", "origin", "by", "tokens", "pinned")
 
@@ -89,7 +89,8 @@ def _with_pins(policy: Policy, drafts: list[Draft]) -> list[Draft]:
 
 
 def entries_at(head: Head, drafts: Sequence[Draft], turn: int, run: str | None, at: int) -> list[Entry]:
-    """Return the entries that drafts become behind `head`, as turn `turn`, stored at `at` (Unix ms)."""
+    """Return the entries that drafts, as `prepared` returns them, become behind `head`, as turn `turn` of the run `run`, None for
+    a direct write, stored at `at` (Unix ms)."""
     return [
         Entry(
             head.next + number, turn, draft.message, run=run, by=draft.by, origin=draft.origin, pinned=draft.pinned,
@@ -102,7 +103,8 @@ def entries_at(head: Head, drafts: Sequence[Draft], turn: int, run: str | None, 
 class Change:
     """One commit on a snapshot: call `add`, then `retain`, then `batch`, which gives what is to be written. `views` are the
     policies of the memory and of its views by name, that of the memory itself under the empty name; `states` are their stored
-    states by the same names. `new` are the entries that come, after `add`; `gone` those that the bounds evict, after `retain`.
+    states by the same names. `new` are the entries that come, after `add`, and `turn` the record of their run, None without one;
+    `gone` those that the bounds evict, stored ones and some of `new`, after `retain`.
 
     `retain` and `batch` read the log, and `batch` calls functions of steps: what these raise passes through."""
 
@@ -140,7 +142,8 @@ class Change:
         yield from (entry for entry in self.new if not entry.pinned)
 
     def covered(self) -> int | None:
-        """Return the entry number up to which every summary covers the log; None without summaries."""
+        """Return the entry number up to which every summary covers the log, -1 where one covers nothing; None where no view has
+        the step `summary`."""
         upto = [self.state(name).upto for name, policy in self.views.items() if policy.summary is not None]
         return min(upto) if upto else None
 
@@ -149,7 +152,7 @@ class Change:
         return self.states.get(name) or ViewState(name)
 
     def batch(self, at: int) -> Batch:
-        """Return what the store has to write, and the head of the log after it; `at` is in Unix ms."""
+        """Return what the store has to write, with the head of the log after it; `at` is in Unix ms."""
         head = self.log.head
         # What leaves is partly stored (evict) and partly new (never written).
         dropped = {entry.seq for entry in self.gone}

@@ -84,7 +84,8 @@ class Embedding:
 
     async def vectors(self, texts: list[str], task: str | None = None) -> list[bytes]:
         """Return the stored form of one vector for each text, those that are not known asked for MOST_AT_ONCE at a time. Raises
-        what the embedder raises, and ValueError, TypeError or OverflowError for what it gives that is no vector."""
+        what the embedder raises, and ValueError, TypeError or OverflowError where it gives what is no vector, or not one for each
+        text; what came with requests before is not kept then."""
         known = {text: self._known[text] for text in texts if text in self._known}
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         for at in range(0, len(missing), MOST_AT_ONCE):
@@ -138,8 +139,8 @@ class Embedding:
         return fact.vector is not None and fact.vector[0] == self.label
 
     def relevance(self, query: bytes | None, fact: Fact) -> float:
-        """Return r_v of M-10.10, from 0 to 1: the cosine of the query's vector and the fact's, with the baseline as 0. It is 0
-        where one of the two has no vector of this embedder."""
+        """Return r_v of M-10.10, from 0 to 1: the cosine of the query's vector, in its stored form, and the fact's, with the
+        baseline as 0. It is 0 where `query` is None or the fact has no vector of this embedder."""
         if query is None or fact.vector is None or fact.vector[0] != self.label:
             return 0.0
         near = (similarity(query, fact.vector[1]) - self.baseline) / (1 - self.baseline)
@@ -164,7 +165,8 @@ def packed(vector: Sequence[float]) -> bytes:
 
 
 def similarity(one: bytes, other: bytes) -> float:
-    """Return the cosine of two stored vectors; 0 when their lengths differ, since they are of different models."""
+    """Return the cosine of two stored vectors; 0 when their lengths differ, since they are of different models. Raises as
+    `floats_of`."""
     if len(one) != len(other):
         return 0.0
     return float(sum(map(mul, floats_of(one), floats_of(other))))

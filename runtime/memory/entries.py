@@ -167,7 +167,7 @@ def redaction_failed(reason: str) -> MemoryFailure:
 
 
 def wrong_bound(message: str, bound: str) -> MemoryFailure:
-    """A function of the key gave a value that is no bound (M-2.17)."""
+    """A function of the key gave a value that is no bound, or panicked (M-2.17)."""
     return MemoryFailure("Bound", message, bound=bound)
 
 
@@ -217,7 +217,8 @@ class Part:
 class Entry:
     """One message of a log. `seq` is its number in the log and `turn` that of its turn, both from 0; `run` is the id of its run,
     None for a direct write; `by` is the model or agent, None for none; `origin` says who wrote it: `program`, `user`, `model`,
-    `tool` or `host`; `at` is Unix ms; `opaque` are parts of unknown kinds. Two are equal when their JSON objects are."""
+    `tool` or `host`; `pinned` ones never leave by a bound; `tokens` is what it counts, `at` is Unix ms; `opaque` are parts of
+    unknown kinds. Two are equal when their JSON objects are."""
 
     __slots__ = ("seq", "turn", "run", "by", "message", "origin", "pinned", "tokens", "at", "opaque")
 
@@ -367,7 +368,8 @@ class ViewState:
 
 
 def units(entries: Iterable[Entry]) -> Iterator[Unit]:
-    """Yield entries in log order as units: a tool result belongs to the message before it (M-1)."""
+    """Yield entries in log order as units: a tool result belongs to the message before it (M-1); results before which no other
+    message comes are a unit too."""
     unit: Unit = []
     for entry in paced(entries, FEW):
         if unit and entry.message.role != "tool":
@@ -412,7 +414,8 @@ def check_units(messages: Sequence[Msg]) -> None:
 
 
 def message_parts(message: Msg, opaque: Sequence[Part] = ()) -> list[Part]:
-    """Return the parts that store a message; `message_of` is the inverse."""
+    """Return the parts that store a message, `opaque` behind them. `message_of` is the inverse, but for a state that `state_part`
+    leaves out."""
     media = [_media_part(part) for part in message.media]
     if message.role == "tool":
         result = Part("result", message.content, message.call_id or "", ERROR_MARK if message.is_error else b"")
@@ -423,8 +426,8 @@ def message_parts(message: Msg, opaque: Sequence[Part] = ()) -> list[Part]:
 
 
 def state_part(state: ProviderState) -> Part | None:
-    """Return what a provider wants back as a part of its entry; None when that is nothing or too large. It is plain JSON,
-    so that the filter of secrets finds them in it (G-10.3)."""
+    """Return what a provider wants back as a part of its entry; None when the message itself says as much (`more`), or it has
+    more than STATE_BYTES bytes. It is plain JSON, so that the filter of secrets finds them in it (G-10.3)."""
     if not state.more:
         return None
     from ..schema.lenient_json import compact_json
@@ -642,7 +645,8 @@ TEXT, NUMBER = b"s", b"i"
 
 
 def memory_key(namespace: str, path: str, values: Sequence[str | int] = (), branch: str = MAIN_BRANCH) -> Key:
-    """Return the address of a log; `values` are its key values in declared order."""
+    """Return the address of a log; `path` is the name that its memory is stored under, `values` are its key values in declared
+    order."""
     return (namespace, path, *values, branch)
 
 
@@ -666,7 +670,7 @@ def key_values(names: Sequence[str], values: Mapping[str, object]) -> tuple[str 
 
 def stored_values(names: Sequence[str], defaults: Mapping[str, str | int], values: Key) -> Key:
     """Return the values as the store has them: without the last parts that have their default, so that the key is the one
-    that was written before these parts were declared (M-7.9)."""
+    that was written before these parts were declared (M-7.9). More values than names are returned as they are."""
     count = len(values)
     if count > len(names):  # of another declaration, or damaged: `declared_values` reports it
         return values
@@ -781,8 +785,8 @@ def arguments_text(call: Call) -> str:
 
 
 def count_with(counter: TokenCounter | None, message: Msg, by: str | None = None) -> int:
-    """Return the tokens of a message by the host's counter; where there is none or it gives no number above 0, by the default
-    one (M-11.3)."""
+    """Return the tokens of a message, written by the model or agent `by`, by the host's counter; where there is none or it gives
+    no number above 0, by the default one (M-11.3). What the counter raises passes through."""
     count = 0 if counter is None else counter(message, by or "")
     return count if count > 0 else count_message(message)
 

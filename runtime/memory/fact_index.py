@@ -122,7 +122,8 @@ def entities(fact: Fact) -> dict[str, str]:
 
 
 def relation_of(fact: Fact) -> str | None:
-    """Return the relation that `relate` stated between the two subjects of a fact; None for any other fact (M-10.41)."""
+    """Return the relation between the two subjects of a fact that has the form of `relate`: name and content are "A RELATION B";
+    None for any other fact (M-10.41)."""
     if len(fact.about) != 2 or fact.content != fact.name:
         return None
     a, b = fact.about
@@ -328,7 +329,8 @@ class Bands:
 
 @lru_cache(maxsize=1_024)  # small: for facts that are written again. All texts would take more room than the index
 def words(text: str) -> tuple[Counter[str], int, frozenset[str]]:
-    """Return the tokens of a text with their counts, how many tokens it has, and their trigrams."""
+    """Return the tokens of a text with their counts, how many tokens it has, and their trigrams. The result is kept for the next
+    call, and must not be changed."""
     tokens = terms(text)
     return Counter(tokens), len(tokens), trigrams(tokens)
 
@@ -358,8 +360,9 @@ class FactIndex:
 
     An item is a fact or an element of a list; each has a slot. `slots` gives the item of a slot, None for one that was given
     up; `lengths` its number of tokens, `length` that of all items, `shortest` the least so far; `live` are the slots in use, as
-    bits; `counts` says, by token and slot, how often an item contains a token. Only `change`, `divide` and `reconcile` change
-    which facts a query finds; several threads may call these.
+    bits; `counts` says, by token and slot, how often an item contains a token. `tokens` and `trigrams` have the Term of each,
+    `often` that of tokens which an item contains more than once; `graph` is of the persistent items, `bands` of all, whose number
+    is `items`. Only `change`, `divide` and `reconcile` change which facts a query finds; several threads may call these.
     """
 
     __slots__ = (
@@ -562,7 +565,8 @@ class FactIndex:
         return self._bits(self.tokens.get(token))
 
     def repeating(self, token: str) -> tuple[int, int]:
-        """Return the items that contain the token more than once, as bits, and how often they do at most."""
+        """Return the items that contain the token more than once, as bits, and the most that one has contained it so far; (0, 1)
+        where there is none."""
         term = self.often.get(token)
         return (self._bits(term), term.most) if term is not None and term.live else (0, 1)
 

@@ -109,16 +109,18 @@ def _without_form(value: Any) -> str | None:
 
 
 def checked(arguments: Sequence[Any], memory: str, keeps: bool) -> list[Any]:
-    """Return the arguments of `remember` for a log to begin with, with a copy of the content. Raises InvalidValue for a wrong
-    confidence or tier, and as `content_of`. `memory` is the name of the memory, `keeps` says whether it has a store."""
+    """Return the arguments of `remember` for a log to begin with, with a copy of the content, made anew of its JSON form. Raises
+    InvalidValue for a wrong confidence or tier, and as `content_of`. `memory` is the name of the memory, `keeps` says whether it
+    has a store."""
     name, content, confidence, tier, about, seqs = arguments
     check_fact(confidence, None if tier is None else tier.lower(), memory, keeps)
     return [name, from_json(content_of(content)), confidence, tier, about, seqs]
 
 
 def initial_facts(memory: Memory, statements: Sequence[Sequence[Any]]) -> list[Fact]:
-    """Store the session facts that a log begins with at once, and return its persistent ones, for the commit that begins
-    it. `statements` are arguments that `checked` returned; of several facts of one name the last counts. Raises as `drafted`."""
+    """Store the facts that a log begins with and that end with the session at once, and return its persistent ones, for the
+    commit that begins it. All are numbered from 0. `statements` are arguments that `checked` returned; of several facts of one
+    tier and name the last counts. Raises as `drafted`."""
     facts = Facts(memory)
     by_name: dict[tuple[str, str], Fact] = {}
     for arguments in statements:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 EPHEMERAL, SESSION, PERSISTENT = TIERS = ("ephemeral", "session", "persistent")
 """Also the order in which a name is looked up (M-10.7)."""
 MESSAGE = "message"
-"""In place of a tier: a message of the log, which recall may look at too (M-10.40). No fact is of it."""
+"""In place of a tier: a message of the log, which recall may look at too (M-10.40), as a Fact that is never stored."""
 TRUST = ("program", "user", "model", "tool")
 """Highest first (M-10.21)."""
 FIELDS = (
@@ -117,7 +117,7 @@ class Fact:
 
     @property
     def text(self) -> str:
-        """What recall compares (M-10.8): name, content and subjects."""
+        """What recall compares (M-10.8): name, content and subjects, each text on a line; of a message (MESSAGE) its content."""
         if self.tier == MESSAGE:
             return str(self.content)
         return "\n".join([self.name, *_words_in(self.content), *self.about])
@@ -231,12 +231,14 @@ LONGEST = 1_000
 
 
 def cut(topic: str, data: dict[str, Any]) -> dict[str, Any]:
-    """Return the data of an observation of calls or failures with LONGEST characters of each text; that of a turn as it is."""
+    """Return the data of an observation of calls or failures with at most LONGEST characters of each value that is a text; that
+    of a turn as it is."""
     return data if topic == TURN else {name: part[:LONGEST] if isinstance(part, str) else part for name, part in data.items()}
 
 
 class Happenings:
-    """Tool calls and refused replies of one run, over all its attempts."""
+    """Tool calls and refused replies of one run, over all its attempts: `calls` with their results, None for an interrupted one,
+    and `failed` as (schema, reason, reply)."""
 
     __slots__ = ("calls", "failed")
 
@@ -255,8 +257,8 @@ class Happenings:
 
     def observed(self, topics: frozenset[str], turn: Mapping[str, Any]) -> list[Observed]:
         """Return topic and data of each observation of the run under one of `topics`, in the order in which rules look at them:
-        calls, failures, the turn. `turn` is the data of the turn, which has at least `model` and `reply`. Texts are whole: `cut`
-        is for those that are redacted."""
+        calls, failures (the newest MOST of each), the turn. `turn` is the data of the turn, which has at least `model` and
+        `reply`. Texts are whole: `cut` is for those that are redacted."""
         observations: list[Observed] = []
         if TOOL in topics:
             observations += [(TOOL, {**_call_data(call, result), "model": turn["model"]}) for call, result in self.calls][-MOST:]
@@ -346,7 +348,8 @@ def elements_of(fact: Fact) -> list[Fact]:
 
 
 def times_of(fact: Fact) -> Sequence[Times]:
-    """Return the times of each element; those of the slot for a list that was stored without."""
+    """Return the times of each element of a fact whose content is a list; those of the fact for a list that was stored
+    without."""
     if len(fact.elements) == len(fact.content):
         return fact.elements
     return [[fact.created, fact.accessed, fact.refreshed] for _ in fact.content]

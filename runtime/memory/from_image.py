@@ -110,7 +110,8 @@ def _places(slot: Sequence[Any]) -> list[tuple[str, str]]:
 
 
 def namespace(image: Image) -> str:
-    """Return the first part of every key (M-7.1): that of the manifest, or the name of the program."""
+    """Return the first part of every key (M-7.1): the namespace that the manifest gives a store, of the first memory that has
+    one, else the name of the program."""
     names = (memory.steps.get("store", {}).get("namespace") for memory in image.memories)
     return next((name for name in names if name), image.header.name)
 
@@ -217,6 +218,7 @@ def _policy(
     return Policy(**{**fields, "retain": retain, "counter": counter, "secrets": secrets, "pins_in_view": pins})
 
 
+# By the group of a row's field: what makes the record of the group.
 RECORDS: dict[str, Callable[..., Any]] = {"recall": RecallPolicy, "decay": Decay}
 
 

@@ -63,8 +63,8 @@ class KeyedMemory:
         self._met = met
 
     def key(self, **values: Any) -> Memory:
-        """Return the memory at this key. Raises InvalidValue (P452) for a value that no key may have, and MemoryFailure as
-        `at`."""
+        """Return the memory at this key, whose parts are all given by name. Raises InvalidValue (P452) for other parts and for a
+        value that no key may have, and as `at`."""
         return self.at(key_values(self.per, values))
 
     def at(self, values: Key) -> Memory:
@@ -114,8 +114,9 @@ class KeyedMemory:
         return removed
 
     def has(self, values: Mapping[str, Any]) -> Callable[[Key], bool]:
-        """Return the test whether a key of a store is one of this memory with these values. Raises InvalidValue for a value that
-        no key may have; the test raises MemoryFailure("Store") as `keys`, when there are values to compare."""
+        """Return the test whether a key of a store is one of this memory with these values. Raises InvalidValue for a part that
+        the memory has not and a value that no key may have; the test raises MemoryFailure("Store") as `keys`, when there are
+        values to compare."""
         names = [name for name in self.per if name in values]
         at = [self.per.index(name) for name in names]
         by_place = list(zip(at, key_values(names, values), strict=True))
@@ -159,12 +160,13 @@ class DerivedMemory:
         return self.memory.view(prompt_tokens=prompt_tokens, policy=policy, name=self.view_name, recalled=recalled)[0]
 
     def messages(self) -> list[Msg]:
-        """Return the messages that it shows, oldest first."""
+        """Return the messages that it shows, oldest first: pinned ones older than the window, and the window. A summary and facts
+        are not among them. Raises as `view`, as do the methods below but `summary`."""
         shown = self.view()
         return [*shown.before, *shown.window]
 
     def last(self, n: int) -> list[Msg]:
-        """Return the newest `n` shown messages, oldest first."""
+        """Return the last `n` messages of `messages`, in their order; fewer where there are not so many, none for 0 or less."""
         messages = self.messages()
         return messages[max(0, len(messages) - n) :] if n > 0 else []
 

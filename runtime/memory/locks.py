@@ -242,7 +242,7 @@ class SlotTurn:
         self.since: float | None = None
 
     def begins(self) -> bool:
-        """Note that a change begins or ends; return whether the store has to be asked about the lease."""
+        """Note that a change begins or ends; return whether the store has to be asked about the lease (`is_awaited`)."""
         now = monotonic()
         if self.since is None and now >= self.contended:
             if now > self.changed + APART:
@@ -251,12 +251,12 @@ class SlotTurn:
         return self.is_awaited()
 
     def is_awaited(self) -> bool:
-        """Whether the session holds the lease, or others may wait for it."""
+        """Whether the session holds the lease, others may wait for it, or it is time to look (LOOK)."""
         now = monotonic()
         return self.since is not None or now < self.contended or now > self.looked + LOOK
 
     def lost(self) -> None:
-        """Note that another session changed the slot meanwhile."""
+        """Note that another session changed the slot meanwhile, or holds its lease."""
         self.contended = monotonic() + CONTENDED
 
 
@@ -279,9 +279,9 @@ class SlotTurns:
         return turn
 
     async def take(self, slot: SlotTurn, store: Any, key: Key, use: Use, rest: Rest) -> None:
-        """Take the lease before a change, if others change the slot too; after PATIENCE seconds return without it. `use`
-        performs an operation on the store, `rest` waits so many seconds. Raises no MemoryFailure: a store that fails is
-        reported by the change itself."""
+        """Take the lease before a change, if others change the slot too; after PATIENCE seconds return without it. Where the
+        session has held it for less than TURN it keeps it; a store without leases is not asked. `use` performs an operation on
+        the store, `rest` waits so many seconds. Raises no MemoryFailure: a store that fails is reported by the change itself."""
         if not slot.is_awaited() or not all(hasattr(store, method) for method in NEEDS):
             return
         with suppress(MemoryFailure):  # the change that follows reports it

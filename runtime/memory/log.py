@@ -71,8 +71,8 @@ LARGEST_PIECE = 4096
 
 class StoredLog:
     """The entries of a key below `head.next`; a log whose `head` is empty, as that of an expired key, is empty whatever the
-    store still holds. Its methods raise MemoryFailure("Corrupt") when the row of the log counts other entries than there
-    are, or a unit is torn (G-12.10)."""
+    store still holds. MemoryFailure("Corrupt") is raised by what reads the log to its end where the row of the log counts other
+    entries than there are, and by what reads unpinned entries where it sees a torn unit (G-12.10)."""
 
     __slots__ = ("store", "key", "head", "length", "_pins")
 
@@ -114,7 +114,7 @@ class StoredLog:
         return entries
 
     def forward(self, pinned: bool | None = None, after: int = -1) -> Iterator[Entry]:
-        """Yield the entries with a number above `after`, oldest first; `pinned` None yields both kinds."""
+        """Yield the entries with a number above `after`, oldest first; `pinned` True or False yields one kind, None both."""
         size, count, whole = FIRST_PIECE, 0, after < 0
         while self.length:
             piece = self.store.entries(self.key, after=after, before=self.head.next, limit=size, pinned=pinned)
@@ -202,9 +202,9 @@ def branch(store: Store, key: Key, name: str) -> Key:
 
 
 def fork(store: Store, key: Key, name: str, at: int, below: int | None = None) -> Key:
-    """Copy the log to a new branch and return the key of the branch (M-6.16). With `below` only the entries with a smaller
-    number are copied, with what derives from them; `at` is in Unix ms. Raises MemoryFailure("Exists") when the name is
-    taken."""
+    """Copy the log, with summaries, facts and observations, to a new branch and return the key of the branch (M-6.16). With
+    `below` only the entries with a smaller number are copied, and of the rest what derives from no later entry; `at` is in Unix
+    ms. Raises MemoryFailure("Exists") when the name is taken, as that of the main branch is."""
     branch_key = with_branch(key, name)
     if name == MAIN_BRANCH or store.head(branch_key).version:
         raise exists(name)
@@ -230,7 +230,7 @@ def _copy(store: Store, key: Key, at: int, below: int | None) -> Batch:
 
 
 def stored_facts(store: Store, key: Key) -> list[Fact]:
-    """Return the facts of a key that outlive a turn; an empty list for a store that keeps no facts."""
+    """Return the facts of a key that outlive a turn: all but ephemeral ones; an empty list for a store that keeps no facts."""
     return [fact for fact in store.facts(key) if fact.tier != EPHEMERAL] if hasattr(store, "facts") else []
 
 
@@ -245,9 +245,9 @@ def stored_seen(store: Store, key: Key) -> list[Observation]:
 
 
 def erase_entries(store: Store, key: Key, wanted: Callable[[Entry], bool], at: int) -> dict[Key, list[int]]:
-    """Erase whole units that hold a wanted entry, in all branches, with the summaries that cover them and the facts that
-    derive from them; return the numbers of the removed entries by key, an empty map when there were none. `at` is in Unix
-    ms. It is tried again when somebody commits meanwhile."""
+    """Erase the whole units of a log that hold a wanted entry, and their copies in its other branches, with the summaries that
+    cover them and the facts and observations that derive from them; return the numbers of the removed entries by key, an empty
+    map when there were none. `at` is in Unix ms. It is tried again when somebody commits meanwhile."""
     while True:
         erased = _units_with(store, key, wanted)
         if not erased:
@@ -325,7 +325,7 @@ INTEGERS = ("seq", "turn", "tokens", "at")
 
 class Content:
     """Everything that a dump holds. `next` and `turns` are the counters of the log, `rows` its turn records, `states` those of
-    its views; facts and observations are in their JSON form."""
+    its views, `entries` its entries with their media; `facts`, and the observations `seen`, are in their JSON form."""
 
     __slots__ = ("next", "turns", "rows", "states", "entries", "facts", "seen")
 

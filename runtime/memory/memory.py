@@ -70,12 +70,14 @@ OWN_VIEW = ""
 
 
 class MemoryReader:
-    """The reading half of a memory. `key` is the address of its log, `clock` gives seconds since 1970, `session` is the store
-    of the facts that end with the session, `embedding` that of the step `embed`, `met` keeps the versions that were seen in
-    the store. `_log` is the volatile log itself where messages may only be noted (`Memory`), else None.
+    """The reading half of a memory. `key` is the address of its log in `store` (by default a new volatile one), `clock` gives
+    seconds since 1970, `session` is the store of the facts that end with the session, which may be the same, `embedding` that of
+    the step `embed`, None without it, `met` keeps the versions that were seen in the store. `_log` is the volatile log itself
+    where messages may only be noted (`Memory`), else None.
 
-    Everything that one method returns is of one state of the log: a shared store is read again when somebody commits
-    meanwhile.
+    The messages, entries, turns or view that one method returns are of one state of the log: a shared store is read again when
+    somebody commits meanwhile. `stats`, `summary`, `origins` and the methods of facts and observations read one thing after
+    another.
     """
 
     __slots__ = ("name", "policy", "store", "key", "clock", "session", "embedding", "met", "_log")
@@ -166,7 +168,7 @@ class MemoryReader:
         return len(self) == 0
 
     def version(self) -> int:
-        """Return the number of changes of the log so far (M-6.14)."""
+        """Return the number of changes of the log so far, 0 for an expired key (M-6.14)."""
         return self.head().version
 
     def tokens(self) -> int:
@@ -211,8 +213,8 @@ class MemoryReader:
 
     def whole_log(self, tools_offered: bool) -> list[Msg] | None:
         """Return what a request has between system message and prompt (parts 2 to 5 of M-4.17) where no view has to be computed:
-        all messages of the log. None when the memory has a step, or when it holds tool calls that must be rendered as text, since
-        the request offers no tools. The list belongs to the log: do not change it."""
+        all messages of the log. None when the memory has a step, a derived view, a store or a listener, or when it holds tool
+        calls that must be rendered as text, since the request offers no tools. The list belongs to the log: do not change it."""
         log = self._log
         if log is None or not self.policy.shows_all or (not tools_offered and log.holds_calls()):
             return None
@@ -338,7 +340,7 @@ class MemoryReader:
         return self.store is not self.session
 
     def session_facts(self) -> list[Fact]:
-        """Return the facts that end with the session, ephemeral ones too."""
+        """Return the facts of the key that end with the session, ephemeral ones too."""
         return self.session.facts(self.key)
 
     def stored_facts(self) -> list[Fact]:
@@ -350,8 +352,8 @@ class MemoryReader:
         return stored_facts(self.store, self.key)
 
     def stored_index(self) -> FactIndex:
-        """Return an index of the persistent facts. A store may keep one that follows its changes; else it is built for
-        this call."""
+        """Return an index of the persistent facts, an empty one where there are none. A store may keep one that follows its
+        changes, which the caller must not change; else it is built for this call."""
         if not self.keeps or self._is_expired() or not hasattr(self.store, "facts"):
             return index_of()
         if hasattr(self.store, "index"):
@@ -476,8 +478,8 @@ class Memory(MemoryReader):
             self.write([Draft(Msg(role, content))])
 
     def append_all(self, messages: Sequence[Msg]) -> int:
-        """Append messages as one turn and return the new length (M-6.2). Raises MemoryFailure("InvalidUnit") for an
-        incomplete tool unit or an unknown role."""
+        """Append messages as one turn, none of them as no turn, and return the new length (M-6.2). Raises
+        MemoryFailure("InvalidUnit") for an incomplete tool unit or an unknown role."""
         check_units(messages)
         if not messages:
             return len(self)
@@ -687,8 +689,8 @@ class Memory(MemoryReader):
         return copy
 
     def fork_at(self, head: Head, name: str) -> Memory:
-        """Copy the log as it was at the snapshot `head` to the new branch `name` and return its memory (M-5.17). Raises
-        MemoryFailure("Exists")."""
+        """Copy the log as it was at the snapshot `head`, without the session's facts beside a store, to the new branch `name` and
+        return its memory (M-5.17). Raises MemoryFailure("Exists")."""
         return self.with_key(fork(self.store, self.key, name, self.now(), below=head.next))
 
     def branch(self, name: str) -> Memory:
@@ -715,8 +717,9 @@ class Memory(MemoryReader):
 
     def load(self, text: str) -> None:
         """Replace the content of the key by a dump, in one commit that never evicts (M-6.19). Raises
-        MemoryFailure("Corrupt" or "Version") for a text that is no dump, "Store" for facts in a store that keeps none, and
-        changes nothing then. Without a store persistent facts become facts of the session."""
+        MemoryFailure("Corrupt" or "Version") for a text that is no dump, "Store" for persistent facts or observations in a store
+        that keeps none, and changes nothing then. Ephemeral facts, and without a store persistent ones, become facts of the
+        session."""
         content = loaded(text)
         facts = [fact_of(stored) for stored in content.facts]
         persistent = [fact for fact in facts if self.keeps and fact.tier == PERSISTENT]

@@ -107,7 +107,7 @@ def perform_keyed(
 
 def message_of(value: Any) -> Msg:
     """Return the message of a `Message` value; its role is not checked. Raises MemoryFailure("InvalidUnit") for a Media without
-    content."""
+    content, and panic P103 for arguments of a call beyond the limits of JSON."""
     role, content, calls, call_id, media = value.values()
     tool_calls = []
     for call in calls.items:
@@ -178,8 +178,8 @@ def _turns(ref: MemoryRef, memory: Memory, last: int | None) -> Array:
 
 def viewed(memory: Any, prompt: str) -> View:
     """Return the view of a memory, or of a derived one: what a request with that prompt would show of its log, with what its
-    step `recall` finds. Nothing is changed. Raises MemoryFailure where the log cannot be read or the view exceeds its budget
-    ("Overflow"), and lets MustWait through."""
+    step `recall` finds. Nothing is changed. Raises MemoryFailure where the log cannot be read, and as `Memory.view`; lets
+    MustWait, and panics of the functions in the memory's steps, through."""
     if isinstance(memory, DerivedMemory):
         recalled = _recalled(memory.memory, memory.view_name, prompt)
         return memory.view(count_text(prompt), recalled)
@@ -250,5 +250,5 @@ METHODS: dict[str, Any] = {
     "load": _load,
     "erase": _erase,
 }
-SHARED = ("messages", "last", "len", "is_empty", "summary", "tokens")
+SHARED = ("messages", "last", "len", "is_empty", "summary", "tokens")  # methods whose functions serve a derived view too
 OF_A_VIEW: dict[str, Any] = {"view": _view, **{name: METHODS[name] for name in SHARED}}

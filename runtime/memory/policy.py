@@ -49,7 +49,8 @@ GROUPS = dict.fromkeys(path.partition(".")[0] for path in ROWS if "." in path)
 
 
 def parts_of(group: str) -> dict[str, Any]:
-    """Return the defaults of the rows of one group ("" for the policy itself), by their names in the group."""
+    """Return the defaults of the rows of one group ("" for the policy itself), by their names in the group; none for a group that
+    does not exist."""
     return {path.rpartition(".")[2]: row.default for path, row in ROWS.items() if path.rpartition(".")[0] == group}
 
 
@@ -142,7 +143,7 @@ class Policy(StepRecord):
     tokens, shortened by `clip_with`; media of the newest `media_last` turns; the newest `window` messages or `window_turns`
     turns; at most `tokens` tokens, and of a budget that several memories share a part by `weight`; with `only_summary` the
     summary alone; with `refresh` also what others store during a run; or what the function `shape`, or the one at the place
-    `view_with`, makes of it.
+    `view_with`, makes of it. `recall`, `decay` and `summary` are the records of these steps, `learn` the rules.
 
     None: no such bound or step. `..._low`: what is left when the bound is exceeded. `roles` and `pin_roles` are in lower case.
 
@@ -150,10 +151,10 @@ class Policy(StepRecord):
     which pins nothing in the log (M-9.11). `inner`: of a view of a view, name and policy of the one it is of (M-9.15). `secrets`:
     what the filter of G-10.3 knows, which is in no log.
 
-    Computed: `shows_all`: without a view step the view is the log, in all requests of a run (M-3.3). `only_window`: a plain
-    window is its only view step. `stores_plainly`: a direct append is only put at the end and cut at the front. `retention`: the
-    bounds of the log. `has_state`: what it shows, or a view that it is of, depends on a stored cut or summary. `shown`: older
-    texts as they go to a model.
+    Computed: `shows_all`: without a view step the view is the log, in all requests of a run (M-3.3). `only_window`: it has no
+    view step, or a plain window alone. `stores_plainly`: a direct append is only put at the end and cut at the front.
+    `retention`: the bounds of the log. `has_state`: what it shows, or a view that it is of, depends on a stored cut or summary.
+    `shown`: older texts as they go to a model, None before the first.
     """
 
     DEFAULTS = {**parts_of(""), **GROUPS, "counter": None, "pins_in_view": False, "inner": None, "secrets": None}
@@ -242,7 +243,7 @@ class Policy(StepRecord):
         return [] if self.inner is None else [self.inner[0], *self.inner[1].inner_names]
 
     def replaced(self, **fields: Any) -> Policy:
-        """Return a copy with these fields."""
+        """Return a copy with these fields. Raises TypeError for a field that it has not."""
         return Policy(**{name: getattr(self, name) for name in self.DEFAULTS} | fields)
 
 
@@ -324,8 +325,8 @@ class FactAccess:
     covers is open to whoever attaches the memory; one that several rules cover only to those whom each of them names. The
     program itself is bound by no rule.
 
-    `rules` are in the form of an image: patterns, readers, writers. `renamed`: the earlier names of slots, which stand
-    for the same fact as those of now (M-8.24).
+    `rules` are given in the form of an image, patterns, readers and writers, and kept with writers among the readers. `renamed`:
+    by (tier, name), the earlier names of slots, which stand for the same fact as those of now (M-8.24).
     """
 
     __slots__ = ("rules", "_same")
@@ -406,8 +407,9 @@ def prefix_share(bound: tuple[int, int] | None) -> int:
 
 
 def advice(max_messages: int | None, steps: Mapping[str, Any]) -> str | None:
-    """Return a step, written as in a program, that would keep more of each request the same, for a memory that keeps nothing
-    the same; None for any other, and where no such step is known. The arguments are those of `bound_of`."""
+    """Return the words that name a step, written as in a program, and the percentage of a request that it would keep the same
+    (0 where the bound is two messages), for a memory that keeps nothing the same; None for any other, for a view by a function
+    and for a bound of one message. The arguments are those of `bound_of`."""
     bound = bound_of(max_messages, steps)
     if bound is None or prefix_share(bound) > 0 or "view_with" in steps:
         return None

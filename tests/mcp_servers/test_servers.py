@@ -173,7 +173,7 @@ fn main() {
 
 
 def test_a_python_of_a_virtual_environment_knows_itself(tmp_path: Path) -> None:
-    """Its `python` is a link: what is executed is what the link leads to, as permissions see it, and the name is that of the link."""
+    """Its `python` is a link: what it leads to is executed, as permissions see it, by the name of the link."""
     venv.create(tmp_path / "own", symlinks=True)
     (tmp_path / "who.py").write_text("import sys\nopen('who.txt', 'w').write(sys.prefix)\n")
     (tmp_path / "main.conc").write_text(
