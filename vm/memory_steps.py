@@ -9,12 +9,12 @@ field.
 Hands on the rows (`STEPS`, `BLOCK`, `SUMMARY`, `RULE`), their classes `Step` and `Argument`, the kinds of arguments, the words of
 steps (EVENTS, FACT_TIERS, SOURCES …) and what follows from the rows (BOUNDS, LOWS, WORD_STEPS …) to the compiler,
 `runtime/memory/` and the language server; HALF_LIFE, OBSERVED_TOPICS and OBSERVED_PREFIX to facts, TOOL_METHODS to tools of
-memories; `is_text` and `is_key_value` to the checker; `field_rank` to the compiler and its formatter; `problem`,
-`written_problem`, `is_store` and `is_embedder` to the verifier; `bound_problem` to `runtime/memory/bounds.py`; MADE, VALUE and
-COMPUTED to linking, code generation and built-ins; `is_function` to `concerto inspect`. Durations are milliseconds. A step is a
-call in the chain of a declaration, such as `.retain(20)`; the image is the compiled program, the policy what the runtime works
-by. Nothing is raised or reported here: tests return whether a value is right, and callers make the message. What a step does when
-a run comes to it is in `runtime/memory/`.
+memories; `is_text` and `is_key_value` to the checker, INDEX_STORE_KINDS to checker and verifier; `field_rank` to the compiler and
+its formatter; `problem`, `written_problem`, `is_store` and `is_embedder` to the verifier; `bound_problem` to
+`runtime/memory/bounds.py`; MADE, VALUE and COMPUTED to linking, code generation and built-ins; `is_function` to `concerto
+inspect`. Durations are milliseconds. A step is a call in the chain of a declaration, such as `.retain(20)`; the image is the
+compiled program, the policy what the runtime works by. Nothing is raised or reported here: tests return whether a value is right,
+and callers make the message. What a step does when a run comes to it is in `runtime/memory/`.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ EVENTS = {
 EMBEDDER_KINDS = ("offline", "host", "connection")
 STORE_KINDS = ("sqlite", "redis", "postgres", "host")
 SERVERS = ("redis", "postgres")
+INDEX_STORE_KINDS = ("sqlite", "postgres")
+"""The stores that keep indexes of documents (O-1.241)."""
 OBSERVED_TOPICS = ("turn", "turn:tool", "turn:fix")
 OBSERVED_PREFIX = "turn:"
 """Topics of what the runtime observes of a run (M-10.43); a program may use no topic that begins so."""

@@ -8,6 +8,7 @@ to it by a code (E…; W… for a warning), and not raised. Nothing is searched 
 from __future__ import annotations
 
 from ...vm.builtins.indexes import FUNCTIONS
+from ...vm.memory_steps import INDEX_STORE_KINDS
 from ..symbols import BuiltinSymbol, IndexSymbol
 from ..syntax import ast
 from ..types import STRING, Function, Type
@@ -93,9 +94,8 @@ def _store(c: Checker, call: ast.MethodCall) -> dict[str, Any] | None:
     if not isinstance(name, str):
         return None
     table = store_table(c, name, value.span)
-    if table is not None and table["kind"] != "sqlite":
-        help = "name a store of kind sqlite"
-        c.report("E4508", value.span, f"an index is kept in SQLite, and the store {name} is of kind {table['kind']}", help=help)
+    if table is not None and table["kind"] not in INDEX_STORE_KINDS:
+        message = f"an index is kept in SQLite or PostgreSQL, and the store {name} is of kind {table['kind']}"
+        c.report("E4508", value.span, message, help=f"name a store of kind {' or '.join(INDEX_STORE_KINDS)}")
         return None
     return table
-

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .search_file import SearchFailure, SearchFile, State, damaged, refused, text_of, within
+from .search_tables import SearchFailure, State, refused, within
 from .vectors import Vectors, bits_of, check_vector
 from .words import ranked_by_words, tokens_of
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from ..memory.stores.postgres_connection import Database
     from ..memory.stores.thread import StoreThread
+    from .search_tables import SearchTables
 
 __all__ = ["Document", "Hit", "SearchFailure", "SearchIndex"]
 
@@ -60,19 +62,21 @@ class Hit:
 
 
 class SearchIndex:
-    """The documents of the index `name` in the SQLite file `path`, which other tables, indexes and processes may share; without a
-    path they are in the memory of this index object and end with it. File and tables are made where they are missing.
+    """The documents of the index `name` in `place`: the path of a SQLite file or a PostgreSQL database, which other tables,
+    indexes and processes may share; without one they are in the memory of this index object and end with it. File and tables
+    are made where they are missing.
 
     Every change is whole or not there at all, and what a method returns is one state of the index. Documents stand in the order
     in which they were last put. Calls may come from several threads, one at a time. Each method, and the constructor, raises
-    SearchFailure (see there for its kinds) and nothing else, but with a path and the `thread` of a session, in which a file is
-    then waited for, MustWait and Cancelled too, as `StoreThread.wait`. A method that writes waits up to 30 s for other writers of
-    the file and makes them wait: some hundred documents at a time are a good size. After `close` every use is a "Store" failure.
+    SearchFailure (see there for its kinds) and nothing else, but with a place and the `thread` of a session, in which file or
+    server is then waited for, MustWait and Cancelled too, as `StoreThread.wait`. A method that writes waits up to 30 s for other
+    writers of the file, or of the index in a database, and makes them wait: some hundred documents at a time are a good size.
+    After `close` every use is a "Store" failure.
     """
 
-    def __init__(self, name: str, path: str | None = None, thread: StoreThread | None = None) -> None:
-        self._file = SearchFile(name, path, thread)
-        self._vectors = Vectors(self._file)
+    def __init__(self, name: str, place: str | Database | None = None, thread: StoreThread | None = None) -> None:
+        self._tables = _tables_of(name, place, thread)
+        self._vectors = Vectors(self._tables)
 
     def put(self, documents: Sequence[Document]) -> None:
         """Add documents, in their order; one with the id of an earlier one takes its place and comes last. Raises Invalid, with
@@ -84,53 +88,45 @@ class SearchIndex:
             latest[document.id] = document
         rows = [_Row(document) for document in latest.values()]
         if rows:
-            self._file.write(lambda: self._put(rows))
+            self._tables.write(lambda: self._put(rows))
 
     def _put(self, rows: list[_Row]) -> None:
-        state = self._removed([row.id for row in rows], self._file.state())
+        state = self._removed([row.id for row in rows], self._tables.state())
         spaces = self._spaces(rows)
-        for number, row in enumerate(rows, state.newest + 1):
-            self._insert(number, row, spaces)
-        self._file.set_state(State(state.newest + len(rows), state.removals, state.size + len(rows)))
+        numbered = list(enumerate(rows, state.newest + 1))
+        documents = [(number, row.id, row.label, row.value, row.text) for number, row in numbered]
+        self._tables.change_all("INSERT INTO {document} VALUES (?, ?, ?, ?, ?)", documents)
+        self._tables.add_words([(number, row.tokens) for number, row in numbered])
+        self._set_vectors(numbered, spaces)
+        self._tables.set_state(State(state.newest + len(rows), state.removals, state.size + len(rows)))
 
-    def _insert(self, number: int, row: _Row, spaces: dict[bytes, int]) -> None:
-        file = self._file
-        file.change("INSERT INTO {document} VALUES (?, ?, ?, ?, ?)", (number, row.id, row.label, row.value, row.text))
-        file.change("INSERT INTO {words} (rowid, tokens) VALUES (?, ?)", (number, row.tokens))
-        self._set_vector(number, row, spaces)
-
-    def _set_vector(self, number: int, row: _Row, spaces: dict[bytes, int]) -> None:
-        if row.vector is not None:
-            self._file.change("INSERT INTO {vector} VALUES (?, ?)", (number, row.vector))
-            self._file.change("INSERT INTO {bits} VALUES (?, ?, ?)", (spaces[row.label], number, row.bits))
+    def _set_vectors(self, numbered: Sequence[tuple[int, _Row]], spaces: dict[bytes, int]) -> None:
+        having = [(number, row) for number, row in numbered if row.vector is not None]
+        self._tables.change_all("INSERT INTO {vector} VALUES (?, ?)", [(number, row.vector) for number, row in having])
+        bits = [(spaces[row.label], number, row.bits) for number, row in having]
+        self._tables.change_all("INSERT INTO {bits} VALUES (?, ?, ?)", bits)
 
     def embed(self, documents: Sequence[tuple[int, Document]]) -> None:
         """Give documents other vectors, each with its place as `lacking` gave it. One that does not stand there any more, since
         it was changed or removed meanwhile, is left out. Raises Invalid as `put` does."""
-        rows = [(place, _Row(document)) for place, document in documents]
-        self._file.write(lambda: self._embed(rows))
+        rows = {place: _Row(document) for place, document in documents}
+        self._tables.write(lambda: self._embed(rows))
 
-    def _embed(self, rows: list[tuple[int, _Row]]) -> None:
-        file, state = self._file, self._file.state()
-        removals = state.removals
-        standing = "SELECT 1 FROM {document} WHERE row = ? AND id = ?"
-        there = [(place, row) for place, row in rows if file.rows(standing, (place, row.id))]
-        for place, row in there:
-            removals += 1
-            self._drop_vector(place)
-            file.change("UPDATE {document} SET label = ? WHERE row = ?", (row.label, place))
-            file.change("INSERT INTO {removed} VALUES (?, ?)", (removals, place))
-        spaces = self._spaces([row for _, row in there])
-        for place, row in there:
-            self._set_vector(place, row, spaces)
-        self._forget(removals)
-        file.set_state(State(state.newest, removals, state.size))
+    def _embed(self, rows: dict[int, _Row]) -> None:
+        tables, state = self._tables, self._tables.state()
+        standing = tables.rows_of("SELECT row, label, id FROM {document} WHERE row IN (EACH)", list(rows))
+        there = [(row, label) for row, label, id in standing if row in rows and rows[row].id == id]
+        self._drop_vectors(there)
+        embedded = [(place, rows[place]) for place, _ in there]
+        tables.change_all("UPDATE {document} SET label = ? WHERE row = ?", [(row.label, place) for place, row in embedded])
+        self._set_vectors(embedded, self._spaces([row for _, row in embedded]))
+        removals = self._log([place for place, _ in there], state.removals)
+        tables.set_state(State(state.newest, removals, state.size))
 
-    def _drop_vector(self, row: int) -> None:
-        file = self._file
-        for (label,) in file.rows("SELECT label FROM {document} WHERE row = ?", (row,)):
-            file.change("DELETE FROM {vector} WHERE row = ?", (row,))
-            file.change(UNLIST, (label, row))
+    def _drop_vectors(self, rows: Sequence[tuple[int, bytes]]) -> None:
+        """Remove the vectors of rows, each with its label."""
+        self._tables.change_all("DELETE FROM {vector} WHERE row = ?", [(row,) for row, _ in rows])
+        self._tables.change_all(UNLIST, [(label, row) for row, label in rows])
 
     def _spaces(self, rows: Sequence[_Row]) -> dict[bytes, int]:
         """Return the numbers of the labels of these rows, and compare the lengths of their vectors with those that are there."""
@@ -141,74 +137,73 @@ class SearchIndex:
                 if row.label not in spaces:
                     spaces[row.label], lengths[row.label] = self._space(row.label, len(row.vector))
                 if lengths[row.label] != len(row.vector):
-                    label, what = text_of("", row.label), text_of("", row.id)
+                    label, what = self._tables.text(row.label), self._tables.text(row.id)
                     of_label = f"those of {label} have {lengths[row.label] // 4}"
                     raise refused(f"the vector of {what!r} has {len(row.vector) // 4} numbers, {of_label}")
         return spaces
 
     def _space(self, label: bytes, length: int) -> tuple[int, int]:
         """Return the number of a label and the length of its vectors, which is `length` if it has none yet."""
-        file = self._file
-        found = file.rows("SELECT number, length FROM {space} WHERE label = ?", (label,))
+        tables = self._tables
+        found = tables.rows("SELECT number, length FROM {space} WHERE label = ?", (label,))
         if not found:
-            file.change("INSERT INTO {space} (label, length) VALUES (?, ?)", (label, length))
-            ((number,),) = file.rows("SELECT number FROM {space} WHERE label = ?", (label,))
+            ((number,),) = tables.rows("SELECT coalesce(max(number), 0) + 1 FROM {space}")
+            tables.change("INSERT INTO {space} VALUES (?, ?, ?)", (number, label, length))
         else:
             number, length_before = found[0]
-            if file.rows("SELECT 1 FROM {bits} WHERE space = ? LIMIT 1", (number,)):
+            if tables.rows("SELECT 1 FROM {bits} WHERE space = ? LIMIT 1", (number,)):
                 length = length_before
             else:
-                file.change("UPDATE {space} SET length = ? WHERE number = ?", (length, number))
+                tables.change("UPDATE {space} SET length = ? WHERE number = ?", (length, number))
         if type(number) is not int or type(length) is not int:
-            raise damaged(file.where, "a label has no length")
+            raise tables.damaged("a label has no length")
         return number, length
 
     def remove(self, ids: Sequence[str]) -> int:
         """Remove the documents with these ids, and return how many there were."""
-        return self._file.write(lambda: self._remove(list(dict.fromkeys(_encoded(each) for each in ids))))
+        return self._tables.write(lambda: self._remove(list(dict.fromkeys(_encoded(each) for each in ids))))
 
     def _remove(self, ids: Sequence[bytes]) -> int:
-        before = self._file.state()
+        before = self._tables.state()
         after = self._removed(ids, before)
-        self._file.set_state(after)
+        self._tables.set_state(after)
         return before.size - after.size
 
     def _removed(self, ids: Sequence[bytes], state: State) -> State:
         """Remove the rows of different ids and log them; return the state after that."""
-        file = self._file
-        removals = state.removals
-        for each in ids:
-            for (row,) in file.rows("SELECT row FROM {document} WHERE id = ?", (each,)):
-                removals += 1
-                file.change("DELETE FROM {words} WHERE rowid = ?", (row,))
-                self._drop_vector(row)
-                file.change("DELETE FROM {document} WHERE row = ?", (row,))
-                file.change("INSERT INTO {removed} VALUES (?, ?)", (removals, row))
-        self._forget(removals)
-        return State(state.newest, removals, max(0, state.size - (removals - state.removals)))
+        tables = self._tables
+        gone = tables.rows_of("SELECT row, label FROM {document} WHERE id IN (EACH)", ids)
+        rows = [row for row, _ in gone]
+        tables.drop_words(rows)
+        self._drop_vectors(gone)
+        tables.change_all("DELETE FROM {document} WHERE row = ?", [(row,) for row in rows])
+        return State(state.newest, self._log(rows, state.removals), max(0, state.size - len(rows)))
 
-    def _forget(self, removals: int) -> None:
-        """Shorten the log of rows that are gone or have other vectors."""
-        self._file.change("DELETE FROM {removed} WHERE number <= ?", (removals - REMEMBERED,))
+    def _log(self, rows: Sequence[int], removals: int) -> int:
+        """Note rows that are gone or have other vectors behind so many before; return how many there are then."""
+        after = removals + len(rows)
+        if rows:
+            self._tables.change_all("INSERT INTO {removed} VALUES (?, ?)", list(enumerate(rows, removals + 1)))
+            self._tables.change("DELETE FROM {removed} WHERE number <= ?", (after - REMEMBERED,))
+        return after
 
     def clear(self) -> None:
         """Remove all documents."""
-        self._file.write(self._clear)
+        self._tables.write(self._clear)
 
     def _clear(self) -> None:
-        file, state = self._file, self._file.state()
-        for table in ("document", "vector", "bits", "space", "words", "removed"):
-            file.change(f"DELETE FROM {{{table}}}")
-        file.set_state(State(state.newest, state.removals + 1, 0))  # one that no log has: all bits are read anew
+        state = self._tables.state()
+        self._tables.clear()
+        self._tables.set_state(State(state.newest, state.removals + 1, 0))  # no log has that one: all bits are read anew
 
     def get(self, id: str) -> Document | None:
         """Return the document with this id, None if there is none."""
-        found = self._file.read(lambda: self._documents("WHERE id = ?", (_encoded(id),)))
+        found = self._tables.read(lambda: self._documents("WHERE id = ?", (_encoded(id),)))
         return found[0][1] if found else None
 
     def __len__(self) -> int:
         """Return the number of documents."""
-        return self._file.read(self._file.state).size
+        return self._tables.read(self._tables.state).size
 
     def search(self, text: str, limit: int, label: str = "", vector: bytes | None = None, skip: int = 0) -> list[Hit]:
         """Return the `limit` best documents for a query behind the first `skip`, best first, of equals the earlier one.
@@ -227,77 +222,99 @@ class SearchIndex:
             return []
 
         def work() -> list[Hit]:
-            state = self._file.state()
+            state = self._tables.state()
             depth = _block_end(min(skip + limit, state.size))
-            lists = [ranked_by_words(self._file, text, state.size, depth)]
+            lists = [ranked_by_words(self._tables, text, state.size, depth)]
             if vector is not None:
                 lists.append(self._vectors.ranked(label, vector, state, depth))
-            return [self._hit(row, score) for score, row in fused(lists)[skip : skip + limit]]
+            return self._hits(fused(lists)[skip : skip + limit])
 
-        return self._file.read(work)
+        return self._tables.read(work)
 
-    def _hit(self, row: int, score: float) -> Hit:
-        found = self._file.rows("SELECT id, value, text FROM {document} WHERE row = ?", (row,))
-        if not found:
-            raise damaged(self._file.where, f"row {row} is missing")
-        id, value, text = (text_of(self._file.where, part) for part in found[0])
-        return Hit(id, value, text, score)
+    def _hits(self, scored: Sequence[tuple[float, int]]) -> list[Hit]:
+        statement = "SELECT row, id, value, text FROM {document} WHERE row IN (EACH)"
+        found = {row: parts for row, *parts in self._tables.rows_of(statement, [row for _, row in scored])}
+        missing = [row for _, row in scored if row not in found]
+        if missing:
+            raise self._tables.damaged(f"row {missing[0]} is missing")
+        hits = []
+        for score, row in scored:
+            id, value, text = map(self._tables.text, found[row])
+            hits.append(Hit(id, value, text, score))
+        return hits
 
     def lacking(self, label: str, limit: int) -> list[tuple[int, Document]]:
         """Return the first `limit` documents that have no vector of this label, of all documents for "", in order, each with its
         place."""
-        return self._file.read(lambda: self._lacking(_encoded(label), within(limit)))
+        return self._tables.read(lambda: self._lacking(_encoded(label), within(limit)))
 
     def _lacking(self, label: bytes, limit: int) -> list[tuple[int, Document]]:
-        rows: list[Any] = []
-        for (other,) in self._file.rows(LABELS):
+        rows: list[int] = []
+        for (other,) in self._tables.rows(LABELS):
             if other != label or not label:
-                rows += self._file.rows(OLDEST, (other, limit))
-        found = [self._documents("WHERE document.row = ?", row) for row in sorted(rows)[:limit]]
-        if not all(found):
-            raise damaged(self._file.where, "a document is missing")
-        return [each[0] for each in found]
+                rows += [row for (row,) in self._tables.rows(OLDEST, (other, limit))]
+        first = sorted(rows)[:limit]
+        found = dict(self._documents_of(first))
+        if len(found) != len(first):
+            raise self._tables.damaged("a document is missing")
+        return [(row, found[row]) for row in first]
 
     def documents(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Document]]:
         """Return the first `limit` documents behind the place `after` in order, each with its place, an Int above 0 that no other
         document ever has in this index."""
         which = "WHERE document.row > ? ORDER BY document.row LIMIT ?"
-        return self._file.read(lambda: self._documents(which, (within(after), within(limit))))
+        return self._tables.read(lambda: self._documents(which, (within(after), within(limit))))
 
     def _documents(self, which: str, values: Sequence[Any]) -> list[tuple[int, Document]]:
-        columns = "document.row, id, text, value, label, vector"
-        joined = "{document} AS document LEFT JOIN {vector} AS vector ON vector.row = document.row"
-        found = []
-        for row, *texts, vector in self._file.rows(f"SELECT {columns} FROM {joined} {which}", values):
-            if type(vector) is not bytes and (vector is not None or texts[3] != b""):
-                raise damaged(self._file.where, f"the vector of row {row} is missing")
-            id, text, value, label = (text_of(self._file.where, each) for each in texts)
-            found.append((row, Document(id, text, value, label, vector)))
-        return found
+        return [self._document(parts) for parts in self._tables.rows(f"{DOCUMENTS} {which}", values)]
+
+    def _documents_of(self, rows: Sequence[int]) -> list[tuple[int, Document]]:
+        found = self._tables.rows_of(f"{DOCUMENTS} WHERE document.row IN (EACH)", rows)
+        return [self._document(parts) for parts in found]
+
+    def _document(self, parts: Sequence[Any]) -> tuple[int, Document]:
+        row, *texts, vector = parts
+        if type(vector) is not bytes and (vector is not None or texts[3] != b""):
+            raise self._tables.damaged(f"the vector of row {row} is missing")
+        id, text, value, label = map(self._tables.text, texts)
+        return row, Document(id, text, value, label, vector)
 
     def interrupt(self) -> None:
         """Make a method that is under way in another thread fail soon with a "Store" failure, with nothing changed."""
-        self._file.interrupt()
+        self._tables.interrupt()
 
     def close(self) -> None:
-        """Let the file go. It may be called again."""
-        self._file.close()
+        """Let file or database go. It may be called again."""
+        self._tables.close()
 
 
+DOCUMENTS = (
+    "SELECT document.row, id, text, value, label, vector FROM {document} AS document"
+    " LEFT JOIN {vector} AS vector ON vector.row = document.row"
+)
 # Each label once, by a jump in the index to the next one: there are few of them and many documents.
 LABELS = (
-    "WITH RECURSIVE each(label) AS (SELECT min(label) FROM {document} UNION ALL"
-    " SELECT (SELECT min(label) FROM {document} WHERE label > each.label) FROM each WHERE each.label IS NOT NULL)"
+    "WITH RECURSIVE each(label) AS (SELECT (SELECT label FROM {document} ORDER BY label LIMIT 1) UNION ALL"
+    " SELECT (SELECT label FROM {document} WHERE label > each.label ORDER BY label LIMIT 1)"
+    " FROM each WHERE each.label IS NOT NULL)"
     " SELECT label FROM each WHERE label IS NOT NULL"
 )
-
-
 OLDEST = "SELECT row FROM {document} WHERE label = ? ORDER BY row LIMIT ?"
 UNLIST = "DELETE FROM {bits} WHERE space = (SELECT number FROM {space} WHERE label = ?) AND row = ?"
 
 
+def _tables_of(name: str, place: str | Database | None, thread: StoreThread | None) -> SearchTables:
+    if place is None or isinstance(place, str):
+        from .search_file import SearchFile
+
+        return SearchFile(name, place, thread)
+    from .search_database import SearchDatabase
+
+    return SearchDatabase(name, place, thread)
+
+
 class _Row:
-    """A document in its stored form, made before the file is locked. Raises Invalid."""
+    """A document in its stored form, made before others have to wait. Raises Invalid."""
 
     __slots__ = ("id", "text", "value", "label", "vector", "bits", "tokens")
 
@@ -318,7 +335,7 @@ class _Row:
                 raise refused(f"the vector of {what} has no label")
             check_vector(self.vector, what)
             self.bits = bits_of(self.vector)
-        self.tokens = " ".join(tokens_of(document.text))
+        self.tokens = tokens_of(document.text)
 
 
 def _encoded(text: str) -> bytes:

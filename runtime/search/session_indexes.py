@@ -3,7 +3,7 @@
 Hands on `Indexes` to the performer of `index`, to the tool that an index is for models, to the models that have one as
 `knowledge`, and to the state of a session (`session/state.py`). An index is opened when it is first used: in the file of its
 store, or in the memory of the session. How documents are ranked is `index.py`; here values of the program become its rows, and
-embedders are asked. A method on documents in memory is done at once, one on a file in the thread of the stores.
+embedders are asked. A method on documents in memory is done at once, one on a file or a database in the thread of the stores.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from ...vm.bytecode.image import Index
     from ...vm.interp.effects import Effect
     from ..memory.embedding import Embedding
+    from ..memory.stores.postgres_connection import Database
+    from ..memory.stores.protocol import Store
     from ..running import EffectContext
     from .index import Hit
 
@@ -86,7 +88,7 @@ class Indexes:
                 taking.search, own.search = own.search, None
 
     def close(self) -> None:
-        """Close what is open; a later use opens it again, and finds what is in a file. What is in memory stays where a later
+        """Close what is open; a later use opens it again, and finds what is in a store. What is in memory stays where a later
         session is to take it over."""
         for index in self.opened.values():
             if not (index.is_volatile and self.run.is_followed):
@@ -103,7 +105,7 @@ def in_memory(name: str, rows: Sequence[Sequence[Any]]) -> SearchIndex:
 class OpenIndex:
     """One index of a session. `declared` is its entry in the image, `search` what searches, None before the first use. `effect`:
     the request of a task that waits for the answer. The methods of the program (`put`, `hits`, `found`, `get`, `remove`, `clear`,
-    `len`) raise CallFailure: an AgentError `InvalidRequest` for what the index refuses, MemoryFailure for its file and for a
+    `len`) raise CallFailure: an AgentError `InvalidRequest` for what the index refuses, MemoryFailure for its store and for a
     stored document that does not fit its type; where an embedder is asked also what it fails with, and the Panic of a budget."""
 
     def __init__(self, run: EffectContext, declared: Index) -> None:
@@ -116,25 +118,28 @@ class OpenIndex:
         """Whether its documents end with the session."""
         return self.declared.store is None or self.run.open_stores.volatile
 
-    def _path(self) -> str | None:
-        """Return the file of its store, None for memory. Raises MemoryFailure for a store of the host that has no file."""
+    def _place(self) -> str | Database | None:
+        """Return the file or the database of its store, None for memory. Raises MemoryFailure for a store of the host that has
+        neither, and where the address of the database is not set."""
         store = self.declared.store
         if store is None or self.is_volatile:
             return None
         stores = self.run.open_stores
         if store["name"] in stores.of_host:
-            path: str | None = getattr(stores.of_host[store["name"]], "path", None)
-            if path is None:
-                raise MemoryFailure("Store", f"the store {store['name']} of the host keeps no index: it is none of SQLite")
-            return path
-        return os.path.join(stores.folder, store.get("path", FILE))
+            return _place_of(store["name"], stores.of_host[store["name"]])
+        if store["kind"] == "sqlite":
+            return os.path.join(stores.folder, store.get("path", FILE))
+        from ..memory.stores.postgres_connection import Database
+
+        address, source = stores.address(store)
+        return Database(address, store["name"], source=source)
 
     def index(self) -> SearchIndex:
         """Return what searches, opened at the first use. Raises SearchFailure, MemoryFailure and OSError."""
         if self.search is None:
             namespace = (self.declared.store or {}).get("namespace", "")
             name = f"{namespace}/{self.declared.name}" if namespace else self.declared.name
-            self.search = SearchIndex(name, self._path(), self.run.open_stores.thread)
+            self.search = SearchIndex(name, self._place(), self.run.open_stores.thread)
         return self.search
 
     def all_documents(self) -> list[Document]:
@@ -153,8 +158,8 @@ class OpenIndex:
             self.search = None
 
     async def use(self, effect: Effect, work: Callable[[SearchIndex], Any]) -> Any:
-        """Return what `work` does with the index for a task that waits for `effect`; while a file is waited for or searched,
-        other tasks go on. Raises CallFailure, also for a file that cannot be opened."""
+        """Return what `work` does with the index for a task that waits for `effect`; while a file or a server is waited
+        for or searched, other tasks go on. Raises CallFailure, also for what cannot be opened."""
         if self.is_volatile:
             return self._guarded(work)
         return await self.run.operations.use(lambda: self._guarded(work), effect)
@@ -258,6 +263,16 @@ class OpenIndex:
     async def len(self, effect: Effect) -> int:
         """Return the number of documents."""
         return int(await self.use(effect, len))
+
+
+def _place_of(name: str, store: Store) -> str | Database:
+    """Return the file or the database of a store of the host. Raises MemoryFailure for one that has neither."""
+    from ..memory.stores.postgres_connection import Database
+
+    for place in (getattr(store, "path", None), getattr(store, "database", None)):
+        if isinstance(place, (str, Database)):
+            return place
+    raise MemoryFailure("Store", f"the store {name} of the host keeps no index: it is none of SQLite or PostgreSQL")
 
 
 def _identifier(text: str) -> str:

@@ -20,13 +20,13 @@ from operator import add, mul, sub
 from struct import pack
 
 from ..memory.embedding import floats_of
-from .search_file import damaged, refused
+from .search_tables import refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .search_file import SearchFile, State
+    from .search_tables import SearchTables, State
 
 CANDIDATES = 800
 PER_RANK = 4
@@ -85,8 +85,8 @@ def _signs(numbers: list[float]) -> int:
 class Vectors:
     """The bits of the vectors of one label, as this process knows them; of another label from the next search with it on."""
 
-    def __init__(self, file: SearchFile) -> None:
-        self._file = file
+    def __init__(self, tables: SearchTables) -> None:
+        self._tables = tables
         self._space: tuple[str, int] | None = None
         self._bits: dict[int, int] = {}  # by row
         self._newest = 0
@@ -95,8 +95,8 @@ class Vectors:
     def ranked(self, label: str, vector: bytes, state: State, depth: int) -> list[int]:
         """Return the rows of the `depth` documents whose vectors of this label are nearest to `vector`, nearest first and of
         equals the earlier one; none where no document has the label. They are the nearest of the `candidates` that differ in the
-        fewest bits, so one of many may be missed. Within a transaction of the file, whose state it is.
-        Raises SearchFailure: "Invalid" when the vectors of the label have another length, "Corrupt" for a damaged file."""
+        fewest bits, so one of many may be missed. Within a transaction of the index, whose state it is.
+        Raises SearchFailure: "Invalid" when the vectors of the label have another length, "Corrupt" for damaged tables."""
         number = self._number(label, vector)
         if number is None:
             return []
@@ -111,19 +111,19 @@ class Vectors:
         """Return the cosines, negated, and rows."""
         floats = floats_of(vector)
         listed = ", ".join(map(str, rows))  # whole numbers, see `_add`; a statement a row would take twice the time
-        found = self._file.rows(f"SELECT row, vector FROM {{vector}} WHERE row IN ({listed})")
+        found = self._tables.rows(f"SELECT row, vector FROM {{vector}} WHERE row IN ({listed})")
         if len(found) != len(rows) or any(type(each) is not bytes or len(each) != len(vector) for _, each in found):
-            raise damaged(self._file.where, "a vector is missing")
+            raise self._tables.damaged("a vector is missing")
         return [(-sum(map(mul, floats, floats_of(each))), row) for row, each in found]
 
     def _number(self, label: str, vector: bytes) -> int | None:
-        rows = self._file.rows("SELECT number, length FROM {space} WHERE label = ?", (label.encode("utf-8", "surrogatepass"),))
+        rows = self._tables.rows("SELECT number, length FROM {space} WHERE label = ?", (label.encode("utf-8", "surrogatepass"),))
         if not rows:
             return None
         number, length = rows[0]
         if type(number) is not int or type(length) is not int:
-            raise damaged(self._file.where, f"the label {label} has no length")
-        if length != len(vector) and self._file.rows("SELECT 1 FROM {bits} WHERE space = ? LIMIT 1", (number,)):
+            raise self._tables.damaged(f"the label {label} has no length")
+        if length != len(vector) and self._tables.rows("SELECT 1 FROM {bits} WHERE space = ? LIMIT 1", (number,)):
             raise refused(f"the query's vector has {len(vector) // 4} numbers, those of {label} have {length // 4}")
         return number
 
@@ -133,16 +133,18 @@ class Vectors:
         gone: list[tuple[int]] = []
         known = self._space == (label, number) and self._newest <= state.newest
         if known and self._removals != state.removals:
-            gone = self._file.rows("SELECT row FROM {removed} WHERE number > ?", (self._removals,))
+            gone = self._tables.rows("SELECT row FROM {removed} WHERE number > ?", (self._removals,))
             known = len(gone) == state.removals - self._removals
         if not known:
             self._space, self._bits, self._newest, gone = (label, number), {}, 0, []
         found = []
         for (row,) in gone:
             self._bits.pop(row, None)
-            found += self._file.rows("SELECT row, bits FROM {bits} WHERE space = ? AND row = ?", (number, row))
+        if gone:
+            again = "SELECT row, bits FROM {bits} WHERE row IN (EACH) AND space = " + str(number)
+            found += self._tables.rows_of(again, [row for (row,) in gone])
         if self._newest != state.newest or not known:
-            found += self._file.rows("SELECT row, bits FROM {bits} WHERE space = ? AND row > ?", (number, self._newest))
+            found += self._tables.rows("SELECT row, bits FROM {bits} WHERE space = ? AND row > ?", (number, self._newest))
         if found:
             self._add(found)
         self._newest, self._removals = state.newest, state.removals
@@ -151,7 +153,7 @@ class Vectors:
         from_bytes = int.from_bytes
         for row, bits in rows:
             if type(row) is not int or type(bits) is not bytes:
-                raise damaged(self._file.where, "a vector has no bits")
+                raise self._tables.damaged("a vector has no bits")
             self._bits[row] = from_bytes(bits, "big")
 
     def _candidates(self, query: int, most: int) -> list[int]:

@@ -1,8 +1,8 @@
-"""The ranking of documents by the words of a query (O-1.241): BM25 of FTS5 over the tokens of M-10.8.
+"""The ranking of documents by the words of a query (O-1.241): BM25 over the tokens of M-10.8.
 
 Hands on to `index.py` `tokens_of`, the form in which a text's words are stored, and `ranked_by_words`. A query is any of its
-tokens, each quoted, so that no text is a query's syntax. A token of more than half of the documents says nothing of any of
-them and costs the most; it is left out unless there are only such.
+tokens. A token of more than half of the documents says nothing of any of them and costs the most; it is left out unless there
+are only such. How tokens are counted and ranked is the matter of what keeps them (`search_file.py`, `search_database.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .search_file import SearchFile
+    from .search_tables import SearchTables
 
 LONGEST = 200
 """Characters of a token that count."""
@@ -29,40 +29,25 @@ def tokens_of(text: str) -> list[str]:
     return [token[:LONGEST] for token in terms(text)]
 
 
-def ranked_by_words(file: SearchFile, text: str, size: int, depth: int) -> list[int]:
+def ranked_by_words(tables: SearchTables, text: str, size: int, depth: int) -> list[int]:
     """Return the rows of the documents that have one of the words of the text that are asked for (`chosen`, of the first
     LOOKED_UP), the best `depth` of them, best first and of equals the earlier one; `size` is the number of all documents. Within
-    a transaction of `file`."""
-    tokens = chosen(file, list(dict.fromkeys(tokens_of(text)))[:LOOKED_UP], size)
-    if not tokens:
-        return []
-    query = " OR ".join(f'"{token}"' for token in tokens)
-    statement = "SELECT rowid FROM {words} WHERE {words} MATCH ? ORDER BY bm25({words}), rowid LIMIT ?"
-    return [row for (row,) in file.rows(statement, (query, depth))]
+    a transaction of `tables`."""
+    tokens = chosen(tables, list(dict.fromkeys(tokens_of(text)))[:LOOKED_UP], size)
+    return tables.ranked(tokens, size, depth) if tokens else []
 
 
-def chosen(file: SearchFile, tokens: Sequence[str], size: int) -> list[str]:
-    """Return those of different tokens that are asked for, the rarest first; none that is in no document. `size` is the number of
-    all documents. Within a transaction of `file`."""
-    counted = []
-    for token in tokens:
-        count = _documents_with(file, token, size // 2 + 1)
-        if count:
-            counted.append((count, token))
+def chosen(tables: SearchTables, tokens: Sequence[str], size: int) -> dict[str, int]:
+    """Return those of different tokens that are asked for, the rarest first, and how many documents have each; none that is in no
+    document. One that more than half of all `size` documents have may be counted short. Within a transaction of `tables`."""
+    counts = tables.counts(tokens, size // 2 + 1) if tokens else []
+    counted = [(count, token) for count, token in zip(counts, tokens, strict=True) if count]
     telling = [(count, token) for count, token in counted if 2 * count <= size]
-    taken: list[str] = []
+    taken: dict[str, int] = {}
     postings = 0
     for count, token in sorted(telling or counted, key=lambda pair: pair[0])[:ASKED_FOR]:
         postings += count
         if taken and postings > POSTINGS:
             break
-        taken.append(token)
+        taken[token] = count
     return taken
-
-
-def _documents_with(file: SearchFile, token: str, most: int) -> int:
-    """Count the documents with a token, up to `most` of them. This is faster than to ask a table of fts5vocab, which also reads
-    all places of the token."""
-    statement = "SELECT count(*) FROM (SELECT 1 FROM {words} WHERE {words} MATCH ? LIMIT ?)"
-    ((count,),) = file.rows(statement, (f'"{token}"', most))
-    return int(count)

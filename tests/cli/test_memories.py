@@ -140,6 +140,20 @@ def test_compress_is_of_stores_that_deflate(cli, write, kind):
     write("Concerto.toml", PROJECT + f'[stores.far]\nkind = "{kind}"\n')
     write("main.conc", PROGRAM % '.store("far", compress: true)')
     assert "error[E4507]: `compress` is of stores of the kinds sqlite and postgres" in cli("check", "main.conc").err
+
+
+@pytest.mark.parametrize(("kind", "keeps"), [
+    ("sqlite", True), ('postgres"\nurl_env = "FAR', True), ("host", False), ('redis"\nurl_env = "FAR', False),
+])  # fmt: skip
+def test_which_stores_keep_an_index(cli, write, kind, keeps):
+    """O-1.241"""
+    write("Concerto.toml", PROJECT + f'[stores.far]\nkind = "{kind}"\n')
+    write("main.conc", 'index docs: Index<String> = Index::of().store("far");\nfn main() { emit("n", docs.len()); }\n')
+    ended = cli("check", "main.conc")
+    name = kind.partition('"')[0]
+    refused = f"error[E4508]: an index is kept in SQLite or PostgreSQL, and the store far is of kind {name}"
+    assert (refused in ended.err) != keeps and (ended.code == 0) == keeps
+    assert ("help: name a store of kind sqlite or postgres" in ended.err) != keeps
     write("main.conc", PROGRAM % '.store("far", compress: false)')
     assert cli("check", "main.conc").code == 0
 

@@ -16,6 +16,7 @@ import time
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -127,3 +128,37 @@ def _accepting(port: int) -> None:
             if time.monotonic() > until:
                 raise
             time.sleep(0.1)
+
+
+@contextmanager
+def connected(url: str):
+    """A connection beside those of the product."""
+    with pytest.importorskip("psycopg").connect(url, autocommit=True) as connection:
+        yield connection
+
+
+@contextmanager
+def stopped(url):
+    """While the server, with all its processes, does nothing."""
+    psutil = pytest.importorskip("psutil")
+    port = urlsplit(url).port
+    server = next(
+        process
+        for process in psutil.process_iter()
+        if any(line.laddr.port == port and line.status == "LISTEN" for line in _connections(psutil, process))
+    )
+    family = [server, *server.children(recursive=True)]
+    for process in family:
+        os.kill(process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in family:
+            os.kill(process.pid, signal.SIGCONT)
+
+
+def _connections(psutil, process):
+    try:
+        return process.net_connections(kind="tcp")
+    except psutil.Error:
+        return []

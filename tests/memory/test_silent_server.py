@@ -1,12 +1,18 @@
-"""A database that takes a connection and says nothing is given up after the time that its address names."""
+"""A database that takes a connection and says nothing is given up after the time that its address names; one that ends a
+connection is connected to anew."""
 
 import os
 import socket
+from contextlib import closing
 from threading import Thread
 
 import pytest
 from concerto.runtime.memory.entries import MemoryFailure
+from concerto.runtime.memory.memory import Memory
+from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.stores.postgres import PostgresStore
+
+from . import servers
 
 
 def test_a_server_that_never_answers_is_given_up():
@@ -24,6 +30,17 @@ def test_a_server_that_never_answers_is_given_up():
         waiting.start()
         waiting.join(20)
     assert len(failures) == 1 and "the server does not answer" in failures[0]
+
+
+def test_a_connection_that_the_server_ended_is_opened_anew(postgres_url):
+    with closing(PostgresStore(postgres_url, schema="ended")) as store:
+        memory = Memory(Policy(), name="chat", store=store)
+        memory.append("user", "x")
+        ((own,),) = store._rows("SELECT pg_backend_pid()")
+        with servers.connected(postgres_url) as other:
+            other.execute("SELECT pg_terminate_backend(%s, 5000)", [own])
+        memory.append("user", "y")
+        assert [message.content for message in memory.messages()] == ["x", "y"]
 
 
 def test_a_descriptor_that_select_does_not_take():

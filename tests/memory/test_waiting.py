@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -15,7 +14,6 @@ import threading
 import time
 from contextlib import contextmanager
 from functools import partial
-from urllib.parse import urlsplit
 
 import concerto
 import pytest
@@ -28,6 +26,7 @@ from concerto.runtime.memory.stores.volatile import VolatileStore
 from concerto.runtime.records import Msg
 from concerto.runtime.search.index import SearchIndex
 
+from . import servers
 from .conftest import closing_all
 
 SECONDS = float(os.environ.get("CONCERTO_WAIT", "1"))
@@ -74,33 +73,6 @@ def locked(folder):
             process.communicate("over\n")
 
 
-@contextmanager
-def stopped(url):
-    """While the server, with all its processes, does nothing."""
-    psutil = pytest.importorskip("psutil")
-    port = urlsplit(url).port
-    server = next(
-        process
-        for process in psutil.process_iter()
-        if any(line.laddr.port == port and line.status == "LISTEN" for line in connections(psutil, process))
-    )
-    family = [server, *server.children(recursive=True)]
-    for process in family:
-        os.kill(process.pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for process in family:
-            os.kill(process.pid, signal.SIGCONT)
-
-
-def connections(psutil, process):
-    try:
-        return process.net_connections(kind="tcp")
-    except psutil.Error:
-        return []
-
-
 @pytest.fixture(params=["sqlite", "redis", "postgres"])
 def place(request, tmp_path, monkeypatch):
     """What makes sessions on one store, and what makes it unavailable."""
@@ -120,7 +92,7 @@ def place(request, tmp_path, monkeypatch):
     with closing_all() as opened:
         yield (
             lambda **more: PROGRAM.session(offline=True, stores={"durable": opened(kind(url, **named))}, **more)
-        ), partial(stopped, url)
+        ), partial(servers.stopped, url)
 
 
 async def lateness(found):

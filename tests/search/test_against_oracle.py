@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from concerto.runtime.memory.stores.postgres_connection import Database
 from concerto.runtime.search.index import Document, SearchIndex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from .oracle import found, unit
+from .soundness import check
 
 WORDS = ["sun", "moon", "sun_moon", "E-42", "Straße", "NEAR", "and", "日本語", "a", "x2"]
 LABELS = ["one", "two"]
@@ -62,10 +66,12 @@ def embed(index: SearchIndex, other: SearchIndex, label: str, vectors: list[byte
     """Give vectors to documents that lack one of a label, while another handle puts documents."""
     lacking = index.lacking(label, len(vectors))
     other.put(between)
-    index.embed([
-        (place, replace(document, label=label, vector=vector))
-        for (place, document), vector in zip(lacking, vectors, strict=False)
-    ])
+    index.embed(
+        [
+            (place, replace(document, label=label, vector=vector))
+            for (place, document), vector in zip(lacking, vectors, strict=False)
+        ]
+    )
 
 
 changes = st.one_of(
@@ -93,13 +99,13 @@ def compare(index: SearchIndex, model: Model, query: tuple[str, str, bytes | Non
         assert index.get(document.id) == document
 
 
-@given(st.lists(st.tuples(changes, st.booleans(), queries), max_size=6))
-@settings(max_examples=60)
-def test_two_handles_of_a_file(steps: list[tuple[tuple[object, ...], bool, tuple[str, str, bytes | None]]]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "s.db")
-        first, second = SearchIndex("notes", path), SearchIndex("notes", path)
-        other = SearchIndex("others", path)
+Steps = list[tuple[tuple[object, ...], bool, tuple[str, str, bytes | None]]]
+all_steps = st.lists(st.tuples(changes, st.booleans(), queries), max_size=6)
+
+
+def two_handles(place: str | Database, steps: Steps) -> None:
+    with ExitStack() as opened:
+        first, second, other = (opened.enter_context(closing(SearchIndex(name, place))) for name in ("notes", "notes", "others"))
         other.put([Document("a", "sun moon", "1", "one", unit(1, 2))])
         model = Model()
         for (change, *arguments), by_second, query in steps:
@@ -109,8 +115,33 @@ def test_two_handles_of_a_file(steps: list[tuple[tuple[object, ...], bool, tuple
             compare(first, model, query)
             compare(second, model, query)
         assert [hit.id for hit in other.search("sun", 5, "one", unit(1, 0))] == ["a"]
-        for index in (first, second, other):
-            index.close()
+        check(second)
+
+
+@given(all_steps)
+@settings(max_examples=60)
+def test_two_handles_of_a_file(steps: Steps) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        two_handles(str(Path(folder) / "s.db"), steps)
+
+
+@given(steps=all_steps)
+@settings(max_examples=20)
+def test_two_handles_of_a_database(new_database: Callable[[], Database], steps: Steps) -> None:
+    two_handles(new_database(), steps)
+
+
+@given(st.lists(documents(), min_size=20, max_size=64), texts, vectors)
+@settings(max_examples=20)
+def test_a_database_finds_what_a_file_finds(
+    new_database: Callable[[], Database], put: list[Document], text: str, vector: bytes
+) -> None:
+    """To the last bit: equals are equal in both."""
+    with closing(SearchIndex("notes")) as one, closing(SearchIndex("notes", new_database())) as other:
+        one.put(put)
+        other.put(put)
+        assert one.search(text, 64) == other.search(text, 64)
+        assert one.search(text, 64, "one", vector) == other.search(text, 64, "one", vector)
 
 
 @given(st.lists(documents(), max_size=64), st.lists(queries, min_size=1, max_size=4))

@@ -278,7 +278,7 @@ def test_work_that_takes_too_long_is_an_error(tmp_path: Path, monkeypatch: pytes
 
         def slow(index: SearchIndex, rows: Any) -> None:
             put(index, rows)
-            index._file.rows(endless)
+            index._tables.rows(endless)
 
         with monkeypatch.context() as patched:
             patched.setattr(SearchIndex, "_put", slow)

@@ -6,24 +6,23 @@ import random
 import sqlite3
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from concerto.runtime.memory.embedding import packed
 from concerto.runtime.memory.facts import Fact
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.remembering import Facts
+from concerto.runtime.memory.stores.postgres import PostgresStore
+from concerto.runtime.memory.stores.postgres_connection import Database
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.vectors import offline_vectors
 from concerto.runtime.search import index as index_module
-from concerto.runtime.search import search_file, vectors, words
+from concerto.runtime.search import vectors, words
 from concerto.runtime.search.index import Document, Hit, SearchFailure, SearchIndex
+from concerto.runtime.search.search_file import SearchFile
 
 from .oracle import cosine, unit
-
-
-@pytest.fixture
-def index() -> SearchIndex:
-    return SearchIndex("notes")
 
 
 def put_texts(index: SearchIndex, *texts: str) -> None:
@@ -135,9 +134,10 @@ def test_what_is_refused(index: SearchIndex, document: Document, message: str) -
 
 
 def test_the_largest_that_is_taken(index: SearchIndex) -> None:
-    largest = Document("x" * 512, "é" * (1 << 19), "1")
+    longest = "".join(map(chr, random.Random(3).choices(range(0x10000, 0x110000), k=512)))
+    largest = Document(longest, "é" * (1 << 19), "1")
     index.put([largest])
-    assert index.get("x" * 512) == largest
+    assert index.get(longest) == largest
 
 
 @pytest.mark.parametrize("vector", [b"", b"123", b"\0" * 8, unit(1, 2, 3)])
@@ -220,15 +220,15 @@ def test_after_close(index: SearchIndex) -> None:
         index.documents,
     ]
     for use in (*uses, lambda: index.get("a"), lambda: index.remove(["a"]), lambda: index.lacking("m", 1)):
-        with pytest.raises(SearchFailure, match="the index notes is closed") as caught:
+        with pytest.raises(SearchFailure, match="the index notes .*is closed") as caught:
             use()
         assert caught.value.kind == "Store"
 
 
 def test_an_interpreter_without_fts5(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    without = [table.replace("USING fts5(", "USING no_such_fts5(") for table in search_file.TABLES]
-    assert without != list(search_file.TABLES)
-    monkeypatch.setattr(search_file, "TABLES", without)
+    without = [table.replace("USING fts5(", "USING no_such_fts5(") for table in SearchFile.WORDS]
+    assert without != list(SearchFile.WORDS)
+    monkeypatch.setattr(SearchFile, "WORDS", without)
     for path in (None, str(tmp_path / "s.db")):
         with pytest.raises(SearchFailure, match="has no FTS5, which search needs") as caught:
             SearchIndex("notes", path)
@@ -237,34 +237,36 @@ def test_an_interpreter_without_fts5(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     SearchIndex("notes", str(tmp_path / "s.db")).close()  # nothing half-made is left
 
 
-def test_a_file_is_shared_with_a_memory_store(tmp_path: Path) -> None:
-    for first in (True, False):
-        path = str(tmp_path / f"{first}.db")
-        if first:
-            SqliteStore(path).close()
-        index = SearchIndex("notes", path)
-        index.put([Document("a", "sun", "1")])
-        store = SqliteStore(path)
-        memory = Memory(name="m", store=store)
-        store.keep(memory.key, 0, [Fact(1, "persistent", "who", "the sun")], ())
-        assert [fact.text for fact in Facts(memory).all()] == ["who\nthe sun"]
-        store.close()
-        assert ids(index.search("sun", 5)) == ["a"]
-        index.close()
-        again = SearchIndex("notes", path)
-        assert ids(again.search("sun", 5)) == ["a"]
-        again.close()
+def store_in(place: str | Database) -> SqliteStore | PostgresStore:
+    return SqliteStore(place) if isinstance(place, str) else PostgresStore(place.url, schema=place.schema)
 
 
-def test_names_of_any_kind(tmp_path: Path) -> None:
-    path = str(tmp_path / "s.db")
+@pytest.mark.parametrize("first", [True, False], ids=["store", "index"])
+def test_a_place_is_shared_with_a_memory_store(place: str | Database, first: bool) -> None:
+    if first:
+        store_in(place).close()
+    index = SearchIndex("notes", place)
+    index.put([Document("a", "sun", "1")])
+    store = store_in(place)
+    memory = Memory(name="m", store=store)
+    store.keep(memory.key, 0, [Fact(1, "persistent", "who", "the sun")], ())
+    assert [fact.text for fact in Facts(memory).all()] == ["who\nthe sun"]
+    store.close()
+    assert ids(index.search("sun", 5)) == ["a"]
+    index.close()
+    again = SearchIndex("notes", place)
+    assert ids(again.search("sun", 5)) == ["a"]
+    again.close()
+
+
+def test_names_of_any_kind(place: str | Database) -> None:
     names = ["notes", "", "No tes", "'; --", "{number}", "日本\ud800", "x" * 500]
     for name in names:
-        index = SearchIndex(name, path)
+        index = SearchIndex(name, place)
         index.put([Document(name + ".", name, "1")])
         index.close()
     for name in names:
-        index = SearchIndex(name, path)
+        index = SearchIndex(name, place)
         assert [each.id for _, each in index.documents()] == [name + "."]
         index.close()
 
@@ -293,7 +295,8 @@ def recall(index: SearchIndex, documents: list[Document], asked: list[Document])
     return found / len(asked) / 10
 
 
-def test_bits_choose_nearly_all_that_the_exact_scan_finds(index: SearchIndex) -> None:
+def test_bits_choose_nearly_all_that_the_exact_scan_finds() -> None:
+    index = SearchIndex("notes")
     documents = many(4_000)
     assert vectors.candidates(SIZE, 10) < len(documents) / 3
     index.put(documents[:-20])
@@ -309,8 +312,9 @@ def test_ranks_behind_the_end_of_a_block_count_nothing(index: SearchIndex) -> No
     assert hits["4"] == pytest.approx(61 / 65 / 2) and hits["5"] == pytest.approx((61 / 66 + 61 / 70) / 2)
 
 
-def test_bits_of_vectors_that_are_mostly_zero(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bits_of_vectors_that_are_mostly_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the embedder `offline` are."""
+    index = SearchIndex("notes")
     monkeypatch.setattr(vectors, "CANDIDATES", 300)
     monkeypatch.setattr(vectors, "FLOATS", 1)
     drawn = random.Random(4)
@@ -331,24 +335,41 @@ def test_equal_vectors_are_cut_by_their_order(index: SearchIndex) -> None:
     assert ids(index.search("", 3, "m", asked)) == ["1", "3", "4"]
 
 
-def test_a_handle_that_is_far_behind_reads_all_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_handle_that_is_far_behind_reads_all_anew(place: str | Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_module, "REMEMBERED", 5)
-    path = str(tmp_path / "s.db")
-    first, second = SearchIndex("notes", path), SearchIndex("notes", path)
+    first, second = SearchIndex("notes", place), SearchIndex("notes", place)
     first.put([Document(str(number), "", "1", "m", unit(1, number + 1)) for number in range(20)])
     for gone in (3, 4, 12):  # within the log, and beyond it
         assert len(second.search("", 99, "m", unit(1, 0))) == len(first)
         first.remove([each.id for _, each in first.documents(limit=gone)])
         assert ids(second.search("", 99, "m", unit(1, 0))) == [each.id for _, each in first.documents()]
-    ((kept,),) = first._file.rows("SELECT count(*) FROM {removed}")
+    ((kept,),) = first._tables.rows("SELECT count(*) FROM {removed}")
     assert kept == 5
     first.close()
     second.close()
 
 
-def test_a_handle_follows_a_clear_and_what_comes_after(tmp_path: Path) -> None:
-    path = str(tmp_path / "s.db")
-    first, second = SearchIndex("notes", path), SearchIndex("notes", path)
+def test_a_search_sees_one_state(place: str | Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever another handle changes between its reads."""
+    first, second = SearchIndex("notes", place), SearchIndex("notes", place)
+    first.put([Document("a", "sun", "1", "m", unit(1, 0)), Document("b", "moon", "1", "m", unit(0, 1))])
+    ranked = words.ranked_by_words
+
+    def meanwhile(*asked: Any) -> list[int]:
+        rows = ranked(*asked)
+        second.remove(["a", "b"])
+        return rows
+
+    with monkeypatch.context() as patched:
+        patched.setattr(index_module, "ranked_by_words", meanwhile)
+        assert ids(first.search("sun", 5, "m", unit(1, 0))) == ["a", "b"]
+    assert first.search("sun", 5, "m", unit(1, 0)) == []
+    first.close()
+    second.close()
+
+
+def test_a_handle_follows_a_clear_and_what_comes_after(place: str | Database) -> None:
+    first, second = SearchIndex("notes", place), SearchIndex("notes", place)
     first.put([Document("a", "", "1", "m", unit(1, 0)), Document("b", "", "1", "m", unit(0, 1))])
     assert ids(second.search("", 5, "m", unit(1, 0))) == ["a", "b"]
     first.clear()
@@ -358,9 +379,8 @@ def test_a_handle_follows_a_clear_and_what_comes_after(tmp_path: Path) -> None:
     second.close()
 
 
-def test_what_follows_is_only_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = str(tmp_path / "s.db")
-    first, second = SearchIndex("notes", path), SearchIndex("notes", path)
+def test_what_follows_is_only_what_is_new(place: str | Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = SearchIndex("notes", place), SearchIndex("notes", place)
     first.put(many(100))
     second.search("", 1, "m", unit(*[1.0] * SIZE))
     taken: list[int] = []
@@ -379,12 +399,12 @@ def test_the_work_of_frequent_words_is_bounded(index: SearchIndex, monkeypatch: 
     """The rarest words are asked for first, and no more than fit; one in any case."""
     put_texts(index, *["often now"] * 6, "rare now", "rare often", *["other"] * 12)
     monkeypatch.setattr(words, "POSTINGS", 8)
-    state = index._file.state()
-    assert words.chosen(index._file, ["now", "often", "rare"], state.size) == ["rare"]
+    state = index._tables.state()
+    assert words.chosen(index._tables, ["now", "often", "rare"], state.size) == {"rare": 2}
     monkeypatch.setattr(words, "POSTINGS", 9)
-    assert words.chosen(index._file, ["often", "now", "rare"], state.size) == ["rare", "often"]
+    assert list(words.chosen(index._tables, ["often", "now", "rare"], state.size).items()) == [("rare", 2), ("often", 7)]
     monkeypatch.setattr(words, "POSTINGS", 1)
-    assert words.chosen(index._file, ["often"], state.size) == ["often"]
+    assert words.chosen(index._tables, ["often"], state.size) == {"often": 7}
 
 
 def test_nothing_is_written_by_opening_and_reading(tmp_path: Path) -> None:

@@ -1,15 +1,17 @@
-"""A process that writes an index: `python writer.py PATH NAME COUNT SIZE` puts SIZE documents COUNT times and tells of each."""
+"""A process that writes an index: `python writer.py NAME COUNT SIZE PATH` puts SIZE documents COUNT times and tells of each.
+For a database URL SCHEMA stand in place of PATH."""
 
 from __future__ import annotations
 
 import sys
 
 from concerto.runtime.memory.embedding import packed
+from concerto.runtime.memory.stores.postgres_connection import Database
 from concerto.runtime.search.index import Document, SearchIndex
 
 
-def main(path: str, name: str, count: int, size: int) -> None:
-    index = SearchIndex("notes", path)
+def main(place: str | Database, name: str, count: int, size: int) -> None:
+    index = SearchIndex("notes", place)
     for batch in range(count):
         numbers = range(batch * size, batch * size + size)
         index.put([Document(f"{name}{n}", f"sun {name} w{n}", str(n), "m", packed([1.0, n, 2.0])) for n in numbers])
@@ -19,4 +21,5 @@ def main(path: str, name: str, count: int, size: int) -> None:
     index.close()
 
 
-main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+path, *schema = sys.argv[4:]
+main(Database(path, schema=schema[0]) if schema else path, sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

@@ -7,7 +7,7 @@ What is checked of a kind of declaration is a function of the table `CHECKS`.
 
 from __future__ import annotations
 
-from ..memory_steps import is_embedder, is_store, written_problem
+from ..memory_steps import INDEX_STORE_KINDS, is_embedder, is_store, written_problem
 from ..schema import arguments_form, bare_name, plain_form, strict_form
 from . import image as i
 from .declarations import CONFIGURED, DECLARED_SECTIONS, OFFERING
@@ -337,7 +337,7 @@ def _index(scope: Scope, at: str, index: i.Index) -> None:
         refuse("V107", at, f"there is no type {index.value}")
     if index.embedder is not None and not is_embedder(index.embedder):
         refuse("V119", at, "its table is none of an embedder")
-    if index.store is not None and not is_store(index.store):
+    if index.store is not None and not (is_store(index.store) and index.store["kind"] in INDEX_STORE_KINDS):
         refuse("V119", at, "its table is none of a store")
 
 

@@ -76,10 +76,7 @@ class OpenStores:
 
             path = os.path.join(self.folder, settings.get("path", FILE))
             return SqliteStore(path, name=name, deflates=deflates, thread=self.thread)
-        source = f"the variable {settings['url_env']}"
-        address = self.env.get(settings["url_env"])
-        if not address:
-            raise store_failed(name, f"{source} is not set")
+        address, source = self.address(settings)
         if kind == "redis":
             from .redis import RedisStore
 
@@ -87,6 +84,15 @@ class OpenStores:
         from .postgres import PostgresStore
 
         return self._remote(name, PostgresStore, lambda: PostgresStore(address, name=name, deflates=deflates, source=source))
+
+    def address(self, settings: Mapping[str, Any]) -> tuple[str, str]:
+        """Return the address of the server of a store, and what failures call the place where it stands. Raises
+        MemoryFailure("Store") where none is set."""
+        source = f"the variable {settings['url_env']}"
+        address = self.env.get(settings["url_env"])
+        if not address:
+            raise store_failed(settings["name"], f"{source} is not set")
+        return address, source
 
     def _remote(self, name: str, kind: Any, opener: Callable[[], Any]) -> Any:
         if self.thread is None:
