@@ -370,13 +370,15 @@ class Rule(NamedTuple):
     """What an option must be. `holds` checks its value, and the message for a wrong one says with `words` what it is; `entry` and
     `entry_words` do the same for each value of a mapping, `entry` is None where the option is none. `error` is raised for a wrong
     value, ValueError for a wrong key or entry of a mapping. For an option that is a mapping, which may hold secrets, a message
-    names only the type of a wrong value or entry, but for prices, which it shows (O-9.44)."""
+    names only the type of a wrong value or entry, but for prices, which it shows (O-9.44), and so of a mapping in place of what
+    `holds_secrets`."""
 
     holds: Check
     words: str
     entry: Check | None = None
     entry_words: str = ""
     error: type[Exception] = ValueError
+    holds_secrets: bool = False
 
 
 def _one_of(kind: type | tuple[type, ...], *also: Any) -> Check:
@@ -424,7 +426,7 @@ RULES: dict[str, Rule] = {
     "agents": _mapping("connectors of agents to their fields", *FIELDS),
     "mcp": _mapping("names of MCP servers to their fields", *FIELDS),
     "mcp_pins": Rule(_one_of((str, os.PathLike), None), "the path of a file of `concerto pin`, or None"),
-    "browser": Rule(_one_of(Browser, None), "a Browser, or None"),
+    "browser": Rule(_one_of(Browser, None), "a Browser, or None", holds_secrets=True),
     "pricing": _mapping("ids of models to prices", _prices, f"the numbers {' and '.join(PRICES)}, at least 0"),
     "env": Rule(_one_of(Mapping, None), "a mapping of str to str, or None", _one_of(str), "a str"),
     "seed": Rule(lambda value: value is None or type(value) is int, "an int, or None"),
@@ -468,7 +470,8 @@ def _check_entries(name: str, entries: Mapping[Any, Any], holds: Check, rule: Ru
 
 
 def _described(value: Any, rule: Rule) -> str:
-    return _kind(value) if rule.entry is not None else repr(value)
+    is_hidden = rule.entry is not None or (rule.holds_secrets and isinstance(value, Mapping))
+    return _kind(value) if is_hidden else repr(value)
 
 
 def _kind(value: Any) -> str:

@@ -98,6 +98,7 @@ def _chosen(name: str | None, layer: Layer, models: Sequence[Model], env: Mappin
             from difflib import get_close_matches
 
             near = "".join(f"; did you mean {other}?" for other in get_close_matches(name, every, n=1))
+            near = near or ("; a program is named by `--program`" if name.endswith((".conc", ".concb")) else "")
             raise exits.Exit(exits.USAGE, f"there is no connection {name}{near}\nconnections are: {', '.join(every)}")
         return [name]
     used = [*dict.fromkeys(model.connection for model in models)] or [*layer]

@@ -103,7 +103,8 @@ class ConnectionSettings:
         self.name = name
         self.row = PROVIDERS[fields["provider"]]
         for field, row in CONNECTION.items():
-            setattr(self, field, fields.get(field, row.default))
+            value = fields.get(field)
+            setattr(self, field, row.default if value is None else value)  # nil is as if it was not there
         self.given = {}
         for field, variables in self.row.variables.items():
             variable = next((variable for variable in variables if env.get(variable, "").strip()), None)

@@ -373,10 +373,11 @@ def _payloads(c: Checker, node: ast.TupleStructPattern, symbol: Symbol | None, t
             return None
         return [part for _, part, _, _ in parts_in(c, symbol, _without_nil(type_))]
     if symbol is not None and not isinstance(symbol, ErroneousSymbol):
-        c.report(
-            "E3003", node.span, f"`{node.path[-1].text}` is not a variant that holds values",
-            help="match it without parentheses",
-        )
+        name = node.path[-1].text
+        help = "match it without parentheses"
+        if isinstance(symbol, ErrorFamilySymbol):  # whose bare name would be a variable, which takes every error
+            help = f"write `{name} {{ message, .. }}`"
+        c.report("E3003", node.span, f"`{name}` is not a variant that holds values", help=help)
     return None
 
 

@@ -130,7 +130,7 @@ def unused_locals(module: Module, found: Sequence[Diagnostic], sources: dict[str
             yield Diagnostic("W0011", f"`{local.name}` need not be `mut`", span, help="remove `mut`")
 
 
-_HOLE = re.compile(r'["\n]|(?<!\$)\{(\w+)')
+_HOLE = re.compile(r'\\.|["\n]|(?<!\$)\{(\w+)')
 
 
 def _holes(text: str) -> dict[str, int]:
@@ -139,7 +139,7 @@ def _holes(text: str) -> dict[str, int]:
     quoted = False
     for match in _HOLE.finditer(text):
         if match[1] is None:
-            quoted = match[0] == '"'
+            quoted = (not quoted if match[0] == '"' else quoted) and match[0] != "\n"
         elif quoted:
             words[match[1]] = match.start()
     return words

@@ -152,8 +152,8 @@ class Listening:
             less = for_model(error)  # of what the host's own code raised, models are told less
             told = {FOR_MODEL: f"{self.agent}: the answer on {channel}: {less[FOR_MODEL]}"} if less else {}
             raise Origin(self.agent, self.agent, 0).failure("AgentError", "Failed", fault, **told)
-        said = f"agent {self.agent} asks for a permission: {error.message}; it was refused"
-        self.run.warn(said)
+        way = 'a handler "request_permission" of `listen` answers too'
+        self.run.warn(f"agent {self.agent} asks for a permission: {error.message}; it was refused: {way}")
         raise Unanswered(error.variant == "Timeout")
 
     async def on_message(self, message: dict[str, Any]) -> Any:

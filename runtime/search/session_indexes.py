@@ -176,15 +176,18 @@ class OpenIndex:
 
     # ------------------------------------------------------------ values of the program
 
-    def value(self, text: str) -> Any:
-        """Return a stored document as a value of the program. Raises MemoryFailure for one that does not fit its type."""
+    def value(self, identifier: str, text: str) -> Any:
+        """Return the stored document of an identifier as a value of the program. Raises MemoryFailure for one that does not fit
+        its type."""
         program: Any = self.run.program
         builder = Builder(program.declared, Map({}))
         try:
             return share(builder.build(from_json(_plain(text)), program.descriptors[self.declared.value]))
         except (Misfit, ValueError) as misfit:
-            what = f"a document of index {self.declared.name} does not fit its type: {misfit} at {builder.place()}"
-            raise MemoryFailure("Corrupt", f"{what}; remove it, or declare the type that it has") from None
+            where = f"the document {identifier!r} of index {self.declared.name}"
+            what = f"{where} does not fit its type: {misfit} at {builder.place()}"
+            way = "give a new field a default, declare the type that it has, or remove it"
+            raise MemoryFailure("Corrupt", f"{what}; {way}") from None
 
     @property
     def embedding(self) -> Embedding | None:
@@ -237,7 +240,7 @@ class OpenIndex:
     async def hits(self, effect: Effect, query: str, limit: int, skip: int) -> Array:
         """Return what `found` finds as an Array of (document, score, text)."""
         found = await self.found(effect, query, limit, skip)
-        return Array([(self.value(hit.value), hit.score, hit.text) for hit in found])
+        return Array([(self.value(hit.id, hit.value), hit.score, hit.text) for hit in found])
 
     async def found(self, effect: Effect, query: str, limit: int, skip: int = 0) -> list[Hit]:
         """Return what fits a query best behind the first `skip` hits, at most `limit`. Raises CallFailure."""
@@ -250,7 +253,7 @@ class OpenIndex:
     async def get(self, effect: Effect, identifier: str) -> Any:
         """Return the document of an identifier as an Option."""
         document = await self.use(effect, lambda index: index.get(identifier))
-        return NONE if document is None else Some(self.value(document.value))
+        return NONE if document is None else Some(self.value(document.id, document.value))
 
     async def remove(self, effect: Effect, identifier: str) -> bool:
         """Remove a document, and return whether it was there."""

@@ -336,7 +336,7 @@ def index_bindings(run: EffectContext, ref: IndexRef) -> list[ToolBinding]:
         index = Indexes.of(run).named(ref.name)
         try:
             hits = await index.found(effect, arguments[0], DOCUMENTS_FOR_MODELS)
-            return Array([index.value(hit.value) for hit in hits])
+            return Array([index.value(hit.id, hit.value) for hit in hits])
         except CallFailure as failure:
             return failed(ref.name, INDEX_METHOD, "ExecutionFailed", failure.message, **for_model(error_value(failure)))
 

@@ -85,7 +85,8 @@ def test_whoever_answers_awaited_emits_answers(project, cli, write):
     assert (done.code, done.out.splitlines()[-1]) == (0, "[emit:a] allow_once")
     done = cli("run", "--allow-run", "main.conc")
     assert done.out == "[emit:a] reject_once\n"
-    assert done.err == "[warn] agent A asks for a permission: nobody answers emits on agent:permission; it was refused\n"
+    way = 'a handler "request_permission" of `listen` answers too'
+    assert done.err == f"[warn] agent A asks for a permission: nobody answers emits on agent:permission; it was refused: {way}\n"
 
 
 def test_formats_are_refused_where_the_manifest_says_acp(project, cli):

@@ -186,3 +186,5 @@ def test_a_browser_of_another_form(given: tuple[Any, ...], said: str) -> None:
         concerto.Browser(*given)
     with pytest.raises(ValueError, match="browser is 5; it is a Browser, or None"):
         PROGRAM.session(browser=5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="browser is of the type dict; it is a Browser, or None"):
+        PROGRAM.session(browser={"client_secret": "s3cret"})  # type: ignore[arg-type]

@@ -117,7 +117,8 @@ def test_a_type_that_changed_is_told_by_name(tmp_path: Path, monkeypatch: pytest
     changed = changed.replace("text: text }", 'text: text, n: "" }').replace('"page ${i}" }', '"page ${i}", n: "" }')
     with program('.store("durable")', changed).session() as session, pytest.raises(concerto.ProgramError) as raised:
         session.call("find", "tea")
-    assert raised.value.error.variant == "Corrupt" and "a document of index notes does not fit its type" in str(raised.value)
+    assert raised.value.error.variant == "Corrupt"
+    assert "the document 'a' of index notes does not fit its type" in str(raised.value)
 
 
 def test_a_file_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
