@@ -2,10 +2,10 @@
 (O-1.17, O-1.35).
 
 Hands on `check_connection` to `declaration_checks`, `check_headers` to `mcp`, `named_connection` to `models` and `embedders`,
-`check_extra`, `check_kept_long` and `api_of` to `models`, and `connection_help` to the check of the manifest. Which fields there
-are, of which type and range, is a row of `vm/declaration_fields.py`; here stand the fields that need more than that, and what
-fields demand of each other. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not
-raised. No connection is opened and no variable read: keys stay outside of the image.
+`connection_of`, `check_extra`, `check_kept_long` and `api_of` to `models`, and `connection_help` to the check of the manifest.
+Which fields there are, of which type and range, is a row of `vm/declaration_fields.py`; here stand the fields that need more than
+that, and what fields demand of each other. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a
+warning), and not raised. No connection is opened and no variable read: keys stay outside of the image.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from .state import Checker
 
 def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
     """Check a connection and set `symbol.fields`, values by name, over which those of the manifest win (O-1.2); E4002 for what
-    its provider needs, E4006 for what it cannot carry, E4001 for fields that contradict each other. In place of `api_key` stands
-    `api_key_env`, the name of its variable."""
+    its provider needs, E4006 for what it cannot carry, E4001 for fields that contradict each other, E4005 for an `api_key` that
+    is no `env("NAME")`, and what `config.check_fields` reports of each field. In place of `api_key` stands `api_key_env`, the
+    name of its variable."""
     node = symbol.declaration
     owner = f"connection `{symbol.name}`"
     decorators = check_decorators(c, node.decorators, "connect")
@@ -124,8 +125,8 @@ def _is_env(value: ast.Expr) -> bool:
 
 
 def check_headers(c: Checker, value: ast.Expr) -> dict[str, object]:
-    """Return the headers by name: a String, or `{"env": "N"}` for `env("N")` (O-1.13). After a report, when nothing is compiled,
-    headers may be missing, a value FAILED, and N None."""
+    """Return the headers by name: a String, or `{"env": "N"}` for `env("N")` (O-1.13); E4004 for another form or value, E4001 for
+    a header that stands twice. After a report, when nothing is compiled, headers may be missing, a value FAILED, and N None."""
     headers: dict[str, object] = {}
     if not isinstance(value, ast.MapExpr):
         c.report("E4004", value.span, '`headers` is a map of Strings or `env("N")`', help='write `{ "X-Name": "value" }`')
@@ -185,7 +186,8 @@ def named_connection(
     c: Checker, node: ast.Config, owner: str, known_fields: Sequence[str]
 ) -> tuple[ConnectionSymbol | str, dict[str, object]] | None:
     """Return the connection that the field `provider` of a declaration names, or the name of a predeclared one, and its fields;
-    None after a report (O-1.17, O-1.35). `known_fields`: those of such a declaration; `owner`: what messages call it."""
+    None after a report (O-1.17, O-1.35): E4002 where the field is missing, E4003 for an unknown name, E4004 for what is no name.
+    `known_fields`: those of such a declaration; `owner`: what messages call it."""
     entry = next((e for e in node.entries if e.key.text == "provider"), None)
     if entry is None:
         if not is_misspelt("provider", node.entries, known_fields):

@@ -80,7 +80,8 @@ VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "token
 
 def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     """Return the type of a method call, ERRONEOUS where a mistake leaves none, and set `node.target`. `expected` is what the
-    place asks for; E2011 for a method that the type does not have.
+    place asks for. E2011 for a method that the type does not have; of agents, models and scopes that others of their kind have
+    E4041, of views of a memory E4507; further codes for what single methods take (E2028, E4040 and those of arguments).
 
     A declared method of the type comes before a built-in one, both before methods of traits, then what every value has
     (`to_string`), and last a field of function type (L-3.10.3). Of Any the method is found at run time.

@@ -58,7 +58,8 @@ def check_model(c: Checker, symbol: ModelSymbol) -> None:
     """Check a model and set its fields (expressions by name), connection, memories, tools, fallback and decorators. Its values
     may be computed at run time, so that they are tested only as far as they are constant. E4001 for a field that is unknown or
     repeated, E4002 for one without another that it needs, E4003 for an unknown connection or fallback, E4004 for a wrong value,
-    E4006 for what its connection does not carry, E4007 without the id of a model, E4043 for models that fall back in a circle."""
+    E4006 for what its connection does not carry, E4007 without the id of a model, E4040 for memories that no model takes, E4043
+    for models that fall back in a circle; W0021 for an agent that is written as a model."""
     node = symbol.declaration
     owner = f"model `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "model")

@@ -98,8 +98,8 @@ class MemoryEvents:
             run.memories.hearing[path] = memory.name
             paths.append(path)
 
-        function = step_closure(run.machine, run.memories.handlers[memory.name][channel], 1)
         try:
+            function = step_closure(run.machine, run.memories.handlers[memory.name][channel], 1)
             value = await run.call(self.effect, function, [_event(payload)], note_start, contains=True)
         except Panic as panic:
             return f"panic[{panic.code}]: {panic.message}"

@@ -26,12 +26,12 @@ FILE = os.path.join(".concerto", "memory.db")  # of a SQLite store whose declara
 
 
 class OpenStores:
-    """The stores of a session, each opened when it is first asked for. `configured`: the `store` of the steps of each memory,
-    by the name of the store: `kind` ("sqlite", "postgres", "redis" or "host"), `path` of a file, `url_env`, the variable with a
-    server's address, and `compress`. `of_host`: the stores of the host, which replace those of their names. `folder`: where
-    paths start from. `env` holds the variables. With `volatile` every store, one of the host too, is replaced by a volatile one,
-    and nothing outlives the session (M-8.15). `thread`: where a session waits for its stores; without one they are waited for
-    where they are called. `open` are the stores that were asked for so far."""
+    """The stores of a session, each opened when it is first asked for. `configured`: the `store` of the steps of each memory, by
+    the name of the store: the same `name`, `kind` ("sqlite", "postgres", "redis" or "host"), `path` of a file, `url_env`, the
+    variable with a server's address, and `compress`. `of_host`: the stores of the host, which replace those of their names.
+    `folder`: where paths start from. `env` holds the variables. With `volatile` every store, one of the host too, is replaced by
+    a volatile one, and nothing outlives the session (M-8.15). `thread`: where a session waits for its stores; without one they
+    are waited for where they are called. `open` are the stores that were asked for so far."""
 
     def __init__(
         self,

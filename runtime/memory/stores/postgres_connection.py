@@ -64,8 +64,9 @@ class PostgresConnection:
         self.errors: type[Exception] = psycopg.Error
 
     def live(self) -> Any:
-        """Return psycopg's connection, opened if there is none or the one before was lost. Raises `errors` where the server does
-        not answer in time, MemoryFailure("Store") for a url that is none, and what `prepare` raises."""
+        """Return psycopg's connection, opened if there is none or the one before was lost. Raises `errors` where no connection
+        comes about, for whatever reason, or after `interrupt`, MemoryFailure("Store") for a url that is none, and what `prepare`
+        raises."""
         if self._held is None or self._is_lost():
             self._held = self._psycopg.Connection(self._begun())
             try:
