@@ -25,8 +25,9 @@ from .types import ANY, FLOAT, INT, STRING, Type, array, map_
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What one field holds: its type, a description in words, and a test of a constant value. `example` returns what may be
-    written in place of an illegal value. `name`: the field's own name, "" where it has no other; `timed`: a constant text
-    may say it, as a duration; `reads` returns a constant as the image holds it."""
+    written in place of an illegal value. `name`: the field's own name, which counts where it is written by another one, "" for a
+    rule of a single field; `timed`: a constant text may say it, as a duration; `reads` returns a constant as the image holds it,
+    and `legal` is asked of what it returns."""
 
     type: Type
     words: str

@@ -177,10 +177,8 @@ def _filled(place: ErrorPlace, last: int) -> str | None:
 
 
 def _formatted(place: ErrorPlace, expected: set[str]) -> str | None:
-    """`f"…{x}"`, `b"…"`."""
-    if place.kind() not in ("STRING", "ISTR_START") or not place.word_before() or not place.adjacent(-1, 0):
-        return None
-    if place.word_before() not in ("f", "F", "fr", "rf", "t", "$") or place.kind() != "STRING":
+    """`f"…{x}"`, `$"…"`."""
+    if place.kind() != "STRING" or not place.adjacent(-1, 0) or place.word_before() not in ("f", "F", "fr", "rf", "t", "$"):
         return None
     text = place.text()
     literal = _HOLE.sub(r"${\1}", text) if len(text) <= LONGEST and "\n" not in text else '"…${x}"'

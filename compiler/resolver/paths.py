@@ -38,8 +38,9 @@ from .state import ErroneousSymbol, Handler, Resolver
 
 
 def path_expr(r: Resolver, node: ast.PathExpr) -> None:
-    """Bind a name or path that stands as a value; a local counts as read (W0001). None after a report: E1001 for an unknown name
-    and for `_`, E1009 for `self` or `Self` outside of a method; of a path as `resolve_path`."""
+    """Bind a name or path that stands as a value; a local counts as read (W0001). The binding is None after a report, or an
+    ErroneousSymbol where what the name stands for was reported: E1001 for an unknown name and for `_`, E1009 for `self` or `Self`
+    outside of a method; of a path as `resolve_path`."""
     for argument in node.type_arguments or ():
         r.visit(argument)
     segments = [*node.segments, node.member] if node.member is not None else node.segments
@@ -150,7 +151,8 @@ def _associated(r: Resolver, owner: BuiltinSymbol, name: ast.Ident) -> Symbol | 
 
 def named_type(r: Resolver, node: ast.NamedType) -> None:
     """Bind the name of a type and those of its type arguments; E1002 where there is no such type, E1009 for `Self` outside of an
-    `impl` or `trait`; a path that names nothing is reported as by `resolve_path`. After a report `binding` is None."""
+    `impl` or `trait`; a path that names nothing is reported as by `resolve_path`. After a report `binding` is None, or an
+    ErroneousSymbol where what the name stands for was reported."""
     for argument in node.arguments or ():
         r.visit(argument)
     if len(node.path) > 1:

@@ -43,6 +43,9 @@ class Fault(Exception):
         self.at = at
 
 
+BEYOND = "a date before the year 1 or after 9999"
+
+
 def bounded(work: Callable[..., DateFields]) -> Callable[..., DateFields]:
     """Return an operation that does what `work` does, and raises Fault (OutOfRange) where Python's calendar ends: it has the
     years 1 to 9999."""
@@ -51,7 +54,7 @@ def bounded(work: Callable[..., DateFields]) -> Callable[..., DateFields]:
         try:
             return work(*arguments)
         except (OverflowError, ValueError):
-            raise Fault("OutOfRange", "a date before the year 1 or after 9999") from None
+            raise Fault("OutOfRange", BEYOND) from None
 
     return run
 
@@ -108,8 +111,11 @@ def _moment(parts: list[int], zone: str) -> dt.datetime:
     """Return the moment at which a clock in the zone shows these seven parts.
 
     Where clocks are put forward, a time that they skip counts as if they had not been; where they are put back, a time that they
-    show twice is the first one (PEP 495, fold=0). Fault (Invalid) when there is no such date."""
+    show twice is the first one (PEP 495, fold=0). Fault (Invalid) when there is no such date, OutOfRange for another year than
+    1 to 9999."""
     year, month, day, hour, minute, second, millisecond = parts
+    if not dt.MINYEAR <= year <= dt.MAXYEAR:
+        raise Fault("OutOfRange", BEYOND)
     try:
         if not 0 <= millisecond < 1000:
             raise ValueError("millisecond must be in 0..999")
