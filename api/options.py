@@ -241,13 +241,13 @@ class Options(TypedDict, total=False):
     `{"input_per_million", "output_per_million"}` and, where they differ from that of input, the prices `"cached"` and
     `"cache_write"`, of a million tokens too, and those of a thousand calls of hosted tools by their types. `env`: the
     environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
-    Buffered(…). `emit_timeout_ms`: how many milliseconds an awaited emit waits by default. `stores`: stores of memories by name,
-    over those of the manifest (M-8.3), `embedders` those of memories by name, likewise (M-10.16). `summarizers`: by the names
-    that memories give them, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1).
-    `token_counter`: its `count(entry, model)` gives the tokens of an entry (M-11.1). `tier`: "interp" for the interpreter alone,
-    else "both" (V-7.7). `code_cache`: a directory where translated code is kept from one process to the next, if only this user
-    can write it (V-7.2). `stdin`: what `std::io` reads: a text, bytes, or a file such as sys.stdin; without it there is no
-    standard input (L-7.11.4).
+    Buffered(…). `emit_timeout_ms`: how many milliseconds an awaited emit waits by default, None for no limit. `stores`: stores of
+    memories by name, over those of the manifest (M-8.3), `embedders` those of memories by name, likewise (M-10.16).
+    `summarizers`: by the names that memories give them, each with `fold(previous, entries)`, which gives the new text or an
+    awaitable of it (M-9.1). `token_counter`: its `count(entry, model)` gives the tokens of an entry (M-11.1). `tier`: "interp"
+    for the interpreter alone, else "both" (V-7.7). `code_cache`: a directory where translated code is kept from one process to
+    the next, if only this user can write it (V-7.2). `stdin`: what `std::io` reads: a text, bytes, or a file such as sys.stdin;
+    without it there is no standard input (L-7.11.4).
     """
 
     permissions: Permissions | None

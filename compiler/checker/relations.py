@@ -140,7 +140,7 @@ def _bounds_hold(parameter: Nominal, bindings: Matching) -> bool:
 def matched(pattern: Type, type_: Type, bindings: Matching, parameters: tuple[Nominal, ...] = ()) -> bool:
     """Return whether a type is of the form `pattern`, and add what `parameters` stand for to `bindings`, by their unique names;
     some may be added even when the answer is False. A parameter stands for one type throughout; Any and what is open suit every
-    part."""
+    part, and so does a type parameter for which a call has yet to find a type (`types.Parameter`)."""
     # The first place of a parameter says what it stands for; the others must agree.
     if isinstance(pattern, Nominal) and pattern in parameters:
         known = bindings.setdefault(pattern.unique_name, type_)
