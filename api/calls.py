@@ -39,8 +39,10 @@ class Call:
     session.start(…) as call` the call is cancelled when the block is left before the call has ended; that raises nothing."""
 
     def __init__(self, session: Hosting, work: Callable[[Call], Coroutine[Any, Any, Any]]) -> None:
-        """`work` gets this call, and returns the coroutine that waits for its turn, runs the function and returns its value. It
-        is begun at once within a running event loop, else by `await`, iteration, `async with` or `result`."""
+        """`work` gets this call, and returns the coroutine that waits for its turn, runs the function and returns its value; it
+        looks whether the call was cancelled (`_cancelled`), also while it waits, and ends with ProgramError (Cancelled) then, never
+        with CancelledError. It is begun at once within a running event loop, else by `await`, iteration, `async with` or
+        `result`."""
         self._session = session
         self._work = work
         self._listeners: dict[str, list[Callable[[Any], object]]] = {}

@@ -167,7 +167,7 @@ def error_constant(value: Value) -> int:
 
 def extended_path(e: Emitter, error: Value, path: str) -> str:
     """Return the expression of the path of a built-in error that this function has made, with the places of `path` behind those
-    it has passed."""
+    it has passed; where `path` is empty the error was made just here and has passed none."""
     if path == "()" or e.out[-1:] == [f"{error.text}.way = ()"]:
         return path
     return f"{path} if not {error.text}.way else longer({error.text}.way, {path})"
