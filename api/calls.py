@@ -40,8 +40,8 @@ class Call:
 
     def __init__(self, session: Hosting, work: Callable[[Call], Coroutine[Any, Any, Any]]) -> None:
         """`work` gets this call, and returns the coroutine that waits for its turn, runs the function and returns its value; it
-        looks whether the call was cancelled (`_cancelled`), also while it waits, and ends with ProgramError (Cancelled) then, never
-        with CancelledError. It is begun at once within a running event loop, else by `await`, iteration, `async with` or
+        looks whether the call was cancelled (`_cancelled`), also while it waits, and ends with ProgramError (Cancelled) then,
+        never with CancelledError. It is begun at once within a running event loop, else by `await`, iteration, `async with` or
         `result`."""
         self._session = session
         self._work = work
