@@ -2,8 +2,8 @@
 G-11.1 to G-11.3).
 
 Hands on `Child` to agents, MCP servers and ShellTool (`effects/files.py`), with the exceptions that its methods raise
-(`ChildEnded`, `LineTooLong`, `LineNotText`, `OutputTooLong`); and `adopt_orphans` to `cli/run.py`. Whether a process may be
-started is decided in `children.py`: nothing here asks for a permission.
+(`ChildEnded`, `LineTooLong`, `LineNotText`, `OutputTooLong`) and `last_words`; and `adopt_orphans` to `cli/run.py`. Whether a
+process may be started is decided in `children.py`: nothing here asks for a permission.
 """
 
 from __future__ import annotations
@@ -282,13 +282,6 @@ class Child:
         text = self._stderr.decode("utf-8", "replace")
         return CUT + text[1:] if self._is_cut else text
 
-    @property
-    def last_words(self) -> str:
-        """The last line of `stderr` that is not blank, of at most LAST_WORDS characters, as what goes on in a message: most
-        programs say there why they end. "" where there is none."""
-        last = next((line.strip() for line in reversed(self.stderr.splitlines()) if line.strip()), "")
-        return f"; its stderr ends: {last if len(last) <= LAST_WORDS else last[:LAST_WORDS] + CUT}" if last else ""
-
     async def write(self, text: str) -> None:
         """Write a text, as UTF-8, to its standard input; wait without a time limit while the pipe is full. Raises ChildEnded when
         nobody reads it any more."""
@@ -439,3 +432,10 @@ class Child:
                 return False
             await asyncio.sleep(POLL)
         return True
+
+
+def last_words(stderr: str) -> str:
+    """Return the last line of a stderr that is not blank, of at most LAST_WORDS characters, as what goes on in a message: most
+    programs say there why they end. "" where there is none."""
+    last = next((line.strip() for line in reversed(stderr.splitlines()) if line.strip()), "")
+    return f"; its stderr ends: {last if len(last) <= LAST_WORDS else last[:LAST_WORDS] + CUT}" if last else ""

@@ -13,7 +13,7 @@ import asyncio
 
 from ...vm.values.errors import FOR_MODEL
 from ..errors import CONNECTION, Origin
-from .child import Child, ChildEnded, LineNotText, LineTooLong
+from .child import Child, ChildEnded, LineNotText, LineTooLong, last_words
 from .messages import (
     INIT_ACK,
     AgentFailed,
@@ -147,7 +147,7 @@ class AgentProcess:
             raise ProtocolBroken(f"no init_ack within {HANDSHAKE_SECONDS:g} s") from None
         except ChildEnded:
             await child.end_of_output()
-            raise ProtocolBroken("it ended before init_ack", last_words=child.last_words) from None
+            raise ProtocolBroken("it ended before init_ack", last_words=last_words(child.stderr)) from None
         message = read_object(line)
         if message is None or message.get("type") != INIT_ACK:
             raise ProtocolBroken("the first line is no init_ack", line)
@@ -169,7 +169,7 @@ class AgentProcess:
         code = child.exit_code
         message = f"the agent exited with code {code} before it answered"
         for_model = {FOR_MODEL: f"{self.name}: {message}"}  # no model sees the stderr
-        message += child.last_words
+        message += last_words(child.stderr)
         return self.origin.failure(
             "AgentError", "Exited", message, CONNECTION, exit_code=code, stderr=child.stderr, **for_model
         )
@@ -177,13 +177,13 @@ class AgentProcess:
     async def _protocol(self, broken: Exception) -> CallFailure:
         """End a process that broke the protocol, and return the failure."""
         stderr = await self._end()
-        line, last_words = None, ""
+        line, said_last = None, ""
         if isinstance(broken, ProtocolBroken):
-            message, line, last_words = broken.args
+            message, line, said_last = broken.args
         else:
             message = "a line is longer than 1 MiB" if isinstance(broken, LineTooLong) else "a line is no UTF-8"
         for_model = {FOR_MODEL: f"{self.name}: {message}"}
-        return self.origin.failure("AgentError", "Protocol", message + last_words, raw_line=line, stderr=stderr, **for_model)
+        return self.origin.failure("AgentError", "Protocol", message + said_last, raw_line=line, stderr=stderr, **for_model)
 
     async def stop(self) -> None:
         """End the process, if there is one. It must not be called during an exchange. A later exchange starts a new process."""

@@ -105,9 +105,11 @@ async def _to_child(settings: McpSettings, launch: Callable[[], Awaitable[Child]
 
 
 def _of_child(failure: ServerFailure, child: Child, ended: asyncio.Event) -> ServerFailure:
+    from ..agents.child import last_words
+
     code = f": it has ended with exit code {child.exit_code}" if ended.is_set() and child.exit_code is not None else ""
     fields = {**failure.fields, FOR_MODEL: failure.message}  # no model sees the stderr
-    return ServerFailure(f"{failure.message}{code}{child.last_words}", failure.variant, gone=failure.gone, **fields)
+    return ServerFailure(f"{failure.message}{code}{last_words(child.stderr)}", failure.variant, gone=failure.gone, **fields)
 
 
 async def _over_http(run: EffectContext, settings: McpSettings) -> tuple[Connection, asyncio.Event]:

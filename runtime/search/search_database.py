@@ -64,7 +64,7 @@ class SearchDatabase(SearchTables):
         "CREATE INDEX {words}_row ON {words} (row)",
     )
     KINDS = {
-        "key": "BIGINT PRIMARY KEY", "number": "BIGINT", "bytes": "BYTEA", "together": "",
+        "key": "BIGINT PRIMARY KEY", "number": "BIGINT", "bytes": "BYTEA", "clustered": "",
         "more": ", tokens BIGINT NOT NULL DEFAULT 0",
     }  # fmt: skip
     IS_THERE = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'search_index'"

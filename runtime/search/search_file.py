@@ -40,7 +40,7 @@ class SearchFile(SearchTables):
 
     # Tokens hold no ASCII but letters, digits and these two, and this tokenizer takes every other character for a letter.
     WORDS = ("CREATE VIRTUAL TABLE {words} USING fts5(tokens, tokenize = \"ascii tokenchars '_-'\")",)
-    KINDS = {"key": "INTEGER PRIMARY KEY", "number": "INTEGER", "bytes": "BLOB", "together": " WITHOUT ROWID", "more": ""}
+    KINDS = {"key": "INTEGER PRIMARY KEY", "number": "INTEGER", "bytes": "BLOB", "clustered": " WITHOUT ROWID", "more": ""}
     IS_THERE = "SELECT 1 FROM sqlite_master WHERE name = 'search_index'"
     WAY_OUT = (FILE_WAY_OUT, "another file")
 

@@ -36,7 +36,7 @@ TABLES = (
     "CREATE INDEX {document}_label ON {document} (label, row)",
     "CREATE TABLE {vector} (row {key}, vector {bytes} NOT NULL)",
     "CREATE TABLE {bits} (space {number} NOT NULL, row {number} NOT NULL, bits {bytes} NOT NULL, PRIMARY KEY (space, row))"
-    "{together}",
+    "{clustered}",
     "CREATE TABLE {space} (number {key}, label {bytes} NOT NULL UNIQUE, length {number} NOT NULL)",
     "CREATE TABLE {removed} (number {key}, row {number} NOT NULL)",
 )

@@ -12,8 +12,7 @@ import pytest
 from concerto.runtime.access.http_messages import Target, header_fault
 from concerto.runtime.access.network import HttpFailure
 from concerto.runtime.access.secrets import SHORTEST_SECRET, Redactor, without_secrets
-from concerto.runtime.agents.child import STDERR_KEPT, Child
-from concerto.runtime.agents.process import _last_words
+from concerto.runtime.agents.child import STDERR_KEPT, Child, last_words
 from concerto.runtime.connections import ConfigFailure, check_fields
 from concerto.runtime.effects.dates import Fault, parse
 from concerto.runtime.errors import Origin
@@ -87,7 +86,7 @@ SHOWN: dict[str, tuple[Callable[[str], str], int]] = {
     "an exception in the log": (lambda text: full_text(ValueError(text)), 2000),
     "a reply that is no JSON": (lambda text: str(refused(Unreadable, fields_of, text.encode())), 60),
     "a long reply of blanks that is no JSON": (lambda text: str(refused(Unreadable, fields_of, b" " * 300 + text.encode())), 100),
-    "the last words of an agent": (_last_words, 200),
+    "the last words of an agent": (last_words, 200),
     "a URL": (lambda text: str(refused(HttpFailure, Target, text)), 200),
     "a header": (lambda text: str(header_fault(f"{text} ", "")), 80),
     "a date": (date_error, 64),
