@@ -33,7 +33,7 @@ def by_words(documents: list[Document], query: str) -> list[int]:
     frequencies = {token: sum(token in count for count in counts) for token in dict.fromkeys(terms(query))}
     known = [token for token, frequency in frequencies.items() if frequency]
     asked = [token for token in known if 2 * frequencies[token] <= size] or known
-    asked.sort(key=lambda token: frequencies[token])
+    asked.sort(key=lambda token: min(frequencies[token], size // 2 + 1))  # the order in which scores are added, and rounded
     average = sum(sum(count.values()) for count in counts) / size if size else 0
     scores = {}
     for place, count in enumerate(counts):

@@ -375,6 +375,8 @@ def local(parts: Any, zone: str) -> Rec:
     """Return the DateTime of a zone's clock; `parts` are year to millisecond. Raise Failure for one that does not
     exist."""
     *head, millisecond = parts
+    if not 1 <= head[0] <= 9999:
+        raise Failure("OutOfRange", "no year of the calendar")
     try:
         clock = dt.datetime(*head, millisecond * 1000)
     except ValueError:
