@@ -65,7 +65,7 @@ def change_bytes(body: bytearray, rng: random.Random) -> None:
 def change_structure(value: Any, rng: random.Random, favoured: int) -> None:
     """Walk to a random place and change what stands there."""
     holder, key = value, rng.randrange(len(value))
-    if rng.random() < 0.6:
+    if rng.random() < 0.6 and favoured < len(value):  # a change before this one may have cut it off
         holder, key = value, favoured
     while True:
         inner = holder[key]
