@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import contextmanager, suppress
 from math import log
-from threading import Lock
 
 from ..memory.entries import MemoryFailure
 from ..memory.stores.operations import LONGEST_WAIT
@@ -74,9 +73,6 @@ class SearchDatabase(SearchTables):
         super().__init__()
         self._thread = thread
         self._schema = database.schema
-        # An operation that was given up may still be at work in its own thread.
-        self._alone = Lock()
-        self._is_closed = False
         self._owner: object = None
         self._of_transaction: Any = None
         self.where = f"the index {name} in the store {database.name}"
@@ -165,9 +161,7 @@ class SearchDatabase(SearchTables):
         except TimeoutError as error:
             raise SearchFailure("Store", f"{self.where}: {error}") from None
 
-    def _begin(
-        self, begin: str, own: object, check: Callable[[], object], lock: Callable[[], object] = lambda: None
-    ) -> None:
+    def _begin(self, begin: str, own: object, check: Callable[[], object], lock: Callable[[], object] = lambda: None) -> None:
         """Begin a transaction of `own`, alone on the connection. Raises what `check` raises."""
         if not self._alone.acquire(timeout=LONGEST_WAIT / 2):  # before the interrupt comes, which would find nothing to end
             raise SearchFailure("Store", f"{self.where}: an operation that was given up is still at work; try again later")
@@ -205,9 +199,7 @@ class SearchDatabase(SearchTables):
             if connection is not None and connection.info.transaction_status != IDLE:
                 connection.close()
         finally:
-            self._alone.release()
-            if self._is_closed:
-                self.close()
+            self._release()
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
@@ -225,13 +217,8 @@ class SearchDatabase(SearchTables):
     def interrupt(self) -> None:
         self._line.interrupt()
 
-    def close(self) -> None:
-        self._is_closed = True
-        if self._alone.acquire(blocking=False):
-            try:
-                self._line.close()
-            finally:
-                self._alone.release()
+    def _disconnect(self) -> None:
+        self._line.close()
 
     # ------------------------------------------------------------ words
 

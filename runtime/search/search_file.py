@@ -9,7 +9,6 @@ from __future__ import annotations
 import sqlite3
 from contextlib import contextmanager
 from functools import partial
-from threading import Lock
 from weakref import finalize
 
 from ..memory.entries import MemoryFailure
@@ -48,9 +47,6 @@ class SearchFile(SearchTables):
         super().__init__()
         self._path = path
         self._thread = thread if path is not None else None
-        # An operation that was given up may still be at work in its own thread.
-        self._alone = Lock()
-        self._is_closed = False
         self.where = f"the index {name}" if path is None else f"the index {name} in {path}"
         self._connection: sqlite3.Connection | None = None
         if path is not None:
@@ -173,9 +169,7 @@ class SearchFile(SearchTables):
                 self._connection = None
                 connection.close()
         finally:
-            self._alone.release()
-            if self._is_closed:
-                self.close()
+            self._release()
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
@@ -204,15 +198,10 @@ class SearchFile(SearchTables):
         if self._connection is not None:
             self._connection.interrupt()
 
-    def close(self) -> None:
-        self._is_closed = True
-        if self._alone.acquire(blocking=False):
-            try:
-                if self._connection is not None:
-                    self._connection.close()
-                    self._connection = None
-            finally:
-                self._alone.release()
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
 
 class _Busy(sqlite3.OperationalError):

@@ -10,6 +10,7 @@ not fit is "Corrupt".
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,6 +94,9 @@ class SearchTables:
 
     def __init__(self) -> None:
         self.table: dict[str, str] = {}
+        # An operation that was given up may still be at work in its own thread.
+        self._alone = Lock()
+        self._is_closed = False
 
     # ------------------------------------------------------------ what keeps them
 
@@ -147,11 +151,26 @@ class SearchTables:
         """End what another thread waits for, if it does."""
         raise NotImplementedError
 
-    def close(self) -> None:
-        """Let the tables go, at once or when the operation ends that is at work in them."""
+    def _disconnect(self) -> None:
+        """Close the connection, if there is one; called with `_alone` taken."""
         raise NotImplementedError
 
     # ------------------------------------------------------------ what is the same of all
+
+    def close(self) -> None:
+        """Let the tables go, at once or when the operation ends that is at work in them."""
+        self._is_closed = True
+        if self._alone.acquire(blocking=False):
+            try:
+                self._disconnect()
+            finally:
+                self._alone.release()
+
+    def _release(self) -> None:
+        """End an operation that has taken `_alone`, and what `close` began meanwhile."""
+        self._alone.release()
+        if self._is_closed:
+            self.close()
 
     def rows_of(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """Return the rows that a statement with `IN (EACH)` gives for any number of values."""
