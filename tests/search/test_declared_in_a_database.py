@@ -19,7 +19,7 @@ from concerto.runtime.memory.stores.volatile import VolatileStore
 from concerto.runtime.search.index import SearchIndex
 
 from ..memory import servers
-from .test_declared_indexes import SOURCE, WAITING
+from .test_declared_indexes import SOURCE, WAITING, give_up_an_add
 
 MANIFEST = """
 [memory]
@@ -232,35 +232,9 @@ def test_an_add_that_was_cancelled_writes_nothing_later(
 def test_an_add_that_was_given_up_while_it_computes_changes_nothing(
     session_on: Callable[..., concerto.Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its thread is lost; what follows waits until it has ended."""
-    entered, go_on, put = threading.Event(), threading.Event(), SearchIndex._put
-
-    def slow(index: SearchIndex, rows: Any) -> None:
-        put(index, rows)
-        if rows[0].id == b"slow":
-            entered.set()
-            go_on.wait(20)
-
-    monkeypatch.setattr(SearchIndex, "_put", slow)
-
-    async def main() -> None:
-        session = session_on()
-        await session.acall("add", "first", "one")
-        job = asyncio.create_task(session.acall("add", "slow", "tea"))
-        while not entered.is_set():
-            await asyncio.sleep(0.001)
-        job.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await job
-        after = asyncio.create_task(session.acall("add", "next", "two"))
-        await asyncio.sleep(0.05)
-        assert not after.done()
-        go_on.set()
-        await after
-        assert await session.acall("find", "one two tea") == ["first", "next"] and await session.acall("len") == 2
-        await session.aclose()
-
-    asyncio.run(main())
+    give_up_an_add(session_on, monkeypatch)
+    with session_on() as later:
+        assert sorted(later.call("find", "one two tea")) == ["first", "next"]
 
 
 def test_a_server_that_says_nothing_is_an_error(

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -291,9 +291,9 @@ def test_work_that_takes_too_long_is_an_error(tmp_path: Path, monkeypatch: pytes
         assert session.call("len") == 2
 
 
-def test_an_operation_that_was_given_up_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its thread is lost while it computes; what follows waits until it has ended."""
-    monkeypatch.chdir(tmp_path)
+def give_up_an_add(open_session: Callable[[], concerto.Session], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cancel an add while it computes, so that its thread is lost; what follows waits until it has ended, and finds nothing of
+    it. The documents `first` and `next` stay."""
     entered, go_on, put = threading.Event(), threading.Event(), SearchIndex._put
 
     def slow(index: SearchIndex, rows: Any) -> None:
@@ -305,7 +305,7 @@ def test_an_operation_that_was_given_up_changes_nothing(tmp_path: Path, monkeypa
     monkeypatch.setattr(SearchIndex, "_put", slow)
 
     async def main() -> None:
-        session = program('.store("durable")').session()
+        session = open_session()
         await session.acall("add", "first", "one")
         job = asyncio.create_task(session.acall("add", "slow", "tea"))
         while not entered.is_set():
@@ -322,5 +322,11 @@ def test_an_operation_that_was_given_up_changes_nothing(tmp_path: Path, monkeypa
         await session.aclose()
 
     asyncio.run(main())
-    with program('.store("durable")').session() as later:
+
+
+def test_an_operation_that_was_given_up_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    compiled = program('.store("durable")')
+    give_up_an_add(compiled.session, monkeypatch)
+    with compiled.session() as later:
         assert sorted(later.call("find", "one two tea")) == ["first", "next"]
