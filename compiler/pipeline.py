@@ -148,6 +148,7 @@ class _Collector:
         self.pauses = 0
         self.survivors = 0  # objects that compilations left since the last full collection
         self.full_collections = 0  # how many of those there have been
+        self.is_frozen = False  # whether a caller was seen to have frozen objects
 
     def pause(self) -> bool:
         """Stop the collector for one compilation. Return False, with nothing changed, if the caller has stopped it already:
@@ -173,8 +174,10 @@ class _Collector:
 
     def promote(self) -> None:
         """Make the new objects old without the walk over them that would come first and find them all in use. Freezing and
-        thawing moves them. What a caller has frozen would thaw too, so then the walk is left to the collector."""
-        if not gc.get_freeze_count():
+        thawing moves them. What a caller has frozen would thaw too, so then the walk is left to the collector, from then on: to
+        look for frozen objects again would walk over all of them."""
+        self.is_frozen = self.is_frozen or gc.get_freeze_count() > 0
+        if not self.is_frozen:
             self.forget_collected()
             self.survivors += gc.get_count()[0]
             gc.freeze()
