@@ -19,6 +19,7 @@ from ..runtime.access.permissions import Permissions
 from ..runtime.connections import ProcessEnvironment
 from ..vm.builtins.capabilities import BY_KEY, CAPABILITIES, GROUPS, Malformed
 from . import exits
+from .journals import add_journal_flags, end_journal, is_replay, journal_of
 from .inputs import file_namer, load_program, project_folder, project_permissions, read
 from .terminal import Progress, failure_line, payload_text, printable_on
 from .watch import add_watch
@@ -129,6 +130,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debug", action="store_true", help=debug)
     parser.add_argument("--no-code-cache", action="store_true", help="neither read nor keep translated code of earlier runs")
     add_watch(parser)
+    add_journal_flags(parser)
     parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
 
 
@@ -202,21 +204,35 @@ def execute(arguments: argparse.Namespace) -> int:
         # What only this verb has; tests and the REPL run without.
         host.code_cache = code_cache(arguments)
         host.stdin = system_input
+        host.journal = journal_of(arguments, program, host)
         session = Session(program, host)
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
     session.machine.keeps_locals = arguments.debug
-    outcome = run_session(session, **limits_of(arguments))
+    outcome = journaled_run(session, limits_of(arguments)) if host.journal else run_session(session, **limits_of(arguments))
     sys.stdout.flush()
     if arguments.metrics:
         import json
 
         print(json.dumps(session.metrics.as_json()), file=sys.stderr)
     # Without the note a script that is too short would look like a model that behaves oddly.
+    code = 0 if host.journal is None else end_journal(host.journal, outcome, session)
     if session.pool.unscripted and not arguments.quiet:
         requests = "1 request was" if session.pool.unscripted == 1 else f"{session.pool.unscripted} requests were"
         print(f"{arguments.offline_script} has no reply left: {requests} answered as --offline does", file=sys.stderr)
-    return finish(arguments.file, outcome, session)
+    return finish(arguments.file, outcome, session) or code
+
+
+def journaled_run(session: Any, limits: dict[str, Any]) -> Outcome:
+    """As `run_session`, for a session with a journal, whose file is closed where the run ends by what is no outcome."""
+    try:
+        return run_session(session, **limits)
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            end_journal(session.journal, None, session)
+        else:
+            session.journal.close(None)
+        raise
 
 
 def system_input() -> Any:
@@ -401,6 +417,7 @@ def host_of(
         from .inputs import pins_of  # a program without servers needs none
 
         host.pins = pins_of(file)
+    offline = offline or is_replay(arguments)  # a recording needs neither network nor real time
     processes = program is None or starts_processes(program.image)
     # Orphans of the agents' processes become ours, so that they can be ended with the run.
     if processes and arguments.alone:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..vm.interp.effects import Effect
     from .access.network import Network
     from .access.permissions import Permissions
+    from .journal.journal import Journal
     from .mcp.login import Browser
     from .mcp.pins import Pins
     from .mcp.served import McpSettings
@@ -61,6 +62,10 @@ def _random_bits(bits: int) -> int:
 
 class NoListener(Exception):
     """Nobody answers awaited emits on this channel: `Host.answer` raises it."""
+
+
+class EffectUnknown(Exception):
+    """An effect that must not happen twice began before the process died, and nobody knows what came of it (G-13.1)."""
 
 
 class Host:
@@ -98,6 +103,10 @@ class Host:
     `.summary("NAME")` names, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1);
     `token_counter`, with `count(entry, model)`, replaces the default counter (M-11.1). With `volatile` no memory outlives the
     session (M-8.15). `hears()` says whether anybody listens to `memory:*`, whose events are built only then (M-6.31).
+
+    `journal` records what comes from outside, or gives a recording again (G-13.4); a session binds it to its host
+    (`journal/border.py: bind`), which sets the attributes behind it: `operation`, through which functions of the host are called
+    then, and `around_provider`, which is given each provider and returns what stands before it.
 
     The machine: `loop` is the event loop that runs the session (None: asyncio's, which `new_loop` makes if it is not the usual
     one); `tier` is "both", or "interp" for the interpreter alone (V-7.7); `code_cache` keeps translated code (V-7.2)."""
@@ -149,7 +158,13 @@ class Host:
         stdin: Callable[[], Any] | None = None,
         breakers: Breakers | None = None,
         prompt_caches: PromptCaches | None = None,
+        journal: Journal | None = None,
     ) -> None:
+        self.journal = journal
+        self.journal_scope: Any = None
+        self.journal_values: Any = None
+        self.operation: HostOperation | None = None
+        self.around_provider: Callable[[Any], Any] | None = None
         self.new_loop: Callable[[], Any] | None = None
         self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any, Any], Awaitable[Any]]] = {}
         self.emit = emit
@@ -264,13 +279,20 @@ def for_model(error: Any) -> dict[str, str]:
 
 
 if TYPE_CHECKING:
+    class HostOperation(Protocol):
+        """Calls a function of the host, or gives what it gave in a recording. `kind` and `request` (plain data) say what is called,
+        `cls` is the class of the effect (G-13.2). Raises EffectUnknown, and what the function raises."""
+
+        async def __call__(self, kind: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]], effect: Effect) -> Any: ...
+
     class Method(Protocol):
         """The method that the host's function replaces. `result` is the descriptor of its result type; it is `fallible` when that
-        is a Result; `failed` makes an Err of it."""
+        is a Result; `failed` makes an Err of it. `effect` is the class of its effect, as `@effect` writes it, None without."""
 
         tool: str
         name: str
         result: Any
+        effect: str | None
 
         @property
         def fallible(self) -> bool: ...
@@ -287,8 +309,20 @@ async def call_host_function(run: EffectContext, effect: Effect, method: Method,
     async def call_function(number: int, function_arguments: list[Any]) -> Any:
         return await run.call(effect, run.program.codes[number], function_arguments)
 
+    async def work() -> Any:
+        return await handler(arguments, method.result, call_function, lambda: context_around(effect))
+
     try:
-        value = await handler(arguments, method.result, call_function, lambda: context_around(effect))
+        if run.host.operation is None:
+            value = await work()
+        else:
+            request = {"tool": method.tool, "method": method.name, "arguments": arguments}
+            value = await run.host.operation("tool", method.effect, request, work, effect)
+    except EffectUnknown:
+        message = f"whether {method.tool}.{method.name} took effect is not known: the process died while it ran"
+        if not method.fallible:
+            raise Panic("P415", message) from None
+        return method.failed("EffectUnknown", message)
     except Exception as error:
         what = f"the host function of {method.tool}.{method.name}"
         message, fields = message_and_fields(run.redactor.clean, what, error)

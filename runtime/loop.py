@@ -10,6 +10,7 @@ here knows the machine.
 from __future__ import annotations
 
 from collections import deque
+from contextvars import copy_context
 from functools import partial
 from heapq import heappop, heappush
 
@@ -90,15 +91,17 @@ class Future:
 
 
 class CoroutineTask(Future):
-    """A coroutine that runs on the loop, and the future of its result. It begins when the loop comes to it."""
+    """A coroutine that runs on the loop, and the future of its result. It begins when the loop comes to it, in a copy of the
+    context (`contextvars`) in which it was made, as with asyncio."""
 
-    __slots__ = ("_coroutine", "_awaited", "_to_cancel")
+    __slots__ = ("_coroutine", "_awaited", "_to_cancel", "_context")
 
     def __init__(self, loop: OfflineLoop, coroutine: Coroutine[Any, Any, Any]) -> None:
         super().__init__(loop)
         self._coroutine = coroutine
         self._awaited: Future | None = None
         self._to_cancel = False
+        self._context = copy_context()
         loop.call_soon(self._step)
 
     def cancel(self) -> bool:
@@ -115,9 +118,9 @@ class CoroutineTask(Future):
         try:
             if self._to_cancel:
                 self._to_cancel = False
-                awaited = self._coroutine.throw(Cancelled())
+                awaited = self._context.run(self._coroutine.throw, Cancelled())
             else:
-                awaited = self._coroutine.send(None)
+                awaited = self._context.run(self._coroutine.send, None)
         except StopIteration as ended:
             self._end("done", ended.value)
         except Cancelled:

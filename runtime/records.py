@@ -286,8 +286,8 @@ class Request:
     names of `calls/settings.py: PARAMS`, and `extra`. `hosted` are the tools that the provider runs itself, as
     `vm/declaration_fields.py: HOSTED` has them. `timeout` is what the program set, in seconds (`TimeLimits`). `cache` is what is
     said of the provider's prompt cache, None for nothing; `progress` is what is known of the reply on its way; `container` is
-    where the provider has run code for this call, None for nowhere; and `has_media` is False where no message has media; these
-    four are no part of the record that traces and digests have."""
+    where the provider has run code for this call, None for nowhere; `has_media` is False where no message has media; and `is_once`
+    says that it must not take effect twice (O-9.37); these five are no part of the record that traces and digests have."""
 
     __slots__ = (
         "id",
@@ -305,6 +305,7 @@ class Request:
         "cache",
         "hosted",
         "container",
+        "is_once",
     )
 
     def __init__(
@@ -325,6 +326,7 @@ class Request:
         cache: CachePlan | None = None,
         hosted: Sequence[Json] = (),
         container: str | None = None,
+        is_once: bool = False,
     ) -> None:
         self.id = id
         self.connection = connection
@@ -341,6 +343,7 @@ class Request:
         self.cache = cache
         self.hosted = hosted
         self.container = container
+        self.is_once = is_once
 
     @property
     def limits(self) -> TimeLimits:

@@ -539,6 +539,7 @@ class CallRun:
             cache=self._cache_plan(messages, len(messages) - 1 - len(self.tail) - len(going_on), tools),
             hosted=hosted,
             container=self.container,
+            is_once=settings.is_once,
         )
 
     def _cache_plan(self, messages: Sequence[Msg], asked: int, tools: Sequence[ToolDef]) -> CachePlan | None:

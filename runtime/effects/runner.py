@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.interp.effects import Effect
+    from ..journal.journal import Journal
 
 
 class PendingCommit:
@@ -50,7 +51,8 @@ class EffectRunner:
     `OfflineLoop`.
 
     Of results that are ready, the one whose task has the lowest number comes first, so that the order of a program's results does
-    not hang on the order in which a loop ends its jobs (O-6.16); only that of `is_committing` comes before them."""
+    not hang on the order in which a loop ends its jobs (O-6.16); only that of `is_committing` comes before them. While a
+    `journal` gives a recording again, it says which comes first (G-13.12)."""
 
     def __init__(self, loop: Any) -> None:
         self.loop = loop
@@ -60,6 +62,7 @@ class EffectRunner:
         self._count = 0  # of jobs that have ended
         self._urgent: Effect | None = None  # its result comes before all others
         self._sleeper: Any = None  # the future that `next` waits for
+        self.journal: Journal | None = None
         self._interrupted = False
 
     def begin(self, effect: Effect, performing: Coroutine[Any, Any, Any]) -> None:
@@ -97,13 +100,30 @@ class EffectRunner:
         if effect in self._jobs:
             self._urgent = effect
 
+    def wake(self) -> None:
+        """Make `next` look again at what has finished."""
+        self._wake()
+
+    def has_finished(self, key: str) -> bool:
+        """Return whether the effect of that key is over and its result not yet handed out."""
+        return any(effect.key == key for _, _, effect in self._finished)
+
+    def _chosen(self) -> Effect | None:
+        """Return the effect that the journal wants to be next."""
+        assert self.journal is not None
+        return self.journal.chosen([entry for entry in self._finished if entry[2] in self._jobs], len(self._jobs))
+
     def _is_next(self) -> bool:
+        if self.journal is not None and self.journal.is_replaying:
+            return self._chosen() is not None
         if self._urgent is None or self._urgent not in self._jobs:
             return bool(self._finished)
         return any(effect is self._urgent for _, _, effect in self._finished)
 
     def _take(self) -> Effect:
         urgent, self._urgent = self._urgent, None
+        if self.journal is not None and self.journal.is_replaying:
+            urgent = self._chosen()
         if urgent in self._jobs:
             entry = next(entry for entry in self._finished if entry[2] is urgent)
             self._finished.remove(entry)
@@ -121,6 +141,8 @@ class EffectRunner:
             self._interrupted = False
             return None
         effect = self._take()
+        if self.journal is not None and effect in self._jobs:
+            self.journal.delivered(effect, len(self._jobs))
         job = self._jobs.pop(effect, None)
         return None if job is None else (effect, job)
 

@@ -38,7 +38,7 @@ from ..access.network import with_checked_address
 from ..access.permissions import Access, Denied, denied_error, denied_panic, guarded, permissions_of
 from ..access.secrets import is_secret_name, whole_text
 from ..calls.usage import Use
-from ..host import NoListener, message_and_fields
+from ..host import EffectUnknown, NoListener, message_and_fields
 from ..running import context_around
 from .answers import read_answer
 from .dates import OPERATIONS, Fault
@@ -174,6 +174,8 @@ async def answered(run: EffectContext, effect: Effect, emit: EmitPayload) -> Any
         return _failed("NoListener", f"nobody answers emits on {emit.channel}{hint}", emit)
     except TimeoutError:
         return _failed("Timeout", f"no answer on {emit.channel} within {timeout_ms} ms", emit)
+    except EffectUnknown:
+        return _failed("EffectUnknown", f"whether {emit.channel} was answered is not known: the process died meanwhile", emit)
     except MockedFailure as failed:
         return _failed("HandlerFailed", f"the answer on {emit.channel}: {failed}", emit)
     except HandlerFailed as failed:
@@ -218,7 +220,7 @@ async def _ask_host(run: EffectContext, effect: Effect, emit: EmitPayload) -> An
 
     try:
         return await run.host.answer(run.redactor.clean(emit.channel), run.clean(emit.value), call_function)
-    except NoListener:
+    except (NoListener, EffectUnknown):
         raise
     except Exception as error:
         raise HandlerFailed(error) from None

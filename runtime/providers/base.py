@@ -46,6 +46,9 @@ class Provider:
         """Return one vector for each text, in their order. Raises CallFailure, also for a provider without embeddings."""
         raise origin_of(request).failure("ConnectionError", "ProviderUnavailable", f"{self.name} has no embeddings")
 
+    def pass_over(self, request: Request) -> None:
+        """Take note of a request whose answer came from a recording: a provider that answers from a script goes on behind it."""
+
     async def aclose(self) -> None:
         """Close what the provider keeps open, such as connections. Sending again opens new ones."""
 

@@ -79,6 +79,12 @@ class Script:
             return None
         return self._rest if at == len(self._replies) else self._replies.pop(at)
 
+    def pass_over(self, request: Request) -> None:
+        """Use up the reply that fits a request, without counting a request for which there is none."""
+        missed = self.missed
+        self.take(request)
+        self.missed = missed
+
     def _place(self, request: Request | None) -> int | None:
         """Return where the first reply for a request stands, the rest behind all others."""
         has = {"media": _kinds(request), "hosted": [] if request is None else [tool["type"] for tool in request.hosted]}
@@ -243,6 +249,9 @@ class WirelessProvider(Provider):
         for piece in pieces(scripted, reply.text):
             await give(piece)
         return reply
+
+    def pass_over(self, request: Request) -> None:
+        self._script.pass_over(request)
 
     async def _scripted_reply(self, scripted: Any, request: Request, model: str) -> Reply:
         origin = origin_of(request)

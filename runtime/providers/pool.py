@@ -24,7 +24,7 @@ class ProviderPool:
     """The providers of the `connections` of a session, by name. With `offline` every connection has the offline provider.
     `script` is the one order of replies for all of them; without it an offline connection takes its own `replies`. `sleep` waits
     so many seconds, for scripted delays. `env`, the variables of the run, `redactor`, which learns their secrets, and
-    `http_client` are handed to the providers that use an SDK.
+    `http_client` are handed to the providers that use an SDK. `around` returns what stands before a provider that was made.
 
     The constructor raises ConfigFailure when `script`, or the replies of a connection, are no script, whether they are used or
     not."""
@@ -39,6 +39,7 @@ class ProviderPool:
         offline: bool = False,
         script: Sequence[Any] | None = None,
         http_client: Any = None,
+        around: Callable[[Any], Any] | None = None,
     ) -> None:
         self._connections = connections
         self._env = env
@@ -47,6 +48,7 @@ class ProviderPool:
         self._offline = offline
         self._script = None if script is None else Script(script)
         self._http_client = http_client
+        self._around = around
         self._providers: dict[str, Provider] = {}
         for name, settings in connections.items():
             if settings.replies:
@@ -57,7 +59,8 @@ class ProviderPool:
         missing is found when the provider sends its first request."""
         provider = self._providers.get(name)
         if provider is None:
-            provider = self._providers[name] = self._make(self._connections[name])
+            provider = self._make(self._connections[name])
+            provider = self._providers[name] = provider if self._around is None else self._around(provider)
         return provider
 
     @property

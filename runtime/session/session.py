@@ -126,6 +126,11 @@ class Session:
         image = program.image
         self.program = program
         self.host = host
+        self.journal = host.journal
+        if self.journal is not None:
+            from ..journal.border import bind
+
+            bind(self, host)
         self.redactor = host.redactor
         self.metrics = Metrics()
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
@@ -160,6 +165,7 @@ class Session:
             offline=host.offline,
             script=host.script,
             http_client=host.http_client,
+            around=host.around_provider,
         )
         self.schemas: Mapping[str, Schema] = {
             s.name: Schema(s.name, s.shape, s.plain, s.strict, [program.codes[number] for number in s.validators])
@@ -183,7 +189,7 @@ class Session:
         self.work: EffectRunner
         self.deadline: float | None = None
         self.services = Services(
-            provider=host.provider or self.pool.__getitem__,
+            provider=self.pool.__getitem__ if host.provider is None else around(host.provider, host.around_provider),
             sleep=host.sleep,
             random=host.random,
             clock=host.now,
@@ -313,6 +319,9 @@ class Session:
         )  # fmt: skip
         self.spending.clear()
         self.work = EffectRunner(self.host.loop or asyncio_loop())
+        if self.journal is not None:
+            self.work.journal = self.journal
+            self.journal.begin(self.work.loop, self.work.wake, self.work.has_finished, self._end_by)
         self.watch.begin(seconds, lambda: self._overdue(seconds or 0.0))
         self.deadline = None  # not that of the call before
         timer = None if seconds is None else self._set_deadline(seconds)
@@ -354,6 +363,8 @@ class Session:
         await self._give_back_leases()
         self.operations.close()
         self.emits.flush()
+        if self.journal is not None and self.journal.failure is None:
+            self.journal.rest()
 
     def _outcome(self, value: Any, give: Callable[[Any], Any]) -> Outcome:
         outcome = Outcome(value, None, None, give(value))
@@ -417,6 +428,11 @@ class Session:
         """As `stop`, but the call ends with P102 (G-6.1), whose message names `seconds` as the limit. Any thread may call it."""
         self.machine.stop = Panic("P102", f"time limit exceeded: {seconds:g} s (budget `seconds`)")
 
+    def _end_by(self, error: BaseException) -> None:
+        """End the call that runs with an error of its journal."""
+        self.machine.stop = error  # type: ignore[assignment]
+        self.work.interrupt()
+
     def remaining(self) -> float | None:
         """Return the seconds up to the deadline of the run, by the clock of the loop, below 0 when it has passed; None without a
         deadline."""
@@ -475,8 +491,12 @@ class Session:
         elif effect.kind == "cancel":
             await self.work.close(effect.payload)
             drop_turns(self, effect.payload)
-        else:
+        elif self.journal is None:
             self.work.begin(effect, performer(effect.kind)(self, effect))
+        else:
+            from ..journal.border import whole
+
+            self.work.begin(effect, whole(self, self.journal, effect, performer(effect.kind)(self, effect)))
 
     async def _deliver(self) -> None:
         """Wait until an effect is over, commit its result, and let its task go on."""
@@ -484,6 +504,8 @@ class Session:
             raise self.machine.deadlock()  # no task can run and nothing is performed: all wait for each other
         if self.services.purse is not None:
             self.services.purse.look()
+        if self.journal is not None:
+            self.journal.rest()
         effect_and_job = await self.work.next()
         if self.machine.panic is not None:  # it has ended the run, whatever else was on its way
             raise self.machine.panic
@@ -581,6 +603,8 @@ class Session:
     async def within(self, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Return the result of a coroutine. When it takes longer than so many seconds, by the clock of the loop, it is cancelled
         and TimeoutError raised."""
+        if self.journal is not None:
+            return await self.journal.within(self.work.loop, self.host.journal_scope, seconds, coroutine)
         return await within(self.work.loop, seconds, coroutine)
 
     def emit(self, channel: str, value: Any) -> None:
@@ -607,6 +631,8 @@ class Session:
         `lasting` among all sessions that may use the same store (M-5.10)."""
         if not lasting:
             return f"-{self.generation}" if self.generation else ""
+        if not self.name and self.journal is not None:
+            self.name = self.journal.idem_key("session")[:16]
         if not self.name:
             self.name = self.host.secure_bytes(8).hex()
         return f"-{self.name}"
@@ -623,6 +649,11 @@ class Session:
 async def _then(work: Awaitable[None], value: Any) -> Any:
     await work
     return value
+
+
+def around(provider: Callable[[str], Any], wrap: Callable[[Any], Any] | None) -> Callable[[str], Any]:
+    """Return the providers of a host, each within what `wrap` makes of it; as they are where that is None."""
+    return provider if wrap is None else lambda name: wrap(provider(name))
 
 
 def run_offline(session: Session, **limits: Any) -> Outcome:

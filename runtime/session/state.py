@@ -20,8 +20,7 @@ from ...vm.snapshot.machine import HostRecords, own_part, read_run, write_run
 from ...vm.snapshot.reader import WRONG, Reader
 from ...vm.snapshot.writer import Writer
 from ...vm.values import Array, Map
-from ..access.permissions import permissions_of
-from ..access.secrets import whole_text
+from ..access.snapshot_secrets import SnapshotSecrets
 from ..calls.streams import STREAMS
 from ..memory.entries import InvalidValue, MemoryFailure
 from ..tools.tools import MOCKS
@@ -34,37 +33,10 @@ if TYPE_CHECKING:
     from ...vm.values import MemoryRef
     from ..effects.models import ModelCalls, ModelInstance
     from ..memory.states import Changes, Logs
-    from ..running import EffectContext
     from ..search.index import SearchIndex
     from ..search.session_indexes import Indexes
     from ..tools.tools import Tools
     from .session import Session
-
-
-class SnapshotSecrets:
-    """The secrets of a session, for the writer and the reader of its values. A secret stands in the bytes by its name, and
-    comes back only to a program that is granted the variable (G-10.3, G-10.5)."""
-
-    def __init__(self, run: EffectContext) -> None:
-        self.run = run
-
-    def clean(self, text: str) -> str:
-        """Return a text without secrets."""
-        return self.run.redactor.clean(text)
-
-    def parts_of(self, text: str, form: Callable[[str], str] = str) -> list[str]:
-        """Return a text in parts: text, name of a secret, text, … `form` gives how a secret is written in it."""
-        return self.run.redactor.parts_of(text, form)
-
-    def value(self, name: str) -> str:
-        """Return the secret of a name, known to the redactor from now on, if the variable of that name is set and granted to the
-        program, else `<secret NAME>`, as a log would show it."""
-        variable = self.run.host.env.get(name)
-        if variable is None or not permissions_of(self.run).allows_variable(name):
-            return f"<secret {name}>"
-        value = self.run.redactor.value(name) or whole_text(variable)
-        self.run.redactor.add(value, name)
-        return value
 
 
 WHAT = "session state"  # the bytes of `dumped`, as errors call them

@@ -136,14 +136,15 @@ class Method:
     """One method of a declared tool, from its entry in the image.
 
     `code` is its linked function, `definition` what a request to a model says of it, `shape` the schema type of its arguments, an
-    object whose fields are at index 3; `guard` the key of the capability that it needs, None for none. `takes_state` says that it
+    object whose fields are at index 3; `guard` the key of the capability that it needs, None for none; `effect` the class that `@effect` gives it, or
+    None. `takes_state` says that it
     has `self`, `changes_state` that it has `mut self` and returns a pair with the new state; `result` is the descriptor of its
     result without that."""
 
-    __slots__ = ("tool", "name", "code", "definition", "shape", "takes_state", "changes_state", "result", "guard")
+    __slots__ = ("tool", "name", "code", "definition", "shape", "takes_state", "changes_state", "result", "guard", "effect")
 
     def __init__(self, run: EffectContext, tool: str, entry: Sequence[Any]) -> None:
-        name, number, wire, text, shape, schema, guard, _ = entry
+        name, number, wire, text, shape, schema, guard, effect = entry
         function = run.program.image.functions[number]
         self.tool = tool
         self.name: str = name
@@ -151,6 +152,7 @@ class Method:
         self.definition = ToolDef(wire, text, schema)
         self.shape = shape
         self.guard: str | None = guard
+        self.effect: str | None = effect
         self.takes_state = len(function.params) > len(shape[3])
         self.changes_state = bool(function.flags & F_INOUT)
         result = run.program.descriptors[function.result]

@@ -39,10 +39,14 @@ class Reader:
     holes = False
 
     def __init__(self, program: Program, data: bytes, what: str, secrets: Secrets) -> None:
+        self.take(program, unseal(data, what, program), what, secrets)
+
+    def take(self, program: Program, body: Any, what: str, secrets: Secrets) -> None:
+        """Build the values of a body, plain data of which nothing is known. Raises as the constructor."""
         self.program = program
         self.layout = layout_of(program)
         self.secrets = secrets
-        rows, cells, tasks, self.roots = self._body(unseal(data, what, program), what)
+        rows, cells, tasks, self.roots = self._body(body, what)
         self._cells = [Cell() for _ in cells]
         self._tasks = [_ended_task(program) for _ in tasks]
         self._built: list[Any] = []

@@ -127,6 +127,10 @@ class Writer:
     def sealed(self, what: str, roots: Any) -> bytes:
         """Return the bytes of a snapshot of kind `what`; `roots` are plain data in which values stand in the forms that `put`
         returned. Writes the cells and tasks first, and then nothing more may be put."""
+        return seal(what, identity_of(self.program), self.body(roots))
+
+    def body(self, roots: Any) -> list[Any]:
+        """Return what `sealed` makes bytes of, as plain data; raises as `put`."""
         cells: list[Any] = []
         tasks: list[Any] = []
         while len(cells) < len(self._cell_list) or len(tasks) < len(self._task_list):
@@ -134,7 +138,7 @@ class Writer:
                 cells.append(self.put(self._cell_list[len(cells)].value))
             else:
                 tasks.append(self.task_row(self._task_list[len(tasks)]))
-        return seal(what, identity_of(self.program), [self.rows, cells, tasks, roots])
+        return [self.rows, cells, tasks, roots]
 
     def task_row(self, task: Task) -> list[Any]:
         """Return the row of a task that is over: what its handle needs."""

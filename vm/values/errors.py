@@ -119,13 +119,16 @@ _ROWS = (
         "tool method", "L-3.11.6",
     ),
     ("HashMapError", "Error", "KeyNotFound TypeMismatch", "", "L-3.11.7"),
-    ("EmitError", "Error", "NoListener Timeout HandlerFailed WrongAnswer", "channel", "L-3.11.8"),
+    ("EmitError", "Error", "NoListener Timeout HandlerFailed WrongAnswer EffectUnknown", "channel", "L-3.11.8"),
     ("RuntimeError", "Error", "", "", "L-3.11.9"),
     ("JsonError", "Error", "", "line column", "L-3.11.9"),
     ("ParseError", "Error", "", "input line column", "L-3.11.9"),
     ("RegexError", "Error", "", "pattern", "L-3.11.9"),
-    ("HttpError", "Error", "InvalidUrl Network Timeout PermissionDenied(capability,flag)", "url", "L-3.11.10"),
-    ("FsError", "Error", "NotFound PermissionDenied(capability,flag) NotAFile InvalidUtf8 Io Unsupported", "path", "L-3.11.11"),
+    ("HttpError", "Error", "InvalidUrl Network Timeout PermissionDenied(capability,flag) EffectUnknown", "url", "L-3.11.10"),
+    (
+        "FsError", "Error", "NotFound PermissionDenied(capability,flag) NotAFile InvalidUtf8 Io Unsupported EffectUnknown", "path",
+        "L-3.11.11",
+    ),
     (
         "MediaError", "Error",
         "NotFound PermissionDenied(capability,flag) NotAFile Io Unsupported UnknownContent OtherKind TooLarge InvalidUrl "

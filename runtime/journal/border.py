@@ -1,0 +1,344 @@
+"""The border between a session and the world, with a journal on it: what of a session's host and effects goes through the journal,
+and how its requests and outcomes are written (G-13.2, G-14.1).
+
+Hands on `bind`, with which a session puts its journal between itself and its host, `whole` for effects that are one operation, and
+`JournaledConnection` and `JournaledChild` for MCP servers and agents. A new kind of effect that the machine cannot compute is a row in
+`WHOLE` here, or an operation of its own. The order of outcomes is for `journal.py`.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from ...vm.builtins.json import Misfit
+from ...vm.interp.effects import StoreFile
+from ...vm.panics import Panic
+from ...vm.snapshot.value_forms import value_form, value_of
+from ...vm.values import Err, ErrorValue, to_json
+from ...vm.values.errors import FAMILIES
+from ..access.files import WRITING
+from ..access.snapshot_secrets import SnapshotSecrets
+from ..errors import CallFailure
+from ..host import EffectUnknown, NoListener, ToolError, class_name, exception_text
+from ..providers.base import origin_of
+from .forms import cleaned, reply_form, reply_of
+from .journal import SCOPE, Form, Scope
+from .rows import OBSERVED, ONCE, REPEATABLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+    from typing import Any
+
+    from ...vm.interp.effects import Effect
+    from ..host import Host
+    from ..records import EmbedRequest, Reply, Request
+    from ..running import EffectContext
+    from .journal import Journal
+
+
+class _Values:
+    """Values of one program as plain data."""
+
+    def __init__(self, run: EffectContext) -> None:
+        self.run = run
+        self.secrets = SnapshotSecrets(run)
+
+    def lower(self, value: Any) -> Any:
+        return value_form(self.run.program, value, self.secrets)
+
+    def read(self, form: Any) -> Any:
+        return value_of(self.run.program, form, self.secrets)
+
+
+# ---------------------------------------------------------------- effects that are one operation
+
+
+def _of_file(effect: Effect) -> str:
+    return ONCE if effect.payload[0] in WRITING or effect.payload[0] == "temp_dir" else OBSERVED
+
+
+def _of_http(effect: Effect) -> str:
+    return REPEATABLE if effect.payload[0] in ("GET", "HEAD") else ONCE
+
+
+def _of_hashmap(effect: Effect) -> str:
+    return OBSERVED if effect.payload.text is None else REPEATABLE  # the whole file is written: twice is as good as once
+
+
+def _of_chance(effect: Effect) -> str | None:
+    return OBSERVED if effect.payload[0] in ("uuid", "bytes") else None  # the others follow from the seed
+
+
+def _observed(effect: Effect) -> str:
+    return OBSERVED
+
+
+# By kind of effect, its class, None for one that the machine computes; and the family of its errors.
+WHOLE: dict[str, tuple[Callable[[Effect], str | None], str]] = {
+    "clock": (_observed, ""),
+    "random": (_of_chance, ""),
+    "env": (_observed, ""),
+    "budget": (_observed, ""),
+    "io": (_observed, "IoError"),
+    "log": (_observed, ""),
+    "document": (_observed, "MediaError"),
+    "file": (_of_file, "FsError"),
+    "store": (_of_hashmap, "FsError"),
+    "http": (_of_http, "HttpError"),
+    "command": (lambda effect: ONCE, "ToolError"),
+}
+
+
+def whole(run: EffectContext, journal: Journal, effect: Effect, performing: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
+    """Return the coroutine that performs an effect of the session: through the journal if it is one operation, else so that the
+    operations within it are known to be its own."""
+    row = WHOLE.get(effect.kind)
+    cls = None if row is None else row[0](effect)
+    if row is None or cls is None:
+        return _scoped(effect.key, performing)
+    return _as_operation(run, journal, effect, performing, cls, row[1])
+
+
+async def _scoped(key: str, performing: Coroutine[Any, Any, Any]) -> Any:
+    SCOPE.set(Scope(key))
+    return await performing
+
+
+async def _as_operation(
+    run: EffectContext, journal: Journal, effect: Effect, performing: Coroutine[Any, Any, Any], cls: str, family: str
+) -> Any:
+    values = _values(run)
+    used = False
+
+    def work() -> Coroutine[Any, Any, Any]:
+        nonlocal used
+        used = True
+        return performing
+
+    try:
+        return await journal.perform(
+            effect.key, effect.kind, cls, _request_of(effect), work, Form(values.lower, values.read)
+        )
+    except EffectUnknown:
+        message = f"whether this took effect is not known: the process died while it was on its way ({effect.key})"
+        return Err(ErrorValue(family, "EffectUnknown", message, dict.fromkeys(FAMILIES[family].fields, "")))
+    finally:
+        if not used:
+            performing.close()
+
+
+def _request_of(effect: Effect) -> Any:
+    payload = effect.payload
+    if type(payload) is StoreFile:
+        return {"store": payload.store, "path": payload.path, "text": payload.text}
+    return [_plain(part) for part in payload] if isinstance(payload, tuple) else _plain(payload)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a payload as JSON for comparing and reading; bytes and handles by what they say of themselves."""
+    import json
+
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    if isinstance(value, dict):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    try:
+        return json.loads(to_json(value))
+    except Exception:
+        return type(value).__name__
+
+
+# ---------------------------------------------------------------- failures of the host's own code
+
+
+class _Recorded(Exception):
+    """An exception of the host's code that is given again from a recording: with the text it had."""
+
+
+def exception_form(error: BaseException) -> Any:
+    """Return an exception of the host's code as plain data."""
+    return {"exception": class_name(error), "message": exception_text(error), "for_model": isinstance(error, ToolError)}
+
+
+def exception_of(form: Any) -> Exception:
+    """Return an exception of the same class name and text."""
+    base = ToolError if form.get("for_model") else _Recorded
+    name = str(form["exception"])
+    error: Exception = type(name if name.isidentifier() else "Exception", (base,), {})(str(form["message"]))
+    return error
+
+
+class _HostOutcome:
+    """What code of the host gave: a value, or the form of its exception."""
+
+    __slots__ = ("value", "error")
+
+    def __init__(self, value: Any, error: Any = None) -> None:
+        self.value = value
+        self.error = error
+
+    def give(self) -> Any:
+        if self.error is None:
+            return self.value
+        raise NoListener if self.error == "no listener" else exception_of(self.error)
+
+
+CLASSES = {None: ONCE, "once": ONCE, "pure": REPEATABLE, "idempotent": REPEATABLE}  # by what `@effect` says of a method
+
+
+async def host_operation(
+    run: EffectContext, kind: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]],
+    effect: Effect | None = None, given: Callable[[], object] = lambda: None,
+) -> Any:  # fmt: skip
+    """Return what a function of the host gives, a value of the machine; raise what it raises, from a recording an exception of the
+    same name and text. `effect` is the one that the function is called for, None for an emit; `given` is called where the outcome
+    is one of a recording. Raises EffectUnknown too."""
+    journal: Journal = run.host.journal
+    values = _values(run)
+    task = None if effect is None else effect.task
+    children = 0 if task is None else task.born  # the program's functions that the host's function calls are tasks below
+
+    async def outcome() -> _HostOutcome:
+        try:
+            return _HostOutcome(await work())
+        except NoListener:
+            return _HostOutcome(None, "no listener")
+        except Exception as error:
+            if isinstance(error, CallFailure | Misfit | Panic | EffectUnknown):
+                raise
+            return _HostOutcome(None, exception_form(error))
+
+    def lower(one: _HostOutcome) -> Any:
+        form = {"value": values.lower(one.value)} if one.error is None else {"error": one.error}
+        born = 0 if task is None else task.born - children
+        return {**form, "born": born} if born else form
+
+    def read(form: Any) -> _HostOutcome:
+        if task is not None:
+            task.born += form.get("born", 0)
+        return _HostOutcome(None, form["error"]) if "error" in form else _HostOutcome(values.read(form["value"]))
+
+    key = journal.next_key(run.host.journal_scope)
+    done = await journal.perform(key, kind, cls, _plain(request), outcome, Form(lower, read, given=given))
+    return done.give()
+
+
+# ---------------------------------------------------------------- binding
+
+
+def bind(run: Any, host: Host) -> None:
+    """Put the journal of a host between it and the session `run`: its clock, chance, waits, emits, answers and providers go through
+    the journal from now on. The host must be for this session alone."""
+    assert host.journal is not None
+    journal: Journal = host.journal
+    generator = Random(journal.header.seed)
+    scope = host.journal_scope = Scope("session")
+    emit, write, sleep, answer = host.emit, host.print, host.sleep, host.answer
+    journal.clean = lambda plain: cleaned(plain, host.redactor.clean)
+    host.now, host.wall = journal.now, journal.wall
+    if host.stored_wall is not None:
+        host.stored_wall = journal.wall
+    host.random = Random(journal.header.seed ^ 1).random  # of waits: the program's own numbers do not hang on them
+    host.random_bits = generator.getrandbits
+
+    def record_emit(channel: str, value: Any, by_runtime: bool) -> None:
+        journal.emit(channel, _plain(value), by_runtime, lambda: emit(channel, value, by_runtime))
+
+    def record_print(text: str) -> None:
+        journal.emit(None, text, False, lambda: write(text))
+
+    async def wait(seconds: float) -> None:
+        key = journal.next_key(scope)
+        journal.rest()
+        await journal.perform(key, "wait", REPEATABLE, {"seconds": round(seconds, 3)}, lambda: sleep(seconds))
+
+    async def ask(channel: str, value: Any, call_function: Any) -> Any:
+        journal.rest()  # who answers has seen all emits before
+        cls = ONCE if channel.startswith("tool:") else REPEATABLE
+
+        async def answered() -> Any:
+            if answer is None:
+                raise NoListener
+            return await answer(channel, value, call_function)
+
+        passed_over = getattr(answer, "passed_over", None)
+        given = (lambda: None) if passed_over is None else lambda: passed_over(channel)
+        return await host_operation(run, "answer", cls, {"channel": channel, "value": value}, answered, given=given)
+
+    async def operation(kind: str, cls: str | None, request: Any, work: Callable[[], Awaitable[Any]], effect: Effect) -> Any:
+        journal.rest()
+        return await host_operation(run, kind, CLASSES[cls], request, work, effect)
+
+    host.emit, host.print, host.sleep, host.answer, host.operation = record_emit, record_print, wait, ask, operation
+    host.around_provider = lambda inner: JournaledProvider(journal, scope, inner)
+
+
+def _values(run: Any) -> _Values:
+    values: _Values | None = getattr(run.host, "journal_values", None)
+    if values is None:
+        values = run.host.journal_values = _Values(run)
+    return values
+
+
+class JournaledProvider:
+    """The provider of one connection, with the journal before it. What it says of itself is that of `inner`."""
+
+    def __init__(self, journal: Journal, scope: Scope, inner: Any) -> None:
+        self.journal = journal
+        self.scope = scope
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    async def send(self, request: Request) -> Reply:
+        key = self.journal.next_key(self.scope)
+        try:
+            reply: Reply = await self.journal.perform(
+                key, "model", _class_of(request), request.as_json(), lambda: self.inner.send(request), self._replies(request)
+            )
+            return reply
+        except EffectUnknown:
+            raise _unknown(request, key) from None
+
+    async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
+        key = self.journal.next_key(self.scope)
+        try:
+            reply: Reply = await self.journal.stream(
+                key, "model", _class_of(request), request.as_json(), lambda piece: self.inner.stream(request, piece), give,
+                self._replies(request), lambda: origin_of(request).network("the process died while the reply was streamed"),
+            )
+            return reply
+        except EffectUnknown:
+            raise _unknown(request, key) from None
+
+    def _replies(self, request: Request) -> Form:
+        """Return how replies to a request are written. One of a recording is passed over where the provider keeps a place, as one
+        with a script does."""
+
+        def details(reply: Reply) -> dict[str, Any]:
+            return {"tokens": [reply.tokens_in, reply.tokens_out, reply.cached, reply.cache_write, reply.reasoning]}
+
+        return Form(reply_form, reply_of, details, lambda: self.inner.pass_over(request))
+
+    async def embed(self, request: EmbedRequest) -> list[list[float]]:
+        record: dict[str, Any] = {"connection": request.connection, "model": request.model, "texts": request.texts}
+        if request.dimensions is not None:
+            record["dimensions"] = request.dimensions
+        key = self.journal.next_key(self.scope)
+        vectors: list[list[float]] = await self.journal.perform(
+            key, "embed", REPEATABLE, record, lambda: self.inner.embed(request)
+        )
+        return vectors
+
+
+def _class_of(request: Request) -> str:
+    return ONCE if request.is_once else REPEATABLE
+
+
+def _unknown(request: Request, key: str) -> CallFailure:
+    message = f"whether this request took effect is not known: the process died while it was on its way ({key})"
+    return origin_of(request).failure("AgentError", "EffectUnknown", message)

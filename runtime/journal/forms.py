@@ -1,0 +1,156 @@
+"""Requests, replies and failures as JSON, and back: what the rows of a journal hold of them (G-14.1).
+
+Hands on `digest_of`, `cleaned`, `reply_form` and `reply_of`, `failure_form` and `failure_of`, `difference` and `brief` to the journal and its border. A
+request has no way back: it is compared, never sent again from a file. A field that is not in the lists below does not get into a
+file (G-14.4).
+"""
+
+from __future__ import annotations
+
+import json
+
+from ..errors import CallFailure, NotSent
+from ..records import Call, Citation, Reply
+from .rows import JournalRefused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Json = Any
+
+
+def canonical(plain: Json) -> str:
+    """Return the one text of plain data: keys in order, no spaces."""
+    return json.dumps(plain, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def digest_of(plain: Json) -> str:
+    """Return the digest of a request: 32 hexadecimal digits of the SHA-256 of its canonical text."""
+    import hashlib  # a run without a journal starts without it
+
+    return hashlib.sha256(canonical(plain).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def cleaned(plain: Json, clean: Callable[[str], str]) -> Json:
+    """Return plain data whose texts, keys of objects too, went through `clean`."""
+    if isinstance(plain, str):
+        return clean(plain)
+    if isinstance(plain, (list, tuple)):
+        return [cleaned(item, clean) for item in plain]
+    if isinstance(plain, dict):
+        return {clean(str(name)): cleaned(item, clean) for name, item in plain.items()}
+    return plain
+
+
+# ---------------------------------------------------------------- replies
+
+_TEXTS = ("text", "finish", "model")
+_COUNTS = ("tokens_in", "tokens_out", "cached", "cache_write", "reasoning")
+
+
+def reply_form(reply: Reply) -> Json:
+    """Return a reply as plain data; what is not set is left out."""
+    form: dict[str, Json] = {name: getattr(reply, name) for name in (*_TEXTS, *_COUNTS)}
+    form["calls"] = [[call.id, call.name, call.arguments, call.text] for call in reply.calls]
+    form["reports"] = list(reply.reports)
+    form["citations"] = [[each.url, each.title, each.start, each.end] for each in reply.citations]
+    form["hosted"] = dict(reply.hosted)
+    form["notes"] = list(reply.notes)
+    for name in ("raw", "data", "thoughts", "container"):
+        form[name] = getattr(reply, name)
+    return {name: value for name, value in form.items() if value not in (None, "", 0, [], {})}
+
+
+def reply_of(form: Json) -> Reply:
+    """Return the reply of plain data. Raises JournalRefused where it is none."""
+    try:
+        return Reply(
+            _typed(form.get("text", ""), str),
+            calls=[Call(_typed(i, str), _typed(n, str), a, _typed(t, str)) for i, n, a, t in form.get("calls", ())],
+            finish=_typed(form.get("finish", "stop"), str),
+            model=_typed(form.get("model", ""), str),
+            reports=tuple(form.get("reports", (True, True))),
+            raw=form.get("raw"),
+            notes=form.get("notes", []),
+            data=form.get("data"),
+            thoughts=form.get("thoughts"),
+            citations=[Citation(*each) for each in form.get("citations", ())],
+            hosted=form.get("hosted", {}),
+            container=form.get("container"),
+            **{name: _typed(form.get(name, 0), int) for name in _COUNTS},
+        )
+    except (TypeError, ValueError, AttributeError):
+        raise JournalRefused("holds a reply that none is") from None
+
+
+def _typed(value: Json, kind: type) -> Any:
+    if type(value) is not kind:
+        raise TypeError
+    return value
+
+
+# ---------------------------------------------------------------- failures
+
+
+def failure_form(failure: CallFailure) -> Json:
+    """Return a failure as plain data."""
+    form = {
+        "kind": failure.kind, "variant": failure.variant, "message": failure.message, "retry_class": failure.retry_class,
+        "not_sent": isinstance(failure, NotSent), "fields": _plain_fields(failure),
+    }  # fmt: skip
+    return {name: value for name, value in form.items() if value not in (None, False, {})}
+
+
+def _plain_fields(failure: CallFailure) -> Json:
+    return {
+        name: {"failure": failure_form(value)} if isinstance(value, CallFailure) else value
+        for name, value in failure.fields.items()
+    }  # fmt: skip
+
+
+def failure_of(form: Json) -> CallFailure:
+    """Return the failure of plain data. Raises JournalRefused where it is none."""
+    try:
+        fields = {
+            str(name): failure_of(value["failure"]) if isinstance(value, dict) and value.keys() == {"failure"} else value
+            for name, value in form.get("fields", {}).items()
+        }
+        cls = NotSent if form.get("not_sent") else CallFailure
+        return cls(
+            _typed(form["kind"], str), form.get("variant"), _typed(form["message"], str), form.get("retry_class"), **fields
+        )
+    except (TypeError, KeyError, AttributeError):
+        raise JournalRefused("holds a failure that none is") from None
+
+
+# ---------------------------------------------------------------- differences
+
+
+def difference(recorded: Json, asked: Json, at: str = "$") -> str:
+    """Return the first place where two requests differ, with what stands there in each; "" where they are the same."""
+    if isinstance(recorded, dict) and isinstance(asked, dict):
+        for name in sorted({*recorded, *asked}):
+            place = f"{at}.{name}"
+            if name not in recorded:
+                return f"{place}: nothing in the file, now {brief(asked[name])}"
+            if name not in asked:
+                return f"{place}: {brief(recorded[name])} in the file, now nothing"
+            if found := difference(recorded[name], asked[name], place):
+                return found
+        return ""
+    if isinstance(recorded, list) and isinstance(asked, list):
+        for index, (one, other) in enumerate(zip(recorded, asked, strict=False)):
+            if found := difference(one, other, f"{at}[{index}]"):
+                return found
+        if len(recorded) != len(asked):
+            return f"{at}: {len(recorded)} items in the file, now {len(asked)}"
+        return ""
+    return "" if recorded == asked else f"{at}: {brief(recorded)} in the file, now {brief(asked)}"
+
+
+def brief(plain: Json) -> str:
+    """Return plain data as a text of at most 120 characters."""
+    text = canonical(plain)
+    return text if len(text) <= 120 else f"{text[:119]}…"

@@ -1,0 +1,550 @@
+"""The journal of a run: every outcome that the machine cannot compute, recorded as it comes, or given again from a recording (G-13.4,
+G-14.1, G-14.2).
+
+Between effects a run is deterministic, so a journal needs no state of the machine: a run that starts anew and gets the recorded
+outcomes in the recorded order is in the same state. `Journal` stands between the runtime and the world: `perform` does an operation
+and records it, or gives what is recorded; `chosen` says whose result the session hands out next; `now` and `wall` are the clock, which
+moves only with outcomes, so that it too is the same when they come again. Hands on `Journal`, `Diverged`, `Fenced` and `SCOPE` to
+`border.py` and the session. What is an operation, and how its request and outcome are written, is for `border.py`; where rows are
+kept, for `effect_file.py` and `run_store.py`.
+
+Order: an outcome of the recording is given when its row is the next one and all that the rows before it set off has been done, which
+is so when the loop has nothing ready (`_hop`). A row that is never asked for, or an operation that no row is for, is found when the
+run comes to a standstill.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from functools import partial
+
+from ...vm.panics import Panic
+from ..errors import CallFailure
+from ..host import EffectUnknown
+from ..loop import stop_all, wait_until_done, within
+from .forms import brief, difference, digest_of, failure_form, failure_of
+from .rows import (
+    DONE,
+    EXPIRED,
+    FAILED,
+    INTENT,
+    OBSERVED,
+    ONCE,
+    PANICKED,
+    DeliveryRow,
+    EffectRow,
+    EmitRow,
+    EndRow,
+    JournalRefused,
+    PieceRow,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+    from typing import Any, Protocol
+
+    from ...vm.interp.effects import Effect
+    from .rows import Header, Row
+
+    class Sink(Protocol):
+        """Where rows are kept. `commit` returns when they are; it raises Fenced where another process goes on with the run."""
+
+        def commit(self, rows: Sequence[Row]) -> None: ...
+        def close(self) -> None: ...
+
+
+HOPS = 12  # rounds of the loop after which all that an outcome set off has been done
+STANDSTILL = 1.0  # seconds without a step, while every task waits, after which nothing more comes
+DRAFT = 256  # rows that wait for a commit
+
+
+class Scope:
+    """The effect that the code runs for, by its key; `count` numbers the operations within it."""
+
+    __slots__ = ("key", "count")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.count = 0
+
+    def next_key(self) -> str:
+        self.count += 1
+        return f"{self.key}/{self.count}"
+
+
+SCOPE: ContextVar[Scope | None] = ContextVar("SCOPE", default=None)
+WITHIN = Scope("")  # of code that runs within an operation: its outcome is a part of that of the operation
+
+
+class Fenced(Exception):
+    """Another process goes on with the run: this one must not commit anything more (G-13.6)."""
+
+
+class Diverged(Panic):
+    """The run asks for something else than its recording has (G-14.2)."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("P406", message)
+
+
+class Form:
+    """How the outcome of one kind of operation is written: `lower` gives its plain form, `read` the outcome of a form. `details`
+    gives fields of the row beside the result, such as `tokens`; `given` is called when the outcome is one of a recording."""
+
+    __slots__ = ("lower", "read", "details", "given")
+
+    def __init__(
+        self,
+        lower: Callable[[Any], Any],
+        read: Callable[[Any], Any],
+        details: Callable[[Any], dict[str, Any]] = lambda value: {},
+        given: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.lower = lower
+        self.read = read
+        self.details = details
+        self.given = given
+
+
+async def _result_of(loop: Any, job: Any) -> Any:
+    try:
+        await wait_until_done(loop, job)
+    finally:
+        await stop_all(loop, [job])
+    return job.result()
+
+
+AS_IT_IS = Form(lambda value: value, lambda form: form)
+
+
+class Journal:
+    """The journal of one session. `recorded` gives the rows of a recording, in their order; None for a new run. `sink` keeps new
+    rows, None to keep none. With `goes_on` the run goes on live where the recording ends; without, it must not ask for more.
+    `unknown` are the rows of effects that began in the recording and whose outcome is not in it, by key, and `answers` outcomes
+    that the host knows of them (plain forms). `real_time` gives seconds that only grow, `real_wall` seconds since 1970.
+    `emits_told` is how many emits of the recording listeners have heard."""
+
+    def __init__(
+        self,
+        header: Header,
+        *,
+        sink: Sink | None,
+        recorded: Iterator[Row] | None = None,
+        goes_on: bool = False,
+        unknown: dict[str, EffectRow] | None = None,
+        answers: dict[str, Any] | None = None,
+        real_time: Callable[[], float],
+        real_wall: Callable[[], float],
+        clean: Callable[[Any], Any] = lambda plain: plain,
+        emits_told: int = 0,
+    ) -> None:
+        self.header = header
+        self.sink = sink
+        self.goes_on = goes_on
+        self.unknown = unknown or {}
+        self.answers = answers or {}
+        self.real_time = real_time
+        self.real_wall = real_wall
+        self.clean = clean
+        self.is_replaying = recorded is not None
+        self.replayed = 0  # rows of the recording that were used
+        self.end: EndRow | None = None  # of the recording
+        self._rows = recorded if recorded is not None else iter(())
+        self._next: EffectRow | PieceRow | DeliveryRow | None = None  # of the recording
+        self._waiting: dict[str, Any] = {}  # by key, who waits for the next row of an operation
+        self._draft: list[Row] = []
+        self._time = 0.0  # milliseconds since the run began
+        self._began = real_time()
+        self._loop: Any = None
+        self._wake: Callable[[], object] = lambda: None
+        self._has_finished: Callable[[str], bool] = lambda key: False
+        self._hopping = False
+        self._steps = 0
+        self._told = 0  # emits so far
+        self._emits_told = emits_told
+        self._outbox: list[Callable[[], object]] = []
+        self.failure: BaseException | None = None  # what ended the run, once
+        self._end_run: Callable[[BaseException], object] = lambda error: None
+
+    # ------------------------------------------------------------ the session
+
+    def begin(
+        self, loop: Any, wake: Callable[[], object], has_finished: Callable[[str], bool],
+        end_run: Callable[[BaseException], object],
+    ) -> None:  # fmt: skip
+        """Serve a call of the session on this loop. `wake` makes the session look for a result to hand out; `has_finished` says
+        whether the effect of a key has one; `end_run` ends the call with an error."""
+        self._loop, self._wake, self._has_finished, self._end_run = loop, wake, has_finished, end_run
+        if self.is_replaying and self._next is None:
+            self._take()
+
+    def now(self) -> float:
+        """Return the seconds of the run's clock."""
+        return self._time / 1000
+
+    def wall(self) -> float:
+        """Return the time of the run's clock in seconds since 1970."""
+        return self.header.wall + self._time / 1000
+
+    def _tick(self) -> None:
+        """Set the clock: time passes in a run when an outcome comes."""
+        self._time = max(self._time, (self.real_time() - self._began) * 1000)
+
+    def _milliseconds(self) -> float:
+        return round(max(self._time, (self.real_time() - self._began) * 1000), 3)
+
+    # ------------------------------------------------------------ operations
+
+    def next_key(self, session_scope: Scope) -> str:
+        """Return the key of the next operation of the effect that the code runs for; outside of every effect of
+        `session_scope`; "" within another operation, of which it is a part."""
+        scope = SCOPE.get() or session_scope
+        return "" if scope is WITHIN else scope.next_key()
+
+    async def perform(
+        self, key: str, kind: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]], how: Form = AS_IT_IS
+    ) -> Any:
+        """Return the outcome of an operation, recorded or new. `request` is its plain form, `work` does it, `how` says how its
+        outcome is written. With the key "" it is a part of another operation, and just done. Raises what `work` raises; Diverged
+        where the recording has another request; EffectUnknown."""
+        if not key:
+            return await work()
+        request = self.clean(request)
+        digest = digest_of(request)
+        if self.is_replaying:
+            row = await self._recorded(key, kind, digest, request)
+            if row is not None:
+                return self._outcome(row, how)
+        return await self._live(key, kind, cls, digest, request, work, how)
+
+    async def _live(
+        self, key: str, kind: str, cls: str, digest: str, request: Any, work: Callable[[], Awaitable[Any]], how: Form
+    ) -> Any:
+        before = self.unknown.pop(key, None)
+        attempt = 1 if before is None else before.attempt + 1
+        row = EffectRow(key, kind, cls, digest, request, self.idem_key(key), attempt=attempt)
+        row.t_start = self._milliseconds()
+        if key in self.answers:
+            row.result, row.attempt = self.answers.pop(key), attempt
+            self._settle(row, cls)
+            return self._outcome(row, how)
+        if before is not None and cls == ONCE:
+            raise EffectUnknown
+        if cls == ONCE:
+            row.status = INTENT
+            self.commit(row)
+        if cls == OBSERVED:
+            self._tick()
+        token = SCOPE.set(WITHIN)
+        try:
+            value = await work()
+        except CallFailure as failure:
+            row.status, row.result = FAILED, failure_form(failure)
+            self._settle(row, cls)
+            raise
+        except Panic as panic:
+            row.status, row.result = PANICKED, {"code": panic.code, "message": panic.message}
+            self._settle(row, cls)
+            raise
+        finally:
+            SCOPE.reset(token)
+        row.status, row.result = DONE, how.lower(value)
+        for name, detail in how.details(value).items():
+            setattr(row, name, detail)
+        self._settle(row, cls)
+        return value
+
+    def _settle(self, row: EffectRow, cls: str) -> None:
+        self._tick()
+        row.t_end = round(self._time, 3)
+        row.status = DONE if row.status == INTENT else row.status
+        row.result = self.clean(row.result)
+        self._draft.append(row)
+        if cls != OBSERVED or len(self._draft) >= DRAFT:
+            self.commit()
+
+    def _outcome(self, row: EffectRow, how: Form) -> Any:
+        how.given()
+        if row.status == FAILED:
+            raise failure_of(row.result)
+        if row.status == PANICKED:
+            raise Panic(str(row.result["code"]), str(row.result["message"]))
+        return how.read(row.result)
+
+    def idem_key(self, key: str) -> str:
+        """Return the idempotency key of an operation, the same for every attempt and process (G-13.3)."""
+        return digest_of([self.header.run, key])
+
+    async def stream(
+        self, key: str, kind: str, cls: str, request: Any,
+        work: Callable[[Callable[[str], Awaitable[None]]], Awaitable[Any]], give: Callable[[str], Awaitable[None]], how: Form,
+        broken: Callable[[], Exception],
+    ) -> Any:  # fmt: skip
+        """As `perform`, for an operation that gives pieces of text before its outcome; `broken` makes the failure of one whose
+        process died after the first piece."""
+        if not key:
+            return await work(give)
+        request = self.clean(request)
+        digest = digest_of(request)
+        pieces = 0
+        while self.is_replaying:
+            row = await self._recorded(key, kind, digest, request, pieces)
+            if row is None:
+                break
+            if type(row) is EffectRow:
+                return self._outcome(row, how)
+            assert type(row) is PieceRow
+            pieces += 1
+            await give(row.text)
+        if pieces:
+            raise broken()
+
+        async def give_and_record(text: str) -> None:
+            self._tick()
+            self._draft.append(PieceRow(key, self.clean(text), round(self._time, 3)))
+            if len(self._draft) >= DRAFT:
+                self.commit()
+            await give(text)
+
+        return await self._live(key, kind, cls, digest, request, lambda: work(give_and_record), how)
+
+    async def within(self, loop: Any, session_scope: Scope, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """As `loop.py: within`; that the limit ran out is recorded, and a recorded one runs out when it did then."""
+        key = self.next_key(session_scope)
+        if not key:
+            return await within(loop, seconds, coroutine)
+        if not self.is_replaying:
+            try:
+                return await within(loop, seconds, coroutine)
+            except TimeoutError:
+                self._tick()
+                now = round(self._time, 3)
+                row = EffectRow(key, "limit", OBSERVED, "", None, self.idem_key(key), status=EXPIRED, t_start=now, t_end=now)
+                self._draft.append(row)
+                raise
+        job = loop.create_task(coroutine)
+        expiry = loop.create_future()
+        self._waiting[key] = (expiry, "limit", "", None, 0)
+        self._advance()
+        both = loop.create_future()
+        for one in (job, expiry):
+            one.add_done_callback(lambda _: both.done() or both.set_result(None))
+        try:
+            await both
+            if not job.done() and not self.is_replaying:  # the recording ended meanwhile: from here on the limit runs
+                return await within(loop, seconds, _result_of(loop, job))
+            if not job.done():
+                raise TimeoutError
+            return job.result()
+        finally:
+            if self._waiting.get(key, (None,))[0] is expiry:
+                del self._waiting[key]
+            expiry.cancel()
+            await stop_all(loop, [job])
+
+    # ------------------------------------------------------------ giving a recording again
+
+    async def _recorded(self, key: str, kind: str, digest: str, request: Any, pieces: int = 0) -> Any:
+        """Wait for the next row of an operation and return it; None where the recording has none and the run goes on live."""
+        future = self._loop.create_future()
+        self._waiting[key] = (future, kind, digest, request, pieces)
+        self._advance()
+        try:
+            return await future
+        finally:
+            if self._waiting.get(key, (None,))[0] is future:
+                del self._waiting[key]
+
+    def _take(self) -> None:
+        """Go to the next row of the recording; at its end, go on live."""
+        while True:
+            try:
+                row = next(self._rows, None)
+            except JournalRefused as refused:
+                self._fail(Diverged(str(refused)))
+                return
+            if row is None:
+                self._next = None
+                if self.goes_on:
+                    self._go_on_live()
+                return
+            self.replayed += 1
+            if type(row) is EmitRow:
+                continue
+            if type(row) is EndRow:
+                self.end = row
+                continue
+            if type(row) is EffectRow and not row.is_settled:
+                self.unknown[row.key] = row
+                continue
+            if type(row) is EffectRow:
+                self.unknown.pop(row.key, None)
+            self._next = row
+            return
+
+    def _go_on_live(self) -> None:
+        self.is_replaying = False
+        elapsed = max(self._time, (self.real_wall() - self.header.wall) * 1000)
+        self._began = self.real_time() - elapsed / 1000
+        waiting, self._waiting = list(self._waiting.values()), {}
+        for future, *_ in waiting:
+            if not future.done():
+                future.set_result(None)
+        self._wake()
+
+    def _advance(self) -> None:
+        """Give the next outcome once the loop has nothing else to do."""
+        if not self._hopping and self.is_replaying:
+            self._hopping = True
+            self._hop(HOPS)
+
+    def _hop(self, left: int) -> None:
+        if left and self._loop is not None:
+            self._loop.call_soon(partial(self._hop, left - 1))
+            return
+        self._hopping = False
+        if not self.is_replaying:
+            return
+        row = self._next
+        if row is None or type(row) is DeliveryRow:
+            if type(row) is DeliveryRow and self._has_finished(row.key):
+                self._wake()
+            self._watch_standstill()
+            return
+        waiter = self._waiting.get(row.key)
+        if waiter is None:
+            self._watch_standstill()
+            return
+        future, kind, digest, request, pieces = waiter
+        if future.done():
+            return
+        self._steps += 1
+        if type(row) is PieceRow:
+            self._time = max(self._time, row.t)
+        else:
+            assert type(row) is EffectRow
+            if row.kind != kind or row.digest != digest:
+                self._fail(self._mismatch(row, kind, request))
+                return
+            self._time = max(self._time, row.t_end)
+        del self._waiting[row.key]
+        self._take()
+        future.set_result(row)
+        self._advance()
+
+    def _mismatch(self, row: EffectRow, kind: str, request: Any) -> Diverged:
+        if row.kind != kind:
+            return Diverged(f"effect {row.key}: the recording has {row.kind}, the run asks for {kind}")
+        place = difference(row.request, request) or "the digests differ"
+        return Diverged(f"effect {row.key} ({kind}): the request is another one than in the recording: {place}")
+
+    def _watch_standstill(self) -> None:
+        steps = self._steps
+
+        def look(again: bool) -> None:
+            if not self.is_replaying or steps != self._steps or self.failure is not None:
+                return
+            if again:
+                self._loop.call_later(STANDSTILL / 5, partial(look, False))
+            else:
+                self._stand_still()
+
+        self._loop.call_later(STANDSTILL, partial(look, True))
+
+    def _stand_still(self) -> None:
+        asked = sorted(key for key, waiter in self._waiting.items() if waiter[1] != "limit")
+        row = self._next
+        if row is None and asked:
+            kind, request = self._waiting[asked[0]][1], self._waiting[asked[0]][3]
+            self._fail(Diverged(f"effect {asked[0]} ({kind}) is not in the recording, which has ended: {brief(request)}"))
+        elif row is not None and (asked or type(row) is DeliveryRow):
+            wanted = f"the run asks for {', '.join(asked)}" if asked else "the run asks for nothing"
+            self._fail(Diverged(f"effect {row.key} comes next in the recording, and {wanted}"))
+
+    def _fail(self, error: BaseException) -> None:
+        if self.failure is None:
+            self.failure = error
+            self._end_run(error)
+
+    # ------------------------------------------------------------ which result is handed out next
+
+    def chosen(self, finished: Sequence[tuple[int, int, Effect]], jobs: int) -> Effect | None:
+        """Return the effect among those that have `finished` whose result comes next, None to wait. `jobs` is how many effects
+        are on their way, these included; of a single one the order needs no row."""
+        if not finished:
+            return None
+        if jobs == 1:
+            return finished[0][2]
+        row = self._next
+        if type(row) is DeliveryRow:
+            return next((effect for _, _, effect in finished if effect.key == row.key), None)
+        self._advance()
+        return None
+
+    def delivered(self, effect: Effect, jobs: int) -> None:
+        """Note that the result of an effect was handed to its task; `jobs` as in `chosen`."""
+        if jobs == 1:
+            return
+        if self.is_replaying:
+            row = self._next
+            assert type(row) is DeliveryRow and row.key == effect.key
+            self._steps += 1
+            self._take()
+            self._advance()
+        else:
+            self._draft.append(DeliveryRow(effect.key))
+
+    # ------------------------------------------------------------ emits
+
+    def emit(self, channel: str | None, value: Any, by_runtime: bool, tell: Callable[[], object]) -> None:
+        """Record an emit, or a printed text (`channel` None), of the plain JSON `value`; `tell` delivers it, after the commit
+        that has it. An emit that listeners have heard before the run went on is not told again."""
+        self._told += 1
+        if self.is_replaying and self.goes_on and self._told <= self._emits_told:
+            return
+        if self.is_replaying and not self.goes_on:
+            tell()
+            return
+        self._draft.append(EmitRow(channel, value, by_runtime, round(self._time, 3)))
+        self._outbox.append(tell)
+        if len(self._draft) >= DRAFT:
+            self.commit()
+
+    def rest(self) -> None:
+        """Commit what is left and deliver emits: the run is about to wait, or is over."""
+        if self._outbox:
+            self.commit()
+
+    def commit(self, *rows: Row) -> None:
+        """Commit the rows that wait, these last, in one transaction, then deliver emits. Raises Fenced."""
+        self._draft += rows
+        draft, self._draft = self._draft, []
+        if self.sink is not None and draft:
+            try:
+                self.sink.commit(draft)
+            except Fenced as fenced:
+                self._outbox.clear()
+                self._fail(fenced)
+                raise
+        outbox, self._outbox = self._outbox, []
+        for tell in outbox:
+            tell()
+
+    def close(self, end: EndRow | None) -> None:
+        """Write the end of the run, None where it is not over, and close the sink."""
+        try:
+            if self.failure is None:
+                if end is not None:
+                    end.t = round(self._time, 3)
+                self.commit(*(() if end is None else (end,)))
+        finally:
+            if self.sink is not None:
+                self.sink.close()
+
+    def unused(self) -> str | None:
+        """Return what a recording still has when the run is over, None for nothing (G-14.2)."""
+        row = self._next
+        if not self.is_replaying or row is None or type(row) is DeliveryRow:
+            return None
+        return f"effect {row.key} is in the recording, and the run did not ask for it"

@@ -1,0 +1,113 @@
+"""A run's journal from its beginning: the header of a new one, one that records into a file, one that gives a file again, and the end
+row of an outcome (G-14.1, O-9.33).
+
+Hands on `new_header`, `recorder`, `player` and `end_of` to the command line and the Python API. Where a run survives its process
+is `run_store.py`.
+"""
+
+from __future__ import annotations
+
+import json
+
+from ...vm.panics import Panic
+from ...vm.snapshot.envelope import identity_of
+from ...vm.values import to_json
+from .effect_file import EffectFileReader, EffectFileWriter
+from .journal import Journal
+from .rows import EndRow, Header, JournalRefused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from ...vm.interp.link import Program
+    from ..session.session import Outcome
+
+
+SEED_BITS = 62
+
+
+def new_header(
+    program: Program, args: Sequence[str], seed: int | None, wall: float, offline: bool, secure_bytes: Callable[[int], bytes]
+) -> Header:
+    """Return the header of a run that begins now, with a new id, and a seed of its own where none is given."""
+    if seed is None:
+        seed = int.from_bytes(secure_bytes(8), "big") >> (64 - SEED_BITS)
+    name, image = program.image.header.name, identity_of(program)
+    return Header(
+        program=name, image=image, run=run_id(secure_bytes), args=list(args), seed=seed, wall=wall, offline=offline
+    )
+
+
+def run_id(secure_bytes: Callable[[int], bytes]) -> str:
+    """Return a new id of a run: 16 hexadecimal digits."""
+    return secure_bytes(8).hex()
+
+
+def require_image(header: Header, program: Program, where: str) -> None:
+    """Raise JournalRefused unless a recording is of the program."""
+    identity = identity_of(program)
+    if header.image != identity:
+        raise JournalRefused(
+            f"{where} is of {header.program} with the image {header.image}; this is {program.image.header.name}, {identity}: "
+            "run the program that was recorded, or record it anew"
+        )
+
+
+def recorder(path: str, header: Header, real_time: Callable[[], float], real_wall: Callable[[], float]) -> Journal:
+    """Return the journal of a new run that is recorded into a new file. OSError where it cannot be made."""
+    return Journal(header, sink=EffectFileWriter(path, header), real_time=real_time, real_wall=real_wall)
+
+
+def player(
+    path: str, program: Program, extends: bool, real_time: Callable[[], float], real_wall: Callable[[], float]
+) -> Journal:
+    """Return the journal of a run that gets the outcomes of a file. With `extends` what the run asks for beyond its end is performed
+    and appended. OSError, and JournalRefused for what is no effect file, or one of another program."""
+    reader = EffectFileReader(path)
+    try:
+        require_image(reader.header, program, path)
+        sink = _AfterReading(path, reader) if extends else None
+        return Journal(
+            reader.header, sink=sink, recorded=iter(reader), goes_on=extends, real_time=real_time, real_wall=real_wall,
+        )  # fmt: skip
+    except BaseException:
+        reader.close()
+        raise
+
+
+class _AfterReading:
+    """The sink of a file that is read first and then gone on with; without anything new the file stays as it is."""
+
+    def __init__(self, path: str, reader: EffectFileReader) -> None:
+        self.path = path
+        self.reader = reader
+        self.writer: EffectFileWriter | None = None
+
+    def commit(self, rows: Sequence[Any]) -> None:
+        if self.writer is None:
+            self.writer = EffectFileWriter(self.path, self.reader.header, self.reader)
+        self.writer.commit(rows)
+
+    def close(self) -> None:
+        self.reader.close()
+        if self.writer is not None:
+            self.writer.close()
+
+
+def end_of(outcome: Outcome | None, clean: Callable[[str], str]) -> EndRow:
+    """Return the end row of an outcome, None for a run that was cancelled."""
+    if outcome is None:
+        return EndRow("cancelled")
+    if outcome.panic is not None:
+        return EndRow("panic", clean(outcome.panic.message), outcome.panic.code)
+    if outcome.error is not None:
+        return EndRow("error", clean(outcome.message), str(getattr(outcome.error, "variant", None) or ""))
+    try:
+        return EndRow("ok", value=json.loads(clean(to_json(outcome.value))))
+    except (Panic, ValueError):  # a value without a JSON form
+        return EndRow("ok")
+
+
+
