@@ -198,6 +198,9 @@ class AskingChild:
     def ended(self) -> bool:
         return self.exit_code is not None
 
+    async def has_ended(self) -> bool:
+        return self.ended
+
     async def write(self, text: str) -> None:
         """Send a line of the agent's input as a request. An answer to a question of the agent is none: the lines after it belong
         to the prompt; but for ACP, where all but notifications are."""

@@ -37,6 +37,9 @@ from concerto.runtime.access.permissions import Permissions
 from concerto.runtime.providers.base import Provider
 from concerto.runtime.effects.tests import EMITS
 from concerto.runtime.host import Host
+from concerto.runtime.journal.journal import Journal
+from concerto.runtime.journal.recording import end_of, new_header
+from concerto.runtime.journal.rows import plain_of, row_of
 from concerto.runtime.session.session import Outcome, Session
 from concerto.runtime.effects.standard_input import Scripted
 from concerto.runtime.session.state import Snapshots, SnapshotLogs, resume
@@ -56,7 +59,7 @@ HELLO = {
     "event": "hello", "name": "concerto", "version": VERSION, "spec": "1.0", "protocol": 1,
     "levels": [0, 1, 2, 3, 4, 5],
     "features": ["ways", *(["pdf"] if find_spec("pypdf") else []), *(["acp"] if find_spec("acp") else [])],
-    "routes": ["interp", "trans", "image", "asm", "resume"],
+    "routes": ["interp", "trans", "image", "asm", "resume", "replay"],
 }  # fmt: skip
 
 
@@ -168,11 +171,53 @@ def run(message: Json) -> Json:
         return {"status": "rejected", "stage": "asm", "code": program, "exit": 74, "diagnostics": diagnostics}
     try:
         with file_system(op, program) as folder:
-            ended = World(op, program, folder).run() if op["mode"] == "run" else run_tests(op, program, folder)
+            world = recorded_run if op["route"] == "replay" else plain_run
+            ended = world(op, program, folder) if op["mode"] == "run" else run_tests(op, program, folder)
             return {**ended, "diagnostics": diagnostics}
     except ConfigFailure as failure:
         fails = {"kind": failure.code, "message": failure.message}
         return {"status": "error", "diagnostics": diagnostics, "exit": 2, "fails": fails}
+
+
+def plain_run(op: Json, program: Program, folder: str) -> Json:
+    """Run `main` and return the result."""
+    return World(op, program, folder).run()
+
+
+class Rows:
+    """Where a recording is kept: rows as they would stand in a file."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def commit(self, rows: Any) -> None:
+        self.lines += [json.dumps(plain_of(row)) for row in rows]
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def recorded_run(op: Json, program: Program, folder: str) -> Json:
+    """Run `main` and record it, then give the recording again to a session that reaches nothing outside; return the result of the
+    first run, or an error where the second one ended otherwise (C-7.1, G-14.2)."""
+    kept = Rows()
+    wall = op.get("now", 0) / 1000
+    header = new_header(program, op.get("args", []), op.get("seed", 0), wall, False, os.urandom)
+    world = World(op, program, folder, recorded=(header, kept, None))
+    first = world.run()
+    if world.outcome is None:
+        return first
+    world.journal.close(end_of(world.outcome, world.session.redactor.clean))
+    again = Replayed(op, program, folder, recorded=(header, None, (row_of(json.loads(line)) for line in kept.lines)))
+    second = again.run()
+    unused = again.journal.unused()
+    second["calls"] = first["calls"]  # which the runner counts
+    if (second, again.kept_texts, unused) == (first, world.kept_texts, None):
+        return first
+    if os.environ.get("CONCERTO_SHOW_REPLAY"):
+        with open(os.environ["CONCERTO_SHOW_REPLAY"], "a") as file:
+            print("=====", op["main"], unused, second, first, again.kept_texts, world.kept_texts, *kept.lines, sep="\n", file=file)
+    return {**first, "status": "error", "fails": {"kind": "Replay", "variant": None, "message": "the replay differs", "way": []}}
 
 
 def run_tests(op: Json, program: Program, folder: str) -> Json:
@@ -207,7 +252,7 @@ def by_route(route: str, result: Compilation) -> Program | str:
     """Return the program as the route makes it; a text that says why when assembling has changed the bytes. Raise ImageError for
     an image that is refused."""
     assert result.image is not None
-    if route in ("interp", "trans", "resume"):
+    if route in ("interp", "trans", "resume", "replay"):
         return load_image(result.image)
     data = encode(result.image)
     if route == "image":
@@ -270,7 +315,11 @@ class World:
     milliseconds. `outcome` is None until the run has ended; `kept` are the emits of a test by channel and value; `emitted` counts
     the emits."""
 
-    def __init__(self, op: Json, program: Program, folder: str, function: int | None = None) -> None:
+    def __init__(
+        self, op: Json, program: Program, folder: str, function: int | None = None, recorded: Any = None
+    ) -> None:
+        self.journal: Any = None
+        self.kept_texts: list[tuple[str, str]] = []
         self.op = op
         self.function = function
         self.outcome: Outcome | None = None
@@ -306,6 +355,11 @@ class World:
             tier="both" if op["route"] in TRANSLATED else "interp",
             hears=lambda: bool(op.get("listen")),
         )
+        if recorded is not None:
+            header, sink, rows = recorded
+            host.journal = self.journal = Journal(
+                header, sink=sink, recorded=rows, real_time=self.loop.time, real_wall=self.loop.time
+            )
         self.session = (Resumed if op["route"] == "resume" else Session)(program, host)
         if op["route"] in TRANSLATED:
             self.session.machine.tiers(True, at_once=True, counted=op["route"] == "trans")
@@ -373,8 +427,13 @@ class World:
             self.kept.append((channel, value))
         elif channel == "audit:tool_call":
             self.runner.called(f"{value.items['tool']}__{value.items['method']}")
-        send({"id": self.runner.id, "event": "emit", "n": self.emitted, "channel": channel, "json": to_json(value)})
+        self.kept_texts.append((channel, to_json(value)))
+        self.tell(channel, self.kept_texts[-1][1])
         self.emitted += 1
+
+    def tell(self, channel: str, text: str) -> None:
+        """Tell the runner of an emit."""
+        send({"id": self.runner.id, "event": "emit", "n": self.emitted, "channel": channel, "json": text})
 
     async def answer(self, channel: str, value: Any, run: Any) -> Any:
         """Return the runner's answer to an awaited emit, as `answered` does."""
@@ -413,6 +472,29 @@ class World:
                 return
             elif message["op"] == "cancel":
                 raise Cancelled
+
+
+class Replayed(World):
+    """A world in which nothing is there but what a recording has."""
+
+    def tell(self, channel: str, text: str) -> None:
+        """Keep the emit to itself."""
+
+    async def answer(self, channel: str, value: Any, run: Any) -> Any:
+        raise AssertionError("a replay asks nobody")
+
+    def provider(self, connection: str) -> Provider:
+        return self.session.pool[connection]
+
+    async def child(self, name: str, arguments: list[str], env: dict[str, str], folder: str) -> AskingChild:
+        raise AssertionError("a replay starts nothing")
+
+    async def server(self, settings: McpSettings) -> AskingServer:
+        raise AssertionError("a replay connects to nothing")
+
+    def idle(self, until: int | None) -> None:
+        assert until is not None, "a replay stands still"
+        self.loop.now_ms = until
 
 
 def connectors(program: Program, configured: Json) -> dict[str, Json]:

@@ -275,6 +275,10 @@ class Child:
         """Whether it has exited, or `stop` was called."""
         return self._streams.exited.is_set() or self._stopping is not None
 
+    async def has_ended(self) -> bool:
+        """Return `ended`; a stand-in for a child may have to ask for it."""
+        return self.ended
+
     @property
     def stderr(self) -> str:
         """The end of what it has written to its standard error so far, at most STDERR_KEPT bytes; what is no UTF-8 is U+FFFD.

@@ -127,7 +127,7 @@ class AgentProcess:
 
     async def _running(self, listener: Listener) -> Child:
         """Return the running process; start it, with its handshake, when there is none."""
-        if self._child is not None and self._child.ended:
+        if self._child is not None and await self._child.has_ended():
             await self._end()
         if self._child is None:
             self._requests = 0

@@ -50,6 +50,14 @@ def agent_folder(run: EffectContext, settings: AgentSettings) -> str:
 
 
 async def launch(run: EffectContext, settings: AgentSettings) -> Child:
+    """As `started`, with the journal of the run before the process, if the run has one."""
+    if run.host.around_child is None:
+        return await started(run, settings)
+    child: Child = await run.host.around_child(settings.name, lambda: started(run, settings))
+    return child
+
+
+async def started(run: EffectContext, settings: AgentSettings) -> Child:
     """Start the process of an agent, if that is permitted (O-4.17, O-7.16), and return it; the caller must `stop` it.
 
     Raises CallFailure of AgentError: PermissionDenied when it is not permitted; SpawnFailed when no command is configured, a

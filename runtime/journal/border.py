@@ -275,6 +275,18 @@ def bind(run: Any, host: Host) -> None:
     host.emit, host.print, host.sleep, host.answer, host.operation = record_emit, record_print, wait, ask, operation
     host.around_provider = lambda inner: JournaledProvider(journal, scope, inner)
 
+    def around_connection(settings: Any, open_real: Callable[[], Awaitable[Any]]) -> Any:
+        from .peers import JournaledConnection
+
+        return JournaledConnection(journal, scope, settings, open_real)
+
+    async def around_child(owner: str, launch: Callable[[], Awaitable[Any]]) -> Any:
+        from .peers import JournaledChild
+
+        return await JournaledChild(journal, scope, owner, launch).begin()
+
+    host.around_connection, host.around_child = around_connection, around_child
+
 
 def _values(run: Any) -> _Values:
     values: _Values | None = getattr(run.host, "journal_values", None)

@@ -24,6 +24,7 @@ from ..host import EffectUnknown
 from ..loop import stop_all, wait_until_done, within
 from .forms import brief, difference, digest_of, failure_form, failure_of
 from .rows import (
+    DISCARDED,
     DONE,
     EXPIRED,
     FAILED,
@@ -74,7 +75,17 @@ class Scope:
 
 
 SCOPE: ContextVar[Scope | None] = ContextVar("SCOPE", default=None)
-WITHIN = Scope("")  # of code that runs within an operation: its outcome is a part of that of the operation
+
+
+class Within(Scope):
+    """Of code that runs within an operation: what it does is a part of the operation. `emits` are those of the runtime that it has
+    made, as (channel, payload)."""
+
+    __slots__ = ("emits",)
+
+    def __init__(self) -> None:
+        super().__init__("")
+        self.emits: list[tuple[str, Any]] = []
 
 
 class Fenced(Exception):
@@ -161,21 +172,24 @@ class Journal:
         self._has_finished: Callable[[str], bool] = lambda key: False
         self._hopping = False
         self._steps = 0
+        self._patient = False  # whether a limit of time may have to run out before the next row can come
         self._told = 0  # emits so far
         self._emits_told = emits_told
         self._outbox: list[Callable[[], object]] = []
         self.failure: BaseException | None = None  # what ended the run, once
         self._end_run: Callable[[BaseException], object] = lambda error: None
+        self._emit_again: Callable[[str, Any], object] = lambda channel, payload: None
 
     # ------------------------------------------------------------ the session
 
     def begin(
         self, loop: Any, wake: Callable[[], object], has_finished: Callable[[str], bool],
-        end_run: Callable[[BaseException], object],
+        end_run: Callable[[BaseException], object], emit: Callable[[str, Any], object],
     ) -> None:  # fmt: skip
         """Serve a call of the session on this loop. `wake` makes the session look for a result to hand out; `has_finished` says
-        whether the effect of a key has one; `end_run` ends the call with an error."""
+        whether the effect of a key has one; `end_run` ends the call with an error; `emit` makes an emit of the runtime."""
         self._loop, self._wake, self._has_finished, self._end_run = loop, wake, has_finished, end_run
+        self._emit_again = emit
         if self.is_replaying and self._next is None:
             self._take()
 
@@ -200,7 +214,7 @@ class Journal:
         """Return the key of the next operation of the effect that the code runs for; outside of every effect of
         `session_scope`; "" within another operation, of which it is a part."""
         scope = SCOPE.get() or session_scope
-        return "" if scope is WITHIN else scope.next_key()
+        return "" if type(scope) is Within else scope.next_key()
 
     async def perform(
         self, key: str, kind: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]], how: Form = AS_IT_IS
@@ -236,9 +250,14 @@ class Journal:
             self.commit(row)
         if cls == OBSERVED:
             self._tick()
-        token = SCOPE.set(WITHIN)
+        within_it = Within()
+        token = SCOPE.set(within_it)
         try:
-            value = await work()
+            try:
+                value = await work()
+            finally:
+                SCOPE.reset(token)
+                row.emits = [[channel, self.clean(payload)] for channel, payload in within_it.emits] or None
         except CallFailure as failure:
             row.status, row.result = FAILED, failure_form(failure)
             self._settle(row, cls)
@@ -247,8 +266,12 @@ class Journal:
             row.status, row.result = PANICKED, {"code": panic.code, "message": panic.message}
             self._settle(row, cls)
             raise
-        finally:
-            SCOPE.reset(token)
+        except Exception:
+            raise
+        except BaseException:  # it was cancelled, by a limit of time or since nobody waits for it any more
+            row.status = DISCARDED
+            self._settle(row, OBSERVED)
+            raise
         row.status, row.result = DONE, how.lower(value)
         for name, detail in how.details(value).items():
             setattr(row, name, detail)
@@ -264,8 +287,16 @@ class Journal:
         if cls != OBSERVED or len(self._draft) >= DRAFT:
             self.commit()
 
+    def noted(self, channel: str, payload: Any) -> None:
+        """Note an emit of the runtime: one that an operation makes comes again with its outcome."""
+        scope = SCOPE.get()
+        if type(scope) is Within:
+            scope.emits.append((channel, payload))
+
     def _outcome(self, row: EffectRow, how: Form) -> Any:
         how.given()
+        for channel, payload in row.emits or ():
+            self._emit_again(channel, payload)
         if row.status == FAILED:
             raise failure_of(row.result)
         if row.status == PANICKED:
@@ -380,6 +411,9 @@ class Journal:
                 continue
             if type(row) is EffectRow:
                 self.unknown.pop(row.key, None)
+                if row.status == DISCARDED:  # what ended it ends it again; that may be a limit of time that has to run out
+                    self._patient = True
+                    continue
             self._next = row
             return
 
@@ -420,6 +454,7 @@ class Journal:
         if future.done():
             return
         self._steps += 1
+        self._patient = False
         if type(row) is PieceRow:
             self._time = max(self._time, row.t)
         else:
@@ -444,6 +479,8 @@ class Journal:
 
         def look(again: bool) -> None:
             if not self.is_replaying or steps != self._steps or self.failure is not None:
+                return
+            if self._patient:
                 return
             if again:
                 self._loop.call_later(STANDSTILL / 5, partial(look, False))

@@ -56,17 +56,18 @@ class EffectRow:
     """An effect and its outcome. `key` is its effect key (G-13.3), with `/n` for the n-th operation within it; `kind` says what
     it is, `cls` is one of CLASSES. `request` is its canonical form with the `digest` of it, `idem_key` its idempotency key.
     `attempt` counts the times it was begun; `status` is one of STATUSES and `result` what came of it. `tokens`, `cost` and
-    `repaired` are those of a reply, None elsewhere. Times are in milliseconds since the run began."""
+    `repaired` are those of a reply, None elsewhere. `emits` are those of the runtime that it made, such as audits, as (channel,
+    payload). Times are in milliseconds since the run began."""
 
     __slots__ = (
         "key", "kind", "cls", "digest", "request", "idem_key", "attempt", "status", "result", "tokens", "cost", "repaired",
-        "t_start", "t_end",
+        "t_start", "t_end", "emits",
     )  # fmt: skip
 
     def __init__(
         self, key: str, kind: str, cls: str, digest: str, request: Json, idem_key: str, *, attempt: int = 1,
         status: str = DONE, result: Json = None, tokens: Json = None, cost: float | None = None, repaired: bool | None = None,
-        t_start: float = 0.0, t_end: float = 0.0,
+        t_start: float = 0.0, t_end: float = 0.0, emits: Json = None,
     ) -> None:  # fmt: skip
         self.key = key
         self.kind = kind
@@ -82,6 +83,7 @@ class EffectRow:
         self.repaired = repaired
         self.t_start = t_start
         self.t_end = t_end
+        self.emits = emits
 
     @property
     def is_settled(self) -> bool:
@@ -187,7 +189,7 @@ _EFFECT = {
     "effect": str, "kind": str, "digest": str, "idem_key": str, "attempt": int, "status": str, "t_start": _NUMBER,
     "t_end": _NUMBER, "class": str,
 }  # fmt: skip
-_EFFECT_MORE = {"request": object, "result": object, "tokens": object, "cost": _NUMBER, "repaired": bool}
+_EFFECT_MORE = {"request": object, "result": object, "tokens": object, "cost": _NUMBER, "repaired": bool, "emits": list}
 
 
 def _effect(plain: Mapping[str, Json]) -> EffectRow:

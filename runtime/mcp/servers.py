@@ -193,7 +193,7 @@ class Server:
         """Return the connection, which is opened at the first use, and again after its child process has ended or a request has
         found it ended. Raises ServerFailure, and what the host's own `server` raises."""
         async with self.connecting:
-            if self.ended.is_set():
+            if await self._has_ended():
                 await self.disconnect()
             if self.connection is None:
                 await self._connect()
@@ -203,7 +203,7 @@ class Server:
     async def _connect(self) -> None:
         if self.refused is not None:
             raise ServerFailure(self.refused)
-        connection, ended = await open_connection(self.run, self.settings)
+        connection, ended = await self._open()
         try:
             served = await connection.tools()
             for tool in served if self.pins is not None else ():
@@ -217,6 +217,19 @@ class Server:
             self.run.warn(line)
         self.reasons = {tool.name: tool.refused for tool in served if tool.refused is not None}
         self.connection, self.ended, self.offered = connection, ended, {tool.name: tool for tool in offered}
+
+    async def _open(self) -> tuple[Connection, asyncio.Event]:
+        """Open a connection, with the journal of the run before it, if the run has one."""
+        around = self.run.host.around_connection
+        if around is None:
+            return await open_connection(self.run, self.settings)
+        connection: Connection = around(self.settings, lambda: open_connection(self.run, self.settings))
+        return connection, asyncio.Event()
+
+    async def _has_ended(self) -> bool:
+        """Return whether the connection has ended by itself, as far as that is seen without a request."""
+        ask = getattr(self.connection, "ended", None)
+        return self.ended.is_set() if ask is None else await ask()
 
     async def served_tools(self) -> list[ServedTool]:
         """Return all tools that the server serves, refused ones too, over a connection of its own, which is ended then. Raises

@@ -321,7 +321,7 @@ class Session:
         self.work = EffectRunner(self.host.loop or asyncio_loop())
         if self.journal is not None:
             self.work.journal = self.journal
-            self.journal.begin(self.work.loop, self.work.wake, self.work.has_finished, self._end_by)
+            self.journal.begin(self.work.loop, self.work.wake, self.work.has_finished, self._end_by, self.runtime_emit)
         self.watch.begin(seconds, lambda: self._overdue(seconds or 0.0))
         self.deadline = None  # not that of the call before
         timer = None if seconds is None else self._set_deadline(seconds)
@@ -615,6 +615,8 @@ class Session:
 
     def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
         """Send an emit of the runtime itself to the host, without secrets; its channel is one of ours (O-5.30)."""
+        if self.journal is not None:
+            self.journal.noted(channel, payload)
         self.emits.send(channel, self.clean(from_json(payload)), True)
 
     async def ask(self, effect: Effect, channel: str, payload: dict[str, Any]) -> Any:
