@@ -22,7 +22,7 @@ from ..errors import CallFailure
 from ..host import EffectUnknown, NoListener, ToolError, class_name, exception_text
 from ..providers.base import origin_of
 from .forms import cleaned, reply_form, reply_of
-from .journal import SCOPE, Form, Scope
+from .journal import SCOPE, Form, RecordedPanic, Scope
 from .rows import OBSERVED, ONCE, REPEATABLE
 
 TYPE_CHECKING = False
@@ -120,6 +120,8 @@ async def _as_operation(
         return await journal.perform(
             effect.key, effect.kind, cls, _request_of(effect), work, Form(values.lower, values.read)
         )
+    except RecordedPanic as panic:
+        raise (run.machine.placed(effect.task, panic) if panic.is_placed else panic) from None
     except EffectUnknown:
         message = f"whether this took effect is not known: the process died while it was on its way ({effect.key})"
         return Err(ErrorValue(family, "EffectUnknown", message, dict.fromkeys(FAMILIES[family].fields, "")))
@@ -190,7 +192,7 @@ CLASSES = {None: ONCE, "once": ONCE, "pure": REPEATABLE, "idempotent": REPEATABL
 
 
 async def host_operation(
-    run: EffectContext, kind: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]],
+    run: EffectContext, kind: str, about: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]],
     effect: Effect | None = None, given: Callable[[], object] = lambda: None,
 ) -> Any:  # fmt: skip
     """Return what a function of the host gives, a value of the machine; raise what it raises, from a recording an exception of the
@@ -221,7 +223,7 @@ async def host_operation(
             task.born += form.get("born", 0)
         return _HostOutcome(None, form["error"]) if "error" in form else _HostOutcome(values.read(form["value"]))
 
-    key = journal.next_key(run.host.journal_scope)
+    key = journal.next_key(run.host.journal_scope, about)
     done = await journal.perform(key, kind, cls, _plain(request), outcome, Form(lower, read, given=given))
     return done.give()
 
@@ -251,7 +253,7 @@ def bind(run: Any, host: Host) -> None:
         journal.emit(None, text, False, lambda: write(text))
 
     async def wait(seconds: float) -> None:
-        key = journal.next_key(scope)
+        key = journal.next_key(scope, "wait")
         journal.rest()
         await journal.perform(key, "wait", REPEATABLE, {"seconds": round(seconds, 3)}, lambda: sleep(seconds))
 
@@ -266,11 +268,12 @@ def bind(run: Any, host: Host) -> None:
 
         passed_over = getattr(answer, "passed_over", None)
         given = (lambda: None) if passed_over is None else lambda: passed_over(channel)
-        return await host_operation(run, "answer", cls, {"channel": channel, "value": value}, answered, given=given)
+        return await host_operation(run, "answer", channel, cls, {"channel": channel, "value": value}, answered, given=given)
 
     async def operation(kind: str, cls: str | None, request: Any, work: Callable[[], Awaitable[Any]], effect: Effect) -> Any:
         journal.rest()
-        return await host_operation(run, kind, CLASSES[cls], request, work, effect)
+        about = f"{request['tool']}.{request['method']}"
+        return await host_operation(run, kind, about, CLASSES[cls], request, work, effect)
 
     host.emit, host.print, host.sleep, host.answer, host.operation = record_emit, record_print, wait, ask, operation
     host.around_provider = lambda inner: JournaledProvider(journal, scope, inner)
@@ -307,7 +310,7 @@ class JournaledProvider:
         return getattr(self.inner, name)
 
     async def send(self, request: Request) -> Reply:
-        key = self.journal.next_key(self.scope)
+        key = self.journal.next_key(self.scope, "")
         try:
             reply: Reply = await self.journal.perform(
                 key, "model", _class_of(request), request.as_json(), lambda: self.inner.send(request), self._replies(request)
@@ -317,7 +320,7 @@ class JournaledProvider:
             raise _unknown(request, key) from None
 
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
-        key = self.journal.next_key(self.scope)
+        key = self.journal.next_key(self.scope, "")
         try:
             reply: Reply = await self.journal.stream(
                 key, "model", _class_of(request), request.as_json(), lambda piece: self.inner.stream(request, piece), give,
@@ -340,7 +343,7 @@ class JournaledProvider:
         record: dict[str, Any] = {"connection": request.connection, "model": request.model, "texts": request.texts}
         if request.dimensions is not None:
             record["dimensions"] = request.dimensions
-        key = self.journal.next_key(self.scope)
+        key = self.journal.next_key(self.scope, "")
         vectors: list[list[float]] = await self.journal.perform(
             key, "embed", REPEATABLE, record, lambda: self.inner.embed(request)
         )

@@ -61,17 +61,19 @@ DRAFT = 256  # rows that wait for a commit
 
 
 class Scope:
-    """The effect that the code runs for, by its key; `count` numbers the operations within it."""
+    """The effect that the code runs for, by its key; `counts` numbers the operations within it by what they are about, so that
+    their keys do not hang on the order in which operations side by side come to their turn (G-13.3)."""
 
-    __slots__ = ("key", "count")
+    __slots__ = ("key", "counts")
 
     def __init__(self, key: str) -> None:
         self.key = key
-        self.count = 0
+        self.counts: dict[str, int] = {}
 
-    def next_key(self) -> str:
-        self.count += 1
-        return f"{self.key}/{self.count}"
+    def next_key(self, about: str) -> str:
+        """Return the key of the next operation that is about a model, server, tool or the like of this name; "" for none."""
+        count = self.counts[about] = self.counts.get(about, 0) + 1
+        return f"{self.key}/{about}.{count}" if about else f"{self.key}/{count}"
 
 
 SCOPE: ContextVar[Scope | None] = ContextVar("SCOPE", default=None)
@@ -97,6 +99,14 @@ class Diverged(Panic):
 
     def __init__(self, message: str) -> None:
         super().__init__("P406", message)
+
+
+class RecordedPanic(Panic):
+    """A panic of a recording. `is_placed`: whoever raised it has ended the run with it, at the place of its effect."""
+
+    def __init__(self, code: str, message: str, is_placed: bool) -> None:
+        super().__init__(code, message)
+        self.is_placed = is_placed
 
 
 class Form:
@@ -210,11 +220,11 @@ class Journal:
 
     # ------------------------------------------------------------ operations
 
-    def next_key(self, session_scope: Scope) -> str:
+    def next_key(self, session_scope: Scope, about: str) -> str:
         """Return the key of the next operation of the effect that the code runs for; outside of every effect of
-        `session_scope`; "" within another operation, of which it is a part."""
+        `session_scope`; "" within another operation, of which it is a part. `about` as in `Scope.next_key`."""
         scope = SCOPE.get() or session_scope
-        return "" if type(scope) is Within else scope.next_key()
+        return "" if type(scope) is Within else scope.next_key(about)
 
     async def perform(
         self, key: str, kind: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]], how: Form = AS_IT_IS
@@ -263,7 +273,8 @@ class Journal:
             self._settle(row, cls)
             raise
         except Panic as panic:
-            row.status, row.result = PANICKED, {"code": panic.code, "message": panic.message}
+            row.status = PANICKED
+            row.result = {"code": panic.code, "message": panic.message, "placed": bool(panic.trace)}
             self._settle(row, cls)
             raise
         except Exception:
@@ -300,7 +311,7 @@ class Journal:
         if row.status == FAILED:
             raise failure_of(row.result)
         if row.status == PANICKED:
-            raise Panic(str(row.result["code"]), str(row.result["message"]))
+            raise RecordedPanic(str(row.result["code"]), str(row.result["message"]), bool(row.result.get("placed")))
         return how.read(row.result)
 
     def idem_key(self, key: str) -> str:
@@ -342,7 +353,7 @@ class Journal:
 
     async def within(self, loop: Any, session_scope: Scope, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """As `loop.py: within`; that the limit ran out is recorded, and a recorded one runs out when it did then."""
-        key = self.next_key(session_scope)
+        key = self.next_key(session_scope, "limit")
         if not key:
             return await within(loop, seconds, coroutine)
         if not self.is_replaying:

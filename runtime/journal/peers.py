@@ -142,7 +142,7 @@ class JournaledConnection:
         async def asked() -> _Result:
             return await _kept(lambda: self._with_real(work))
 
-        key = self.journal.next_key(self.scope)
+        key = self.journal.next_key(self.scope, self.name)
         what = {"server": self.name, "method": method, **request}
         try:
             result: _Result = await self.journal.perform(key, "mcp", cls, what, asked, form)
@@ -208,7 +208,7 @@ class JournaledConnection:
         async def look() -> bool:
             return self.has_ended.is_set()
 
-        key = self.journal.next_key(self.scope)
+        key = self.journal.next_key(self.scope, self.name)
         ended: bool = await self.journal.perform(key, "mcp", OBSERVED, {"server": self.name, "method": "ended"}, look)
         return ended
 
@@ -258,7 +258,7 @@ class JournaledChild:
         async def start() -> None:
             self.real = await self.launch()
 
-        key = self.journal.next_key(self.scope)
+        key = self.journal.next_key(self.scope, self.owner)
         await self.journal.perform(key, "agent", REPEATABLE, {"agent": self.owner, "method": "start"}, start)
         return self
 
@@ -273,7 +273,7 @@ class JournaledChild:
                 failure = type(raised).__name__
             return _Line(value, failure, self.real.exit_code, self.real.stderr)
 
-        key = self.journal.next_key(self.scope)
+        key = self.journal.next_key(self.scope, self.owner)
         what = {"agent": self.owner, "method": method, **request}
         try:
             line: _Line = await self.journal.perform(key, "agent", cls, what, asked, _LINE)
@@ -297,7 +297,7 @@ class JournaledChild:
         async def look() -> bool:
             return self.real is None or self.real.ended
 
-        key = self.journal.next_key(self.scope)
+        key = self.journal.next_key(self.scope, self.owner)
         ended: bool = await self.journal.perform(
             key, "agent", OBSERVED, {"agent": self.owner, "method": "ended"}, look
         )
