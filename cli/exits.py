@@ -1,7 +1,7 @@
 """Exit codes (O-9.10), and the one exception that carries one to `main`.
 
 Hands on the codes and `Exit` to the verbs and to `main`, which prints the message and ends with the code. Nothing here ends the
-process. 65, 66, 70 and 74 are numbers of sysexits.h. One code is not here: 77, for a run that ended with a denied permission, is
+process. 65, 66, 70, 74 and 75 are numbers of sysexits.h. One code is not here: 77, for a run that ended with a denied permission, is
 the `exit_code` of the `Outcome` in `runtime/session/session.py`, which the verb `run` returns.
 """
 
@@ -16,6 +16,7 @@ COMPILE_ERRORS = 65  # the source has errors, or warnings with `--deny-warnings`
 NO_INPUT = 66  # an input that does not exist or cannot be read
 INTERNAL = 70  # an error of Concerto itself
 IMAGE_REJECTED = 74  # the verifier refused an image
+WAITING = 75  # a run of a store waits for an answer; `resume` goes on with it (EX_TEMPFAIL)
 INTERRUPTED = 130  # Ctrl-C: 128 + SIGINT, as shells have it
 
 

@@ -1,33 +1,46 @@
-"""The journal of a run on the command line: recorded into a file or given again from one (O-9.33, O-9.34).
+"""The journal of a run on the command line: recorded into a file, given again from one, or kept in a store that outlives the process
+(O-9.33 to O-9.36).
 
-Hands on `add_journal_flags` and `journal_of` to `run`, which gives the journal to its host, and `end_journal`, which writes the end
-of the run and says what of a recording was not used.
+Hands on `add_journal_flags`, `add_store_flags`, `journal_of`, `is_replay` and `run_with_journal` to `run`, and with `stored_journal` and
+`open_store` to `resume` and `runs`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import time
 
 from . import exits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
     from typing import Any
 
     from ..runtime.host import Host
     from ..runtime.journal.journal import Journal
+    from ..runtime.journal.run_store import RunRow, RunStore
     from ..runtime.session.session import Outcome
     from ..vm.interp.link import Program
 
 
 def add_journal_flags(parser: argparse.ArgumentParser) -> None:
-    """Describe the flags by which a run is recorded and given again."""
-    group = parser.add_argument_group("recordings", "effect files: every outcome from outside, in order")
+    """Describe the flags by which a run is recorded, given again, or kept."""
+    group = parser.add_argument_group("recordings and durable runs", "every outcome from outside, in order")
     group.add_argument("--record", metavar="FILE", help="write an effect file, which must not be there yet")
     group.add_argument("--replay", metavar="FILE", help="answer every effect from an effect file: no network, no keys")
     group.add_argument("--extend", action="store_true", help="with --replay: perform and append what comes behind its end")
+    add_store_flags(group, "keep the run in this file, so that `concerto resume` goes on with it after a crash")
+
+
+def add_store_flags(parser: Any, help: str) -> None:
+    """Describe the flags that name a run store."""
+    parser.add_argument("--store", metavar="PATH", help=help)
+    full = "survive a power failure too: each commit waits for the disk"
+    parser.add_argument("--sync-full", action="store_true", help=full)
 
 
 def is_replay(arguments: argparse.Namespace) -> bool:
@@ -35,43 +48,138 @@ def is_replay(arguments: argparse.Namespace) -> bool:
     return getattr(arguments, "replay", None) is not None and not arguments.extend
 
 
+# What of a command line a run of a store keeps, so that `resume` goes on with the same settings.
+KEPT = (
+    "offline", "offline_script", "env_file", "max_steps", "max_seconds", "max_tokens", "max_cost", "max_model_calls", "tier", "seed",
+    "emit_format", "verbose", "disable_tool",
+)  # fmt: skip
+
+
+def kept_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of a run that its store keeps, with paths that hold from anywhere."""
+    options = {name: getattr(arguments, name) for name in (*KEPT, *permission_names(arguments))}
+    for name in ("offline_script", "env_file"):
+        options[name] = None if options[name] is None else os.path.abspath(options[name])
+    file = arguments.file
+    options["file"] = file if file in (None, "-") else os.path.abspath(file)
+    options["folder"] = os.getcwd()
+    return options
+
+
+def permission_names(arguments: argparse.Namespace) -> list[str]:
+    """Return the names of the flags that grant permissions."""
+    return [name for name in vars(arguments) if name.startswith("allow_")]
+
+
 def journal_of(arguments: argparse.Namespace, program: Program, host: Host) -> Journal | None:
     """Return the journal that the flags ask for, None where they ask for none. Raise `Exit`: 2 for flags that do not fit, 66 for a
     file that cannot be read or made, 74 for one that is refused."""
-    if arguments.record and arguments.replay:
-        raise exits.Exit(exits.USAGE, "--record and --replay: a run is recorded or given again; --extend goes on with a recording")
+    asked = [name for name in ("record", "replay", "store") if getattr(arguments, name)]
+    if len(asked) > 1:
+        raise exits.Exit(exits.USAGE, f"--{asked[0]} and --{asked[1]}: a run has one journal; choose one of them")
     if arguments.extend and not arguments.replay:
         raise exits.Exit(exits.USAGE, "--extend goes on with the recording that --replay names")
-    if not arguments.record and not arguments.replay:
+    if not asked:
         return None
     from ..runtime.journal.recording import new_header, player, recorder
-    from ..runtime.journal.rows import JournalRefused
 
     real_time, real_wall = host.now, host.wall
-    path = arguments.record or arguments.replay
-    try:
+    path = getattr(arguments, asked[0])
+
+    def made() -> Journal:
+        if arguments.replay:
+            return player(path, program, arguments.extend, real_time, real_wall)
+        header = new_header(program, arguments.program_arguments, arguments.seed, real_wall(), host.offline, os.urandom)
         if arguments.record:
-            header = new_header(program, arguments.program_arguments, arguments.seed, real_wall(), host.offline, os.urandom)
             return recorder(path, header, real_time, real_wall)
-        journal = player(path, program, arguments.extend, real_time, real_wall)
-    except OSError as error:
-        raise exits.Exit(exits.NO_INPUT, f"cannot use {path}: {error.strerror or error}") from None
-    except JournalRefused as refused:
-        raise exits.Exit(exits.IMAGE_REJECTED, str(refused)) from None
+        from ..runtime.journal.journal import Journal
+        from ..vm.bytecode.encoding import encode
+
+        store = open_store(arguments)
+        claim = store.begin(header, encode(program.image), kept_options(arguments))
+        print(f"run: {header.run}", file=sys.stderr, flush=True)
+        return Journal(header, sink=claim, real_time=real_time, real_wall=real_wall)
+
+    journal: Journal = refusing(path, made)
     host.args, host.offline = journal.header.args, journal.header.offline
     return journal
 
 
-def end_journal(journal: Journal, outcome: Outcome | None, session: Any) -> int:
-    """Write the end of the run, None for a cancelled one, and return the exit code that its journal wants, 0 for none: 1 for a
-    recording that has more than the run asked for."""
+def open_store(arguments: argparse.Namespace, *, must_exist: bool = False) -> RunStore:
+    """Return the run store that the flags name. Raises JournalRefused."""
+    from ..runtime.journal.run_store import RunStore
+
+    return RunStore(arguments.store, time.time, full=arguments.sync_full, must_exist=must_exist)
+
+
+def refusing(path: str, work: Callable[[], Any]) -> Any:
+    """Return what `work` returns. Raise `Exit`: 66 for a file that cannot be read or made, 74 for one that is refused, 1 for a run
+    that another process holds."""
+    from ..runtime.journal.rows import JournalRefused
+
+    try:
+        return work()
+    except OSError as error:
+        raise exits.Exit(exits.NO_INPUT, f"cannot use {path}: {error.strerror or error}") from None
+    except JournalRefused as refused:
+        code = exits.FAILED if getattr(refused, "is_held", False) else exits.IMAGE_REJECTED
+        raise exits.Exit(code, str(refused)) from None
+
+
+def run_with_journal(session: Any, run: Callable[[], Outcome]) -> Outcome:
+    """Return the outcome of a run, and write it to its journal. Raise `Exit`: 75 for a run that waits for an answer, 1 for one that
+    another process has taken over, whose recording has more than the run asked for, or whose store failed; raise
+    KeyboardInterrupt for one that Ctrl-C ended."""
+    from ..runtime.journal.journal import Fenced, Suspended
     from ..runtime.journal.recording import end_of
+    from ..runtime.journal.rows import JournalRefused
 
-    unused = journal.unused() if outcome is not None and outcome.panic is None else None
-    journal.close(end_of(outcome, session.redactor.clean))
-    if unused is None:
-        return 0
-    print(f"panic[P406]: {unused}", file=sys.stderr)
-    return exits.FAILED
+    journal: Journal = session.journal
+    try:
+        outcome = run()
+        unused = journal.unused() if outcome.panic is None else None
+        journal.close(end_of(outcome, session.redactor.clean))
+    except Suspended:
+        journal.close(None)
+        raise exits.Exit(exits.WAITING, waiting_text(journal)) from None
+    except (Fenced, JournalRefused) as refused:
+        close_quietly(journal)
+        raise exits.Exit(exits.FAILED, str(refused)) from None
+    except KeyboardInterrupt:
+        journal.close(None if journal.sink is not None and journal.sink.parks else end_of(None, session.redactor.clean))
+        raise
+    except BaseException:
+        close_quietly(journal)
+        raise
+    if unused is not None:
+        raise exits.Exit(exits.FAILED, f"panic[P406]: {unused}")
+    return outcome
 
 
+def close_quietly(journal: Journal) -> None:
+    """Close a journal whose run has ended by an error of its own, which is the one to tell of."""
+    from contextlib import suppress
+
+    from ..runtime.journal.rows import JournalRefused
+
+    journal.abandon(RuntimeError("the run has ended"))
+    with suppress(JournalRefused):
+        journal.close(None)
+
+
+def waiting_text(journal: Journal) -> str:
+    """Return what a run waits for and how it goes on."""
+    run = journal.header.run
+    lines = [f"  {wait['key']}  {wait['channel']}  {json.dumps(wait['value'], ensure_ascii=False)}" for wait in journal.suspended]
+    example = f"concerto resume {run} --store … --answer '{journal.suspended[0]['key']}=JSON'" if lines else ""
+    return "\n".join([f"the run {run} waits for an answer:", *lines, f"answer it: {example}"])
+
+
+def told_of(row: RunRow) -> dict[str, Any]:
+    """Return a run as `--json` shows it."""
+    outcome = row.outcome
+    return {
+        "id": row.id, "program": row.header.program, "image": row.header.image, "args": row.header.args, "state": row.state,
+        "created": row.created, "changed": row.changed, "rows": row.rows, "emits": row.emits, "waits": row.waits,
+        "outcome": None if outcome is None else {"outcome": outcome.outcome, "message": outcome.message, "value": outcome.value},
+    }  # fmt: skip

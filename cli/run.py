@@ -14,13 +14,14 @@ from __future__ import annotations
 import os
 import sys
 import time
+from functools import partial
 
 from ..runtime.access.permissions import Permissions
 from ..runtime.connections import ProcessEnvironment
 from ..vm.builtins.capabilities import BY_KEY, CAPABILITIES, GROUPS, Malformed
 from . import exits
-from .journals import add_journal_flags, end_journal, is_replay, journal_of
 from .inputs import file_namer, load_program, project_folder, project_permissions, read
+from .journals import add_journal_flags, is_replay, journal_of, run_with_journal
 from .terminal import Progress, failure_line, payload_text, printable_on
 from .watch import add_watch
 
@@ -209,30 +210,18 @@ def execute(arguments: argparse.Namespace) -> int:
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
     session.machine.keeps_locals = arguments.debug
-    outcome = journaled_run(session, limits_of(arguments)) if host.journal else run_session(session, **limits_of(arguments))
+    run = partial(run_session, session, **limits_of(arguments))
+    outcome = run() if host.journal is None else run_with_journal(session, run)
     sys.stdout.flush()
     if arguments.metrics:
         import json
 
         print(json.dumps(session.metrics.as_json()), file=sys.stderr)
     # Without the note a script that is too short would look like a model that behaves oddly.
-    code = 0 if host.journal is None else end_journal(host.journal, outcome, session)
     if session.pool.unscripted and not arguments.quiet:
         requests = "1 request was" if session.pool.unscripted == 1 else f"{session.pool.unscripted} requests were"
         print(f"{arguments.offline_script} has no reply left: {requests} answered as --offline does", file=sys.stderr)
-    return finish(arguments.file, outcome, session) or code
-
-
-def journaled_run(session: Any, limits: dict[str, Any]) -> Outcome:
-    """As `run_session`, for a session with a journal, whose file is closed where the run ends by what is no outcome."""
-    try:
-        return run_session(session, **limits)
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            end_journal(session.journal, None, session)
-        else:
-            session.journal.close(None)
-        raise
+    return finish(arguments.file, outcome, session)
 
 
 def system_input() -> Any:

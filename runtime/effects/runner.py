@@ -104,6 +104,10 @@ class EffectRunner:
         """Make `next` look again at what has finished."""
         self._wake()
 
+    def is_waiting(self) -> bool:
+        """Return whether `next` waits: nothing has finished, and nobody has interrupted it."""
+        return self._sleeper is not None and not self._sleeper.done()
+
     def has_finished(self, key: str) -> bool:
         """Return whether the effect of that key is over and its result not yet handed out."""
         return any(effect.key == key for _, _, effect in self._finished)

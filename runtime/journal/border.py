@@ -14,7 +14,7 @@ from ...vm.builtins.json import Misfit
 from ...vm.interp.effects import StoreFile
 from ...vm.panics import Panic
 from ...vm.snapshot.value_forms import value_form, value_of
-from ...vm.values import Err, ErrorValue, to_json
+from ...vm.values import Err, ErrorValue, from_json, to_json
 from ...vm.values.errors import FAMILIES
 from ..access.files import WRITING
 from ..access.snapshot_secrets import SnapshotSecrets
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from ..records import EmbedRequest, Reply, Request
     from ..running import EffectContext
     from .journal import Journal
+
+
+LONG_WAIT = 1.0  # seconds of a wait that goes on where the process died in it
 
 
 class _Values:
@@ -192,7 +195,7 @@ CLASSES = {None: ONCE, "once": ONCE, "pure": REPEATABLE, "idempotent": REPEATABL
 
 
 async def host_operation(
-    run: EffectContext, kind: str, about: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]],
+    run: EffectContext, kind: str, key: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]],
     effect: Effect | None = None, given: Callable[[], object] = lambda: None,
 ) -> Any:  # fmt: skip
     """Return what a function of the host gives, a value of the machine; raise what it raises, from a recording an exception of the
@@ -221,9 +224,10 @@ async def host_operation(
     def read(form: Any) -> _HostOutcome:
         if task is not None:
             task.born += form.get("born", 0)
+        if "json" in form:  # given from outside, while the run waited for it
+            return _HostOutcome(from_json(form["json"]))
         return _HostOutcome(None, form["error"]) if "error" in form else _HostOutcome(values.read(form["value"]))
 
-    key = journal.next_key(run.host.journal_scope, about)
     done = await journal.perform(key, kind, cls, _plain(request), outcome, Form(lower, read, given=given))
     return done.give()
 
@@ -253,27 +257,38 @@ def bind(run: Any, host: Host) -> None:
         journal.emit(None, text, False, lambda: write(text))
 
     async def wait(seconds: float) -> None:
+        async def waited() -> None:
+            done = 0.0 if journal.begun is None else journal.now() - journal.begun / 1000  # before the process died
+            await sleep(max(seconds - done, 0.0))
+
         key = journal.next_key(scope, "wait")
         journal.rest()
-        await journal.perform(key, "wait", REPEATABLE, {"seconds": round(seconds, 3)}, lambda: sleep(seconds))
+        is_long = seconds >= LONG_WAIT and journal.sink is not None and journal.sink.parks
+        await journal.perform(key, "wait", REPEATABLE, {"seconds": round(seconds, 3)}, waited, announces=is_long)
 
     async def ask(channel: str, value: Any, call_function: Any) -> Any:
         journal.rest()  # who answers has seen all emits before
         cls = ONCE if channel.startswith("tool:") else REPEATABLE
 
         async def answered() -> Any:
-            if answer is None:
-                raise NoListener
-            return await answer(channel, value, call_function)
+            try:
+                if answer is None:
+                    raise NoListener
+                return await answer(channel, value, call_function)
+            except NoListener:
+                if journal.sink is None or not journal.sink.parks or cls == ONCE:
+                    raise
+            return await journal.park(key, {"kind": "answer", "channel": channel, "value": _plain(value)})
 
+        key = journal.next_key(scope, channel)
         passed_over = getattr(answer, "passed_over", None)
         given = (lambda: None) if passed_over is None else lambda: passed_over(channel)
-        return await host_operation(run, "answer", channel, cls, {"channel": channel, "value": value}, answered, given=given)
+        return await host_operation(run, "answer", key, cls, {"channel": channel, "value": value}, answered, given=given)
 
     async def operation(kind: str, cls: str | None, request: Any, work: Callable[[], Awaitable[Any]], effect: Effect) -> Any:
         journal.rest()
-        about = f"{request['tool']}.{request['method']}"
-        return await host_operation(run, kind, about, CLASSES[cls], request, work, effect)
+        key = journal.next_key(scope, f"{request['tool']}.{request['method']}")
+        return await host_operation(run, kind, key, CLASSES[cls], request, work, effect)
 
     host.emit, host.print, host.sleep, host.answer, host.operation = record_emit, record_print, wait, ask, operation
     host.around_provider = lambda inner: JournaledProvider(journal, scope, inner)

@@ -41,6 +41,8 @@ class EffectFileWriter:
     for other processes to read, when it returns; that the power may fail is not its concern. OSError where it cannot be written,
     FileExistsError for a new one whose name is taken."""
 
+    parks = False
+
     def __init__(self, path: str, header: Header, after: EffectFileReader | None = None) -> None:
         if after is None:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
@@ -51,7 +53,7 @@ class EffectFileWriter:
             os.ftruncate(self._file, after.place)
             self._seal = after.seal
 
-    def commit(self, rows: Sequence[Row]) -> None:
+    def commit(self, rows: Sequence[Row], told: int = 0, waits: Sequence[Any] = ()) -> None:
         """Append rows."""
         self._write([_json(plain_of(row)) for row in rows])
 
@@ -63,6 +65,9 @@ class EffectFileWriter:
         data = "".join(lines).encode("ascii")
         while data:
             data = data[os.write(self._file, data) :]
+
+    def renew(self) -> None:
+        """Do nothing: nobody else goes on with a file."""
 
     def close(self) -> None:
         if self._file >= 0:

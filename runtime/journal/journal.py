@@ -49,14 +49,20 @@ if TYPE_CHECKING:
     from .rows import Header, Row
 
     class Sink(Protocol):
-        """Where rows are kept. `commit` returns when they are; it raises Fenced where another process goes on with the run."""
+        """Where rows are kept. `commit` returns when they are; it raises Fenced where another process goes on with the run, and
+        JournalRefused where they cannot be kept. `told` is how many emits were made before them, `waits` what only another
+        process can bring. `parks` says whether a run may be suspended and gone on with later."""
 
-        def commit(self, rows: Sequence[Row]) -> None: ...
+        parks: bool
+
+        def commit(self, rows: Sequence[Row], told: int, waits: Sequence[Any]) -> None: ...
+        def renew(self) -> None: ...
         def close(self) -> None: ...
 
 
 HOPS = 12  # rounds of the loop after which all that an outcome set off has been done
 STANDSTILL = 1.0  # seconds without a step, while every task waits, after which nothing more comes
+RENEWAL = 20.0  # seconds between renewals of the right to go on with a run
 DRAFT = 256  # rows that wait for a commit
 
 
@@ -92,6 +98,10 @@ class Within(Scope):
 
 class Fenced(Exception):
     """Another process goes on with the run: this one must not commit anything more (G-13.6)."""
+
+
+class Suspended(Exception):
+    """Every task of the run waits for answers from outside, and nobody here gives one: the run goes on when it has one."""
 
 
 class Diverged(Panic):
@@ -144,7 +154,8 @@ class Journal:
     rows, None to keep none. With `goes_on` the run goes on live where the recording ends; without, it must not ask for more.
     `unknown` are the rows of effects that began in the recording and whose outcome is not in it, by key, and `answers` outcomes
     that the host knows of them (plain forms). `real_time` gives seconds that only grow, `real_wall` seconds since 1970.
-    `emits_told` is how many emits of the recording listeners have heard."""
+    `emits` is how many the recording has, and how many of them listeners have heard for certain. `clean` takes secrets out of plain
+    data; the session sets it."""
 
     def __init__(
         self,
@@ -157,8 +168,7 @@ class Journal:
         answers: dict[str, Any] | None = None,
         real_time: Callable[[], float],
         real_wall: Callable[[], float],
-        clean: Callable[[Any], Any] = lambda plain: plain,
-        emits_told: int = 0,
+        emits: tuple[int, int] = (0, 0),
     ) -> None:
         self.header = header
         self.sink = sink
@@ -167,7 +177,7 @@ class Journal:
         self.answers = answers or {}
         self.real_time = real_time
         self.real_wall = real_wall
-        self.clean = clean
+        self.clean: Callable[[Any], Any] = lambda plain: plain
         self.is_replaying = recorded is not None
         self.replayed = 0  # rows of the recording that were used
         self.end: EndRow | None = None  # of the recording
@@ -182,26 +192,52 @@ class Journal:
         self._has_finished: Callable[[str], bool] = lambda key: False
         self._hopping = False
         self._steps = 0
+        self.begun: float | None = None  # when the operation whose work is about to be done began in another process
+        self._in_flight = 0  # operations and limits of time that something outside will end
+        self._renewal: Any = None  # the timer of `_hold_on`
+        self.parked: dict[str, Any] = {}  # by key, what operations wait for that somebody has to answer, perhaps days later
+        self.suspended: list[Any] = []  # what a suspended run waits for
         self._patient = False  # whether a limit of time may have to run out before the next row can come
         self._told = 0  # emits so far
-        self._emits_told = emits_told
+        self._emits_kept, self._emits_heard = emits
         self._outbox: list[Callable[[], object]] = []
         self.failure: BaseException | None = None  # what ended the run, once
         self._end_run: Callable[[BaseException], object] = lambda error: None
         self._emit_again: Callable[[str, Any], object] = lambda channel, payload: None
+        self._is_idle: Callable[[], bool] = lambda: False
 
     # ------------------------------------------------------------ the session
 
     def begin(
         self, loop: Any, wake: Callable[[], object], has_finished: Callable[[str], bool],
         end_run: Callable[[BaseException], object], emit: Callable[[str, Any], object],
+        is_idle: Callable[[], bool],
     ) -> None:  # fmt: skip
         """Serve a call of the session on this loop. `wake` makes the session look for a result to hand out; `has_finished` says
-        whether the effect of a key has one; `end_run` ends the call with an error; `emit` makes an emit of the runtime."""
+        whether the effect of a key has one; `end_run` ends the call with an error; `emit` makes an emit of the runtime;
+        `is_idle` says whether the session waits for a result."""
         self._loop, self._wake, self._has_finished, self._end_run = loop, wake, has_finished, end_run
-        self._emit_again = emit
+        self._emit_again, self._is_idle = emit, is_idle
         if self.is_replaying and self._next is None:
             self._take()
+        if self.sink is not None and self.sink.parks and not hasattr(loop, "hold_clock"):  # a virtual clock does not wait
+            self._hold_on()
+
+    def _hold_on(self) -> None:
+        """Hold the run while it waits for something that takes long."""
+        if self.sink is None or self.failure is not None:
+            return
+        try:
+            self.sink.renew()
+        except (Fenced, JournalRefused) as refused:
+            self._fail(refused)
+            return
+        self._renewal = self._loop.call_later(RENEWAL, self._hold_on)
+
+    def abandon(self, why: BaseException) -> None:
+        """Take note that the process ends while the run is not over, and another one may go on with it: nothing more is kept."""
+        if self.failure is None:
+            self.failure = why
 
     def now(self) -> float:
         """Return the seconds of the run's clock."""
@@ -227,10 +263,11 @@ class Journal:
         return "" if type(scope) is Within else scope.next_key(about)
 
     async def perform(
-        self, key: str, kind: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]], how: Form = AS_IT_IS
-    ) -> Any:
+        self, key: str, kind: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]], how: Form = AS_IT_IS,
+        announces: bool = False,
+    ) -> Any:  # fmt: skip
         """Return the outcome of an operation, recorded or new. `request` is its plain form, `work` does it, `how` says how its
-        outcome is written. With the key "" it is a part of another operation, and just done. Raises what `work` raises; Diverged
+        outcome is written; with `announces` it is kept that it begins, though it may be done twice. With the key "" it is a part of another operation, and just done. Raises what `work` raises; Diverged
         where the recording has another request; EffectUnknown."""
         if not key:
             return await work()
@@ -240,11 +277,12 @@ class Journal:
             row = await self._recorded(key, kind, digest, request)
             if row is not None:
                 return self._outcome(row, how)
-        return await self._live(key, kind, cls, digest, request, work, how)
+        return await self._live(key, kind, cls, digest, request, work, how, announces)
 
     async def _live(
-        self, key: str, kind: str, cls: str, digest: str, request: Any, work: Callable[[], Awaitable[Any]], how: Form
-    ) -> Any:
+        self, key: str, kind: str, cls: str, digest: str, request: Any, work: Callable[[], Awaitable[Any]], how: Form,
+        announces: bool = False,
+    ) -> Any:  # fmt: skip
         before = self.unknown.pop(key, None)
         attempt = 1 if before is None else before.attempt + 1
         row = EffectRow(key, kind, cls, digest, request, self.idem_key(key), attempt=attempt)
@@ -255,17 +293,21 @@ class Journal:
             return self._outcome(row, how)
         if before is not None and cls == ONCE:
             raise EffectUnknown
-        if cls == ONCE:
+        self.begun = None if before is None else before.t_start
+        if cls == ONCE or (announces and before is None):
             row.status = INTENT
             self.commit(row)
+            row = row.anew()
         if cls == OBSERVED:
             self._tick()
         within_it = Within()
         token = SCOPE.set(within_it)
+        self._in_flight += 1
         try:
             try:
                 value = await work()
             finally:
+                self._in_flight -= 1
                 SCOPE.reset(token)
                 row.emits = [[channel, self.clean(payload)] for channel, payload in within_it.emits] or None
         except CallFailure as failure:
@@ -280,8 +322,9 @@ class Journal:
         except Exception:
             raise
         except BaseException:  # it was cancelled, by a limit of time or since nobody waits for it any more
-            row.status = DISCARDED
-            self._settle(row, OBSERVED)
+            if self.failure is None:
+                row.status = DISCARDED
+                self._settle(row, OBSERVED)
             raise
         row.status, row.result = DONE, how.lower(value)
         for name, detail in how.details(value).items():
@@ -357,6 +400,7 @@ class Journal:
         if not key:
             return await within(loop, seconds, coroutine)
         if not self.is_replaying:
+            self._in_flight += 1
             try:
                 return await within(loop, seconds, coroutine)
             except TimeoutError:
@@ -365,6 +409,8 @@ class Journal:
                 row = EffectRow(key, "limit", OBSERVED, "", None, self.idem_key(key), status=EXPIRED, t_start=now, t_end=now)
                 self._draft.append(row)
                 raise
+            finally:
+                self._in_flight -= 1
         job = loop.create_task(coroutine)
         expiry = loop.create_future()
         self._waiting[key] = (expiry, "limit", "", None, 0)
@@ -408,19 +454,19 @@ class Journal:
                 return
             if row is None:
                 self._next = None
-                if self.goes_on:
+                if self.goes_on and not self.end:
                     self._go_on_live()
                 return
             self.replayed += 1
-            if type(row) is EmitRow:
+            if isinstance(row, EmitRow):
                 continue
-            if type(row) is EndRow:
+            if isinstance(row, EndRow):
                 self.end = row
                 continue
-            if type(row) is EffectRow and not row.is_settled:
-                self.unknown[row.key] = row
-                continue
-            if type(row) is EffectRow:
+            if isinstance(row, EffectRow):
+                if not row.is_settled:
+                    self.unknown[row.key] = row
+                    continue
                 self.unknown.pop(row.key, None)
                 if row.status == DISCARDED:  # what ended it ends it again; that may be a limit of time that has to run out
                     self._patient = True
@@ -549,9 +595,9 @@ class Journal:
         """Record an emit, or a printed text (`channel` None), of the plain JSON `value`; `tell` delivers it, after the commit
         that has it. An emit that listeners have heard before the run went on is not told again."""
         self._told += 1
-        if self.is_replaying and self.goes_on and self._told <= self._emits_told:
+        if self._told <= self._emits_heard:
             return
-        if self.is_replaying and not self.goes_on:
+        if self._told <= self._emits_kept or (self.is_replaying and not self.goes_on):
             tell()
             return
         self._draft.append(EmitRow(channel, value, by_runtime, round(self._time, 3)))
@@ -563,17 +609,39 @@ class Journal:
         """Commit what is left and deliver emits: the run is about to wait, or is over."""
         if self._outbox:
             self.commit()
+        if self.parked and self._loop is not None and not self.is_replaying:
+            self._suspend_soon(HOPS)
+
+    async def park(self, key: str, what: dict[str, Any]) -> Any:
+        """Wait for what only another process can bring; `what` tells of it, as plain data. The run is suspended when nothing else
+        goes on. Never returns."""
+        self.parked[key] = {"key": key, **self.clean(what)}
+        self._in_flight -= 1
+        try:
+            self.commit()
+            self._suspend_soon(HOPS)
+            await self._loop.create_future()
+        finally:
+            self._in_flight += 1
+            del self.parked[key]
+
+    def _suspend_soon(self, left: int) -> None:
+        if left:
+            self._loop.call_soon(partial(self._suspend_soon, left - 1))
+        elif self.parked and not self._in_flight and self._is_idle() and self.failure is None:
+            self.suspended = list(self.parked.values())
+            self._fail(Suspended())
 
     def commit(self, *rows: Row) -> None:
         """Commit the rows that wait, these last, in one transaction, then deliver emits. Raises Fenced."""
         self._draft += rows
         draft, self._draft = self._draft, []
-        if self.sink is not None and draft:
+        if self.sink is not None and (draft or self.parked):
             try:
-                self.sink.commit(draft)
-            except Fenced as fenced:
+                self.sink.commit(draft, self._told, list(self.parked.values()))
+            except (Fenced, JournalRefused) as refused:
                 self._outbox.clear()
-                self._fail(fenced)
+                self._fail(refused)
                 raise
         outbox, self._outbox = self._outbox, []
         for tell in outbox:
@@ -581,6 +649,8 @@ class Journal:
 
     def close(self, end: EndRow | None) -> None:
         """Write the end of the run, None where it is not over, and close the sink."""
+        if self._renewal is not None:
+            self._renewal.cancel()
         try:
             if self.failure is None:
                 if end is not None:

@@ -1,7 +1,7 @@
 """A run's journal from its beginning: the header of a new one, one that records into a file, one that gives a file again, and the end
 row of an outcome (G-14.1, O-9.33).
 
-Hands on `new_header`, `recorder`, `player` and `end_of` to the command line and the Python API. Where a run survives its process
+Hands on `new_header`, `recorder`, `player`, `stored` and `end_of` to the command line and the Python API. Where a run survives its process
 is `run_store.py`.
 """
 
@@ -14,7 +14,7 @@ from ...vm.snapshot.envelope import identity_of
 from ...vm.values import to_json
 from .effect_file import EffectFileReader, EffectFileWriter
 from .journal import Journal
-from .rows import EndRow, Header, JournalRefused
+from .rows import EmitRow, EndRow, Header, JournalRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ...vm.interp.link import Program
     from ..session.session import Outcome
+    from .run_store import Claim, RunStore
 
 
 SEED_BITS = 62
@@ -63,32 +64,61 @@ def recorder(path: str, header: Header, real_time: Callable[[], float], real_wal
 def player(
     path: str, program: Program, extends: bool, real_time: Callable[[], float], real_wall: Callable[[], float]
 ) -> Journal:
-    """Return the journal of a run that gets the outcomes of a file. With `extends` what the run asks for beyond its end is performed
-    and appended. OSError, and JournalRefused for what is no effect file, or one of another program."""
+    """Return the journal of a run that gets the outcomes of a file. With `extends` what the run asks for beyond its end is
+    performed and appended. OSError, and JournalRefused for what is no effect file, or one of another program."""
+    emits = _count_emits(path) if extends else 0
     reader = EffectFileReader(path)
     try:
         require_image(reader.header, program, path)
-        sink = _AfterReading(path, reader) if extends else None
+        sink = _AfterReading(path, reader)
         return Journal(
-            reader.header, sink=sink, recorded=iter(reader), goes_on=extends, real_time=real_time, real_wall=real_wall,
+            reader.header, sink=sink if extends else None, recorded=iter(reader), goes_on=extends, real_time=real_time,
+            real_wall=real_wall, emits=(emits, 0),
         )  # fmt: skip
     except BaseException:
         reader.close()
         raise
 
 
+def _count_emits(path: str) -> int:
+    reader = EffectFileReader(path)
+    try:
+        return sum(isinstance(row, EmitRow) for row in reader)
+    finally:
+        reader.close()
+
+
+def stored(
+    store: RunStore, claim: Claim, real_time: Callable[[], float], real_wall: Callable[[], float], answers: dict[str, Any]
+) -> Journal:
+    """Return the journal with which a run of a store is gone on with, under a claim; `answers` are added to those that the store
+    has for it, as plain forms by effect key."""
+    row = store.run(claim.run)
+    known = {**store.answers(claim.run), **answers}
+    claim.has_answers = bool(known)
+    return Journal(
+        row.header, sink=claim, recorded=store.rows(claim.run), goes_on=True, answers=known, real_time=real_time,
+        real_wall=real_wall, emits=(row.emits, row.told),
+    )  # fmt: skip
+
+
 class _AfterReading:
     """The sink of a file that is read first and then gone on with; without anything new the file stays as it is."""
+
+    parks = False
 
     def __init__(self, path: str, reader: EffectFileReader) -> None:
         self.path = path
         self.reader = reader
         self.writer: EffectFileWriter | None = None
 
-    def commit(self, rows: Sequence[Any]) -> None:
+    def commit(self, rows: Sequence[Any], told: int = 0, waits: Sequence[Any] = ()) -> None:
         if self.writer is None:
             self.writer = EffectFileWriter(self.path, self.reader.header, self.reader)
         self.writer.commit(rows)
+
+    def renew(self) -> None:
+        """Do nothing: nobody else goes on with a file."""
 
     def close(self) -> None:
         self.reader.close()

@@ -85,6 +85,12 @@ class EffectRow:
         self.t_end = t_end
         self.emits = emits
 
+    def anew(self) -> EffectRow:
+        """Return a row of the same effect for its outcome."""
+        return EffectRow(
+            self.key, self.kind, self.cls, self.digest, self.request, self.idem_key, attempt=self.attempt, t_start=self.t_start
+        )
+
     @property
     def is_settled(self) -> bool:
         """Whether the outcome is known."""

@@ -321,7 +321,7 @@ class Session:
         self.work = EffectRunner(self.host.loop or asyncio_loop())
         if self.journal is not None:
             self.work.journal = self.journal
-            self.journal.begin(self.work.loop, self.work.wake, self.work.has_finished, self._end_by, self.runtime_emit)
+            self.journal.begin(self.work.loop, self.work.wake, self.work.has_finished, self._end_by, self.runtime_emit, self.work.is_waiting)
         self.watch.begin(seconds, lambda: self._overdue(seconds or 0.0))
         self.deadline = None  # not that of the call before
         timer = None if seconds is None else self._set_deadline(seconds)
@@ -423,6 +423,8 @@ class Session:
         Where none runs, it ends the next one. A program that waits is at no such point before what it waits for comes: cancel the
         task that awaits the call as well. Any thread may call it."""
         self.machine.stop = Stopped(reason)
+        if self.journal is not None and self.journal.sink is not None and self.journal.sink.parks:
+            self.journal.abandon(self.machine.stop)
 
     def expire(self, seconds: float) -> None:
         """As `stop`, but the call ends with P102 (G-6.1), whose message names `seconds` as the limit. Any thread may call it."""

@@ -1,0 +1,118 @@
+"""`concerto resume`: go on with a run of a store after its process died, or with one that has got its answer (O-9.23, O-9.35).
+
+Hands on `configure` and `execute` to `main`. The image is that of the store, the settings are those the run was started with, and
+flags of this command line go over them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+from . import exits
+from .journals import KEPT, add_store_flags, open_store, permission_names, refusing, run_with_journal
+from .run import code_cache, configure_run, finish, hint_of, host_of, limits_of, run_session, system_input, words_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from ..runtime.journal.run_store import RunRow
+    from ..vm.interp.link import Program
+
+__all__ = ["configure", "execute", "hint_of", "words_of"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Describe the flags of `resume`."""
+    parser.add_argument("run", metavar="ID", help="the id of a run, or its beginning")
+    add_store_flags(parser, "the run store (required)")
+    parser.add_argument(
+        "--answer", action="append", default=[], metavar="KEY=JSON", help="answer the effect that the run waits for, or may not repeat"
+    )
+    parser.add_argument("--take-over", action="store_true", help="go on although another process may still hold the run")
+    configure_run(parser)
+    parser.add_argument("--debug", action="store_true", help="show the locals of each frame of a stack trace")
+    parser.add_argument("--no-code-cache", action="store_true", help="neither read nor keep translated code of earlier runs")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Go on with a run. Return the exit code of O-9.11, of a run that is over that of its end. Raise `Exit`: 2 for flags that do
+    not fit, 74 for a store or run that is refused, 75 for a run that waits on, 1 for a run that another process holds."""
+    if arguments.store is None:
+        raise exits.Exit(exits.USAGE, "resume: --store names the run store")
+    answers = dict(map(_answer, arguments.answer))
+    store = refusing(arguments.store, lambda: open_store(arguments, must_exist=True))
+    row: RunRow = refusing(arguments.store, lambda: store.run(arguments.run))
+    if row.outcome is not None:
+        return _ended(row)
+    program = _program(store, row)
+    from ..runtime.errors import ConfigFailure
+    from ..runtime.journal.recording import stored
+    from ..runtime.session.session import Session
+
+    _with_kept(arguments, row.options)
+    claim = refusing(arguments.store, lambda: store.claim(row.id, take_over=arguments.take_over))
+    try:
+        host = host_of(arguments, arguments.file or "-", program=program)
+        host.code_cache, host.stdin = code_cache(arguments), system_input
+        host.args, host.offline = row.header.args, row.header.offline
+        forms = {key: {"json": value} for key, value in answers.items()}
+        host.journal = refusing(arguments.store, lambda: stored(store, claim, host.now, host.wall, forms))
+        session = Session(program, host)
+    except ConfigFailure as failure:
+        raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
+    session.machine.keeps_locals = arguments.debug
+    outcome = run_with_journal(session, lambda: run_session(session, **limits_of(arguments)))
+    sys.stdout.flush()
+    return finish(arguments.file or "-", outcome, session)
+
+
+def _answer(word: str) -> tuple[str, Any]:
+    key, equals, text = word.partition("=")
+    try:
+        return key.strip(), json.loads(text)
+    except ValueError:
+        why = "the part behind `=` is no JSON" if equals else "there is no `=`"
+        raise exits.Exit(exits.USAGE, f"--answer {word}: {why}; write KEY=JSON, such as 0:5/approve.1=true") from None
+
+
+def _program(store: Any, row: RunRow) -> Program:
+    """Return the program of a run, from its image in the store. Raise `Exit` (74) where it is refused."""
+    from ..vm.bytecode.image import ImageError
+    from ..vm.interp.link import load_bytes
+
+    content = refusing(store.path, lambda: store.image(row.header.image))
+    try:
+        return load_bytes(content)
+    except ImageError as error:
+        raise exits.Exit(exits.IMAGE_REJECTED, f"{store.path}: the image of the run {row.id} is refused: {error}") from None
+
+
+def _with_kept(arguments: argparse.Namespace, options: dict[str, Any]) -> None:
+    """Set what the command line leaves out to what the run was started with."""
+    for name in (*KEPT, *permission_names(arguments)):
+        kept = options.get(name)
+        if getattr(arguments, name) in (None, False, [], "both", "text") and kept is not None:
+            value = [tuple(one) if isinstance(one, list) else one for one in kept] if name.startswith("allow_") else kept
+            setattr(arguments, name, value)
+    arguments.file = options.get("file")
+    arguments.program_arguments = []
+
+
+def _ended(row: RunRow) -> int:
+    """Print the outcome of a run that is over, and return its exit code."""
+    outcome = row.outcome
+    assert outcome is not None
+    if outcome.outcome == "cancelled":
+        print(f"the run {row.id} was cancelled", file=sys.stderr)
+        return exits.INTERRUPTED
+    if outcome.outcome == "ok":
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.changed))
+        print(f"the run {row.id} ended well ({when})", file=sys.stderr)
+        return exits.OK
+    text = f"panic[{outcome.code}]: {outcome.message}" if outcome.outcome == "panic" else f"error: {outcome.message}"
+    print(text, file=sys.stderr)
+    return 77 if outcome.code in ("P407", "PermissionDenied") else exits.FAILED

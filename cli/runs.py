@@ -1,0 +1,87 @@
+"""`concerto runs`: the runs of a store: list them, show one, answer it, cancel it, remove old ones (G-13.12, O-9.72).
+
+Hands on `configure` and `execute` to `main`. What a store holds is `runtime/journal/run_store.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+from . import exits
+from .journals import add_store_flags, open_store, refusing, told_of
+from ..vm.bytecode.disasm import printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from ..runtime.journal.run_store import RunRow, RunStore
+
+ACTIONS = ("list", "show", "answer", "cancel", "prune")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Describe the flags of `runs`."""
+    parser.add_argument("action", metavar="ACTION", nargs="?", default="list", choices=ACTIONS, help=", ".join(ACTIONS))
+    parser.add_argument("words", metavar="WORD", nargs="*", help="show ID, cancel ID, answer ID KEY JSON")
+    add_store_flags(parser, "the run store (required)")
+    parser.add_argument("--days", type=float, default=30.0, metavar="N", help="prune: runs that were over N days ago (30)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.usage = "concerto runs [list | show ID | answer ID KEY JSON | cancel ID | prune] --store PATH [options]"
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Do what is asked of a store and return 0. Raise `Exit`: 2 for words that do not fit, 74 for what the store refuses."""
+    if arguments.store is None:
+        raise exits.Exit(exits.USAGE, "runs: --store names the run store")
+    wanted = {"list": 0, "show": 1, "answer": 3, "cancel": 1, "prune": 0}[arguments.action]
+    if len(arguments.words) != wanted:
+        raise exits.Exit(exits.USAGE, f"runs {arguments.action} takes {wanted or 'no'} words behind it, given {len(arguments.words)}")
+    store: RunStore = refusing(arguments.store, lambda: open_store(arguments, must_exist=True))
+    refusing(arguments.store, lambda: _do(arguments, store))
+    return exits.OK
+
+
+def _do(arguments: argparse.Namespace, store: RunStore) -> None:
+    action, words = arguments.action, arguments.words
+    if action == "list":
+        _list(store.runs(), arguments.json)
+    elif action == "show":
+        _show(store.run(words[0]), arguments.json)
+    elif action == "cancel":
+        run = store.run(words[0]).id
+        store.cancel(run)
+        print(f"cancelled {run}")
+    elif action == "prune":
+        print(f"removed {store.prune(time.time() - arguments.days * 86_400)} runs")
+    else:
+        run = store.run(words[0]).id
+        try:
+            value = json.loads(words[2])
+        except ValueError:
+            raise exits.Exit(exits.USAGE, f"runs answer: {words[2]!r} is no JSON; a text stands in double quotes") from None
+        store.answer(run, words[1], {"json": value})
+        print(f"kept; go on with: concerto resume {run} --store {store.path}")
+
+
+def _list(rows: list[RunRow], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps([told_of(row) for row in rows], ensure_ascii=False))
+        return
+    for row in rows:
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.created))
+        waits = ", ".join(f"{wait['channel']} ({wait['key']})" for wait in row.waits)
+        print(f"{row.id}  {row.state:9}  {when}  {printable(row.header.program)}{f'  waits for {waits}' if waits else ''}")
+
+
+def _show(row: RunRow, as_json: bool) -> None:
+    told = told_of(row)
+    if as_json:
+        print(json.dumps(told, ensure_ascii=False))
+        return
+    for name, value in told.items():
+        if name in ("created", "changed"):
+            value = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(value))
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        print(f"{name:8}  {printable(text)}")
