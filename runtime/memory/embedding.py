@@ -137,7 +137,7 @@ class Embedding:
         return copy
 
     def has_vector(self, fact: Fact) -> bool:
-        """Whether the fact has a vector of this embedder."""
+        """Return whether the fact has a vector of this embedder."""
         return fact.vector is not None and fact.vector[0] == self.label
 
     def relevance(self, query: bytes | None, fact: Fact) -> float:

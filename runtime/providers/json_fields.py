@@ -41,7 +41,7 @@ class Fields:
     __slots__ = ("data", "place")
 
     def __init__(self, data: Any, place: str = "") -> None:
-        """Unreadable unless `data` is an object."""
+        """Raises Unreadable unless `data` is an object."""
         if type(data) is not dict:
             raise Unreadable(f"{place or 'the reply'} is {_kind(data)}, no object")
         self.data: dict[str, Any] = data

@@ -38,7 +38,7 @@ ESCAPED = re.compile(rb"\\([0-3][0-7]{2})")  # how the table writes a space, a t
 
 
 def is_on_network(folder: str, mounts: str = MOUNTS) -> bool:
-    """Whether a folder is on a network file system, where SQLite's locks do not hold (M-8.12). The longest mount point
+    """Return whether a folder is on a network file system, where SQLite's locks do not hold (M-8.12). The longest mount point
     above the folder decides; where the system has no table of mounts nothing is refused."""
     try:
         with open(mounts, "rb") as table:  # names of directories are bytes, not always UTF-8
@@ -313,7 +313,7 @@ def tried(attempt: Callable[[], T], pause: Callable[[float], object]) -> T:
 
 @contextmanager
 def begun(connection: sqlite3.Connection) -> Iterator[None]:
-    """A context around the work of a transaction that has begun: committed at its end, rolled back when it is left by an
+    """Return a context around the work of a transaction that has begun: committed at its end, rolled back when it is left by an
     exception."""
     try:
         yield
@@ -354,7 +354,7 @@ def owner_name() -> str:
 
 
 def has_died(owner: str) -> bool:
-    """Whether the process of that name is known to be over; False when that cannot be told."""
+    """Return whether the process of that name is known to be over; False when that cannot be told."""
     machine, _, rest = owner.partition("/")
     number, _, rest = rest.partition("/")
     begun = rest.partition("/")[0]
