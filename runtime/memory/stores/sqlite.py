@@ -4,7 +4,8 @@ Hands on `SqliteStore` to `opened.py`, `owner_name` to those who hold leases (`m
 and `has_died` to `memory/locks.py`; to `search/search_file.py`, whose tables stand in the same file, also `SqliteStore`,
 SETTINGS, BUSY_MS, the ways out of errors, `tried` and `begun`. The statements are in `sql.py`; here are opening, locking and
 errors. It uses WAL, `synchronous=FULL`, and `BEGIN IMMEDIATE` for writes. A full disk, a read-only or damaged file raises
-MemoryFailure ("Store" or "Corrupt"); the file is never replaced by an empty one. sqlite3 is imported with this module only.
+MemoryFailure ("Store" or "Corrupt"); the file is never replaced by an empty one. sqlite3 is imported with this module and
+`search/search_file.py` only.
 """
 
 from __future__ import annotations
