@@ -26,6 +26,7 @@ from ..vm import values
 from ..vm.interp import link
 from ..vm.interp.machine import Stopped
 from ..vm.panics import Panic as RaisedPanic
+from ..vm.values.limits import LONGEST_STRING
 from .calls import EVERY_CHANNEL, Call, Running, require_callable
 from .options import Options, amounts, check_options, host_of, limits_of
 from .results import Breaker, Emit, Frame, ImageError, Metrics, Panic, ProgramError, RunResult, frames_of
@@ -57,6 +58,7 @@ class Session:
         self._handlers: dict[str, Handler] = {}
         self._emits: list[Emit] = []
         self._limits, self._shared, self._per_call = amounts(options.get("budgets"))
+        self._longest = max(LONGEST_STRING, self._limits.value_bytes or 0)  # bytes of a text that the host gives
         self._turns = Turns()
         self._thread = threading.Lock()  # one thread at a time drives the runner
         self._runner: asyncio.Runner | None = None
@@ -125,7 +127,7 @@ class Session:
                 answer = await answer
             # A function of the host may return the value of the Ok itself.
             plain = result[0] == "result" and not isinstance(answer, Ok | Err)
-            return await from_python(answer, self._program, run, result[1] if plain else result, place)
+            return await from_python(answer, self._program, run, result[1] if plain else result, place, self._longest)
 
         self._session.host.tools[tool, method] = handle
 
@@ -186,7 +188,7 @@ class Session:
         answer = handler(to_python(value))
         if inspect.isawaitable(answer):
             answer = await answer
-        return await from_python(answer, self._program, run, what=f"the answer on {channel}")
+        return await from_python(answer, self._program, run, what=f"the answer on {channel}", longest=self._longest)
 
     # ------------------------------------------------------------ calling
 
@@ -289,7 +291,8 @@ class Session:
         by_name = _by_name(function, parameters, args, named)
         types = {name: self._program.descriptors[kind] for name, kind, _ in parameters}
         places = {name: f"argument {name!r} of {function}" for name in by_name}
-        read = {name: read_value(arg, self._program, types[name], places[name]) for name, arg in by_name.items()}
+        longest = self._longest
+        read = {name: read_value(arg, self._program, types[name], places[name], (), longest) for name, arg in by_name.items()}
 
         async def completed(run: Run) -> list[Any]:
             whole: list[Any] = []
@@ -300,7 +303,7 @@ class Session:
                     continue
                 value, left_out = read[name]
                 if left_out:
-                    value = await from_python(by_name[name], self._program, run, types[name], places[name])
+                    value = await from_python(by_name[name], self._program, run, types[name], places[name], longest)
                 whole.append(value)
             return whole
 

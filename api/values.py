@@ -3,8 +3,8 @@ conversion in both directions.
 
 Hands on `Struct`, `Enum`, `Ok`, `Err`, `ErrorValue` and `Handle` to users (`Media` stands in `media.py`); `to_python`,
 `from_python`, its first half `read_value` and the type `Run` to `session`, `to_python` and `ErrorValue` also to `results`. A new
-kind of value is a row in `_TO_PYTHON` and one in `_FROM_PYTHON`. Classes of the machine never reach a user. Secrets are not
-looked for here.
+kind of value is a row in `_TO_PYTHON`, one in `_FROM_PYTHON`, and for places of any type one in `_NATURAL` or a case in
+`natural`. Classes of the machine never reach a user. Secrets are not looked for here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..vm import values as v
 from ..vm.interp.link import Program
 from ..vm.panics import Panic
 from ..vm.values.errors import FOR_MODEL
-from ..vm.values.limits import INT_MAX, INT_MIN, limits
+from ..vm.values.limits import INT_MAX, INT_MIN, LONGEST_STRING, limits, utf8_size
 from ..vm.values.metering import STRIDE, look
 from ..vm.values.objects import RECORDS
 from ..vm.values.types import plain_name, type_text
@@ -263,27 +263,29 @@ Run = Callable[[int, list[Any]], Awaitable[Any]]  # calls a function of the prog
 
 
 async def from_python(
-    value: Any, program: Program, run: Run, expected: tuple[Any, ...] = ("any",), what: str = "the value"
+    value: Any, program: Program, run: Run, expected: tuple[Any, ...] = ("any",), what: str = "the value",
+    longest: int = LONGEST_STRING,
 ) -> Any:
     """Return the value of the machine, of the type descriptor `expected`, for a value of Python. A descriptor is a tuple of a
     word and what belongs to it: `("int",)`, `("array", ("int",))`, `("struct", KEY)`; with `("any",)` the Python type decides.
-    Raise TypeError, naming the place `what`, for what has no mapping or does not fit, and let Panics pass, of the conversion, and
-    all that `run` raises. `run` calls a function of the program by its number: fields that are left out get their defaults from
-    one."""
-    result, left_out = read_value(value, program, expected, what)
+    Raise TypeError, naming the place `what`, for what has no mapping or does not fit, such as a text of more than `longest` bytes
+    in UTF-8, and let Panics pass, of the conversion, and all that `run` raises. `run` calls a function of the program by its
+    number: fields that are left out get their defaults from one."""
+    result, left_out = read_value(value, program, expected, what, longest=longest)
     if not left_out:
         return result
-    return read_value(value, program, expected, what, [await run(number, []) for number in left_out])[0]
+    return read_value(value, program, expected, what, [await run(number, []) for number in left_out], longest)[0]
 
 
 def read_value(
-    value: Any, program: Program, expected: tuple[Any, ...], what: str, defaults: Sequence[Any] = ()
+    value: Any, program: Program, expected: tuple[Any, ...], what: str, defaults: Sequence[Any] = (),
+    longest: int = LONGEST_STRING,
 ) -> tuple[Any, list[int]]:
     """Do what `from_python` does without calling a function of the program: return the value, and the numbers of the functions
     that give the fields that are left out. Those fields hold None until a second call has their values in `defaults`, in the same
     order. Raise TypeError and let Panics pass as `from_python`; what a method of a class of the host raises is a TypeError
     too."""
-    reader = _Reader(program, defaults)
+    reader = _Reader(program, defaults, longest)
     try:
         return reader.read(value, expected, what), reader.left_out
     except RecursionError:
@@ -303,10 +305,12 @@ def _inside(what: str, step: str) -> str:
 
 class _Reader:
     """One conversion from Python. `left_out` has the numbers of the functions of fields that were left out, `count` counts the
-    parts that were read. `converted` has what parts have become, by the expected type and their identity, so that a part that
-    stands in many places is read once; `alive` holds those parts, since Python may give an identity again to what comes later."""
+    parts that were read, `longest` is how many bytes a text or bytes may have. `converted` has what parts have become, by the
+    expected type and their identity, so that a part that stands in many places is read once; `alive` holds those parts, since
+    Python may give an identity again to what comes later."""
 
-    def __init__(self, program: Program, defaults: Sequence[Any]) -> None:
+    def __init__(self, program: Program, defaults: Sequence[Any], longest: int) -> None:
+        self.longest = longest
         self.left_out: list[int] = []
         self.count = 0
         self.converted: dict[tuple[Any, ...], dict[int, Any]] = {}
@@ -398,14 +402,26 @@ class _Reader:
         """Read a str. Lone surrogates and hidden tag characters do not get into a program."""
         if not isinstance(value, str):
             raise self.misfit(value, expected, what)
-        return clean_text(str(value))
+        return self.cleaned(str(value), what)
+
+    def cleaned(self, text: str, what: str) -> str:
+        """Return a text as a program may have it. Raise TypeError for one that is too long for a String (G-6.1)."""
+        text = clean_text(text)
+        # A character takes at most four bytes, so a short text needs no count.
+        if len(text) * 4 > self.longest:
+            self.held(utf8_size(text), what)
+        return text
+
+    def held(self, size: int, what: str) -> None:
+        """Raise TypeError for a text, or bytes, of more bytes than a value may have."""
+        if size > self.longest:
+            raise TypeError(f"{what}: {size} bytes; a value of a program has at most {self.longest}")
 
     def binary(self, value: Any, expected: tuple[Any, ...], what: str) -> bytes:
-        """Read bytes, or what has their buffer, under the limit of Strings, as for every String (G-6.1)."""
+        """Read bytes, or what has their buffer, under the limit of texts (G-6.1)."""
         if not isinstance(value, bytes | bytearray | memoryview):
             raise self.misfit(value, expected, what)
-        if memoryview(value).nbytes > limits.string:
-            raise TypeError(f"{what}: {memoryview(value).nbytes} bytes; a value of a program has at most {limits.string}")
+        self.held(memoryview(value).nbytes, what)
         return bytes(value)
 
     def boolean(self, value: Any, expected: tuple[Any, ...], what: str) -> bool:
@@ -508,7 +524,7 @@ class _Reader:
             raise TypeError(f"{what}: {error}") from None
         if media is None:
             raise self.misfit(value, expected, what)
-        return v.Media.holding(media.content, None if media.name is None else clean_text(media.name))
+        return v.Media.holding(media.content, None if media.name is None else self.cleaned(media.name, what))
 
     def enum(self, value: Any, expected: tuple[Any, ...], what: str) -> v.EnumValue:
         """Read an Enum, or one of the JSON forms of L-5.1.9 and L-5.1.21: a mapping, or the name alone."""
@@ -547,7 +563,7 @@ class _Reader:
         if not isinstance(value, ErrorValue) or not v.is_family(value.kind, expected[1]):
             raise self.misfit(value, expected, what)
         fields = {name: self.read(part, ("any",), _inside(what, f".{name}")) for name, part in value.fields.items()}
-        return v.ErrorValue(value.kind, value.variant, clean_text(value.message), fields)
+        return v.ErrorValue(value.kind, value.variant, self.cleaned(value.message, what), fields)
 
     def handle(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
         """Read a Handle as the declaration of the program that it names."""

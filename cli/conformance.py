@@ -1,8 +1,9 @@
 """`concerto conformance`: run the programs of the suite on this installation, and print a verdict for each clause (O-9.24).
 
-Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
-`main`. A clause is a numbered rule of the specification; its verdict is good if every program that names it passed. How programs
-are read and run is the suite's own business (`conformance/`); it knows the implementation as a driver process only.
+Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code,
+to `main`. A clause is a numbered rule of the specification; its verdict is good if every program that names it passed; programs
+that the driver does not claim count in none. How programs are read and run is the suite's own business (`conformance/`); it
+knows the implementation as a driver process only.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run the programs of the clauses and print the verdicts, with `--quiet` those that failed; return 0 if all are good and the
-    suite itself is in order, else 1. With `--list` nothing runs. Raise `Exit` (1) if no program names the clause."""
+    """Run the programs of the clauses and print the verdicts, with `--quiet` those that failed, with `--json` always all;
+    return 0 if all are good and the suite itself is in order, else 1. With `--list` nothing runs. Raise `Exit` (1) if no
+    program names the clause."""
     from ..conformance import suite
     from ..conformance.verdicts import named
 

@@ -67,7 +67,6 @@ def execute(arguments: argparse.Namespace) -> int:
         _run(path, program, arguments, output)
     output.progress.clear()
     if arguments.junit is not None:
-
         write_junit(arguments.junit, output.rows)
     return output.end()
 
@@ -105,8 +104,8 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, output: Rep
 def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
     """Yield the path and program of each root that has tests, and of each image, each once, in the order of the arguments; of a
     directory, its own sources before those of its subdirectories. Diagnostics of all roots go to stderr. A file that cannot be
-    read and errors in any source raise Exit before the first is yielded; with `--junit` errors are written there too. An image
-    that is refused raises Exit (74) in its turn."""
+    read and errors in any source raise Exit before the first is yielded; with `--junit` errors are written there too, and Exit
+    (1) comes where they cannot be. An image that is refused raises Exit (74) in its turn."""
     from ..compiler.incremental import CheckCache
     from ..vm.interp.link import load_image
 
@@ -123,7 +122,6 @@ def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
         report(path, roots[path], quiet=arguments.quiet)
     wrong = {path: result for path, result in roots.items() if is_refused(result, deny_warnings=False)}
     if wrong and arguments.junit is not None:
-
         write_refused(arguments.junit, {path: error_lines(path, result) for path, result in wrong.items()})
     if wrong:
         raise exits.Exit(exits.COMPILE_ERRORS)
@@ -264,13 +262,13 @@ class Report:
         self.open_line = not text.endswith("\n") if text else self.open_line
 
     def begin(self, count: int) -> None:
-        """Print how many tests will run, but with `--quiet` or `--json`."""
+        """Print how many tests will run, unless with `--quiet` or `--json`."""
         self.count = count
         if not self.silent:
             print(f"running {count} test{'' if count == 1 else 's'}\n", flush=True)
 
     def test(self, path: str, outcome: TestOutcome, named: Callable[[str], str]) -> None:
-        """Keep the outcome of a test for `end`, and print it, but with `--quiet` or `--json`. `path` is that of the program,
+        """Keep the outcome of a test for `end`, and print it, unless with `--quiet` or `--json`. `path` is that of the program,
         `named` returns a file as it is shown."""
         self.rows.append((path, outcome, time.perf_counter() - self.began))
         self.error_traces.append(trace_lines(outcome.way[1:], named=named))

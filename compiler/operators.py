@@ -1,10 +1,10 @@
 """THE table of binary operators (language.md 3.6, Appendix B): one row each, from the token to the opcode.
 
 Hands on `OPERATORS`, and what is made of it: the rows by text (`BY_TEXT`) or of some levels (`of_levels`), texts of some levels
-(`texts`), types of tokens (`TOKENS`, `ASSIGNING`, by text `SIGNS`); and the levels (`LEVELS`, `OR`, `AND` …), to lexer, grammar,
-productions, token filter, messages of syntax, checker, constant folding, code generator, formatter and helps. What has another
-form than `x op y` between values has no row: unary operators, ranges, `as`, `|>` and plain `=`. A new operator is a row here; if
-no opcode does it yet, a row and a function of the machine as well (`CONTRIBUTING.md`).
+(`texts`), types of tokens (`TOKENS`, `ASSIGNING`, by text `SIGNS`); and the levels (`LEVELS`, `OR`, `AND` …), to lexer,
+grammar, LR machine, productions, token filter, messages of syntax, checker, constant folding, code generator, formatter and
+helps. What has another form than `x op y` between values has no row: unary operators, ranges, `as`, `|>` and plain `=`. A new
+operator is a row here; if no opcode does it yet, a row and a function of the machine as well (`CONTRIBUTING.md`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Circuit breakers of connections: a connection that fails again and again is left alone for a while (O-1.231).
 
-Hands on `Breakers`, which a host has one of, to `host.py`, the Python API and `calls/services.py`. A call (`calls/call.py`) asks
-the `Breaker` of its connection before each request and tells it how the request ended; failures of the classes in COUNTED count,
-any other answer shows that the endpoint works. Hands on OPEN to calls too, and the type `State` to the session. Threads and event
-loops may share both. Nothing here sends, waits or raises: a call that is not let through fails in `calls/call.py`.
+Hands on `Breakers`, which a host has one of, to `host.py`, the Python API and `calls/services.py`. A call (`calls/call.py`)
+asks the `Breaker` of its connection before each request and tells it how the request ended; failures of the classes in COUNTED
+count, any other answer shows that the endpoint works. Hands on `Breaker`, COUNTED and OPEN to calls, and the type `State` to
+the session. Threads and event loops may share both. Nothing here sends, waits or raises: a call that is not let through fails
+in `calls/call.py`.
 """
 
 from __future__ import annotations

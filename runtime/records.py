@@ -2,10 +2,11 @@
 
 Hands on `Request`, `EmbedRequest` and `SideRequest` to providers, which turn them into what their wire wants; `Reply` with
 `Citation`, NO_CALLS and PAUSED to calls; `Msg`, `Call`, `ToolDef`, `SchemaField`, `CachePlan` with SHORT and LONG, `Strategy`,
-`ToolChoice` and `ProviderState`, which they hold, and of which memories keep some; ROLES to the performer of models; their
-`as_json()`, if they have one, to traces and digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings and
-providers. At the end stand the ways between values of the machine and plain data: `to_plain`, `json_form`, `response_value`,
-`failed`, `succeeded`, `TreeBuilder`. Nothing here sends a request, knows the names of a wire, or judges a reply.
+`ToolChoice` and `ProviderState`, which they hold, and of which memories keep some; `added`, which adds calls of hosted tools,
+to `calls/usage.py`, and `error_value` to `tools/memory_tools.py`; ROLES to the performer of models; their `as_json()`, if they
+have one, to traces and digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings and providers. At the
+end stand the ways between values of the machine and plain data: `to_plain`, `json_form`, `response_value`, `failed`,
+`succeeded`, `TreeBuilder`. Nothing here sends a request, knows the names of a wire, or judges a reply.
 """
 
 from __future__ import annotations
@@ -376,7 +377,6 @@ NO_CALLS: Mapping[str, int] = {}
 def added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     """Return the sums of calls of hosted tools, by type."""
     return {kind: one.get(kind, 0) + other.get(kind, 0) for kind in {**one, **other}}
-
 
 
 class Citation:

@@ -6,11 +6,13 @@ declaration is one row here; what it does is the matter of whoever reads the dec
 
 Hands on the rows (`CONNECTION`, `MODEL`, `EMBEDDER`, `AGENT`, `PROCESS`, `MCP`, `RETRY`, `TIMEOUT`, `BREAKER`, `HOSTED`,
 `DECORATORS`), `CALL_SETTINGS`, PRICES, OTHER_PRICES, RETRY_CLASSES, RETRY_ARGUMENTS, DEFAULT_SECONDS, KEPT_LONG, WITH_UNIT and
-the kinds of fields to compiler, runtime and `vm/`; `is_text` to `runtime/connections.py`; `milliseconds`, which reads a duration;
-what knows the other names of a field (`named`, `as_held`, `stated`, `twice`); `hosted_fault`; and the functions that make a
-`Field` to whoever has rows of its own (`compiler/fields.py`, `compiler/manifest.py`, `runtime/providers/offline.py`,
-`runtime/agents/messages.py`). Nothing is reported here: `takes` says whether a value is right, and the caller makes the message.
-Fields of memories are steps and stand in `vm/memory_steps.py`.
+the kinds of fields to compiler, runtime and `vm/`, PRICES and OTHER_PRICES to the options of the API too; `Field` to who reads
+rows (`compiler/checker/config.py`, `runtime/connections.py`); `is_text` to `runtime/connections.py`, `anything` to
+`runtime/providers/offline.py`; `milliseconds`, which reads a duration; what knows the other names of a field (`named`,
+`as_held`, `stated`, `twice`); `hosted_fault`; and the functions that make a `Field` to whoever has rows of its own
+(`compiler/fields.py`, `compiler/manifest.py`, `runtime/providers/offline.py`, `runtime/agents/messages.py`). Nothing is
+reported here: `takes` says whether a value is right, `hosted_fault` what is wrong, and the caller makes the message. Fields of
+memories are steps and stand in `vm/memory_steps.py`.
 """
 
 from __future__ import annotations
@@ -141,8 +143,8 @@ def address() -> Field:
 
 
 def label(what: str) -> Field:
-    """Return the field of a name that becomes part of an address: letters, digits, hyphens and points. `what` says of what it is
-    the name, with an example."""
+    """Return the field of a name that becomes part of an address: letters, digits, hyphens and points, the first a letter or
+    digit. `what` says of what it is the name, with an example."""
 
     def takes(value: Any) -> bool:
         return is_text(value) and value.isascii() and value[:1].isalnum() and value.replace("-", "a").replace(".", "a").isalnum()
@@ -187,8 +189,8 @@ def whole(low: int, high: int | None = MOST, *, default: int | None = None, **mo
 
 
 def number(low: int, high: float | None = None, *, above: bool = False, default: float | None = None) -> Field:
-    """Return the field of an Int or Float from `low`, which is left out if `above`, to `high`, which is included; without `high`
-    it is any finite one from `low` on."""
+    """Return the field of an Int or Float from `low`, which is left out if `above`, to `high`, which is included; without
+    `high` it is any finite Float, or Int that an image can hold, from `low` on."""
     if above:
         says = f"a number above {low}" if high is None else f"a number above {low}, at most {high}"
     else:
@@ -350,7 +352,8 @@ def names() -> Field:
 
 
 def domains() -> Field:
-    """Return the field of names of hosts, perhaps with a path, as providers take them: without `https://`."""
+    """Return the field of a list of names of hosts, perhaps with a path, as providers take them: without `https://`, and at
+    least one."""
     is_domain = lambda value: is_text(value) and value != "" and "://" not in value  # noqa: E731
     field = array_of(is_domain, "an array of domains without `https://`", TEXTS)
     takes = field.takes

@@ -3,10 +3,11 @@
 
 Hands on `without_shape` and `check_size` to the checks of declarations, the latter to `schema_calls` too, `parse_as_call` and
 `emit` to `calls`, `awaited_emit` to `await` (`functions`), `answer_in` to what takes an answer out of its Result, and
-COLLECTIONS, the generic built-in types of plain data, to `tools`. A built-in type has a JSON shape by standing in SCALARS or
-COLLECTIONS. Which types a schema may have is stricter, and said by `schemas.without_json`. `c` is the state of the check:
-mistakes are reported to it by a code (E…; W… for a warning), and not raised. ERRONEOUS is the type of what was reported, which
-suits every place. No JSON is read or written here: that is for the run.
+COLLECTIONS, the generic built-in types of plain data, to `tools`. A scalar or generic built-in type has a JSON shape by
+standing in SCALARS or COLLECTIONS, a tuple, `T?` or declared type by its parts, a union of Strings always. Which types a schema
+may have is stricter, and said by `schemas.without_json`. `c` is the state of the check: mistakes are reported to it by a code
+(E…; W… for a warning), and not raised. ERRONEOUS is the type of what was reported, which suits every place. No JSON is read or
+written here: that is for the run.
 """
 
 from __future__ import annotations
@@ -170,7 +171,7 @@ def _emit_in(operand: ast.Expr) -> ast.Call | None:
     return call if isinstance(binding, BuiltinSymbol) and binding.name == "emit" else None
 
 
-def of_answer(wanted: Type) -> str:
+def _of_answer(wanted: Type) -> str:
     """Return the help for a T that was meant for the answer to an emit; `emit<T>` is the type of what is sent (O-5.24)."""
     return f"an answer has its type from its place: `let x: {wanted} = await emit(channel, payload)?;`"
 
@@ -197,12 +198,12 @@ def _check_emit(c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expe
         infer_all(c, node.arguments)
         return c.report(
             "E2006", callee.span, "`emit<T>` takes 2 arguments: missing `payload`",
-            help=f"write `emit<T>(channel, payload)`; {of_answer(wanted)}",
+            help=f"write `emit<T>(channel, payload)`; {_of_answer(wanted)}",
         )
     actual = c.infer(payload, Expected(wanted, "E4080", "the payload"))
     if row is AWAITED and convert(actual, wanted) is MISMATCH:
         message = f"expected `{wanted}` for the payload, found `{actual}`"
-        return c.report("E4080", payload.span, message, help=f"T is the type of the payload; {of_answer(wanted)}")
+        return c.report("E4080", payload.span, message, help=f"T is the type of the payload; {_of_answer(wanted)}")
     c.coerce(payload, actual, Expected(wanted, "E4080", "the payload"))
     coercion = payload.coercion
     type_ = _check_by_row(c, node, callee, row, expected, (wanted,))

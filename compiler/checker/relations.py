@@ -1,14 +1,14 @@
 """Relations between types: conversion, assignability, join (L-3.3, L-3.4).
 
 Functions over `types`, which report nothing and change nothing, but for three: `learn` and `learn_from_assignment` set the type
-of a variable, `matched` fills the `bindings` it is given. Hands on to the checker `convert` and `fits` (may a value of this type
-go there? MISMATCH, of the class `_Mismatch`, says no), `convert_error` (the same of an error that leaves a function), `join` and
-its kin (the type of a value that comes from several branches), `implements`, `implementations_of` and `heads_of` (is it a value
-of this trait?), with `Matching` and `replaced_in`; `learn` (a use says the type of a variable), `open_local` and
+of a variable, `matched` fills the `bindings` it is given. Hands on to the checker `convert` and `fits` (may a value of this
+type go there? MISMATCH, of the class `_Mismatch`, says no), `convert_error` (the same of an error that leaves a function),
+`join` and its kin (the type of a value that comes from several branches), `implements`, `implementations_of` and `heads_of` (is
+it a value of this trait?), with `Matching` and `replaced_in`; `learn` (a use says the type of a variable), `open_local` and
 `close_variable`; `close` (to the REPL too), `nilable` and `widen`, which make one type of another; questions about one type
 (`generic`, `is_text`, `is_complete`, …) with NUMBERS, what a chain of places begins with (`root_of`, `is_entry`) and ERRONEOUS;
-to the code generator `kind_head`, `matched` and `replaced`. A side of a type is open (`types.OPEN`) as long as nothing has said
-what it is. A new conversion is a case here, a record in `decisions.py` and its code in `codegen/generator.py`.
+`kind_head`, `matched` and `replaced`, to the code generator too. A side of a type is open (`types.OPEN`) as long as nothing has
+said what it is. A new conversion is a case here, a record in `decisions.py` and its code in `codegen/generator.py`.
 """
 
 from __future__ import annotations

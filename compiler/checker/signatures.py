@@ -1,11 +1,12 @@
 """Signatures of built-ins as static types, and type arguments found from arguments (L-3.2.6).
 
-Hands on to the rules of calls and methods `Formal` (a parameter of anything callable) and `signature_of` (the row of a built-in
-as types), to `memory_steps` `static_type` (one descriptor of a row), and to `arguments`, `methods` and `types` what finds type
-arguments: `open_parameters` makes the type parameters of a declaration ready to be bound, `unify` compares a parameter's type
-with an argument's and adds to `Bindings`, `substitute` puts the bindings in. First-order unification in one pass over the
-arguments: the first binding of a type parameter stays. A new form of descriptor is a case of `static_type`. Nothing is reported
-or raised here: whether an argument suits is said by `relations.convert`, and the rules of calls report it.
+Hands on to what matches arguments (`arguments`, `calls`, `methods`, `types`) `Formal` (a parameter of anything callable) and
+`signature_of` (the row of a built-in as types), to `memory_steps` `static_type` (one descriptor of a row), and to `arguments`,
+`methods` and `types` what finds type arguments: `open_parameters` makes the type parameters of a declaration ready to be bound,
+`unify` compares a parameter's type with an argument's and adds to `Bindings` (which `calls` and `expressions` make too),
+`substitute` puts the bindings in. First-order unification in one pass over the arguments: the first binding of a type parameter
+stays. A new form of descriptor is a case of `static_type`. Nothing is reported or raised here: whether an argument suits is
+said by `relations.convert`, and the rules of calls report it.
 """
 
 from __future__ import annotations

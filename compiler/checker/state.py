@@ -2,10 +2,11 @@
 
 Hands on `Checker`, which every rule of this folder takes as `c` (`infer`, `value`, `coerce`, `report`), `Expected` (what the
 surroundings of an expression ask of it; FREE and DISCARD are two of them), and the frames for errors and loops (`Target`,
-`Raise`, `LoopFrame`); SPINES to `assignment`, FORM_FIELDS to `json_shapes`, `PendingBounds` to `types`, `ModuleMap` to `program`,
-`Takers` to `models`; to the language server `Checker` and `private_fields`. The rule of a form of the language (`ExpressionRule`)
-is a function in the table RULES of a sibling file; `program` puts the tables together. Where something is checked that depends on
-the function around it, look at `Target`. What is wrong is reported and not raised; but see `Checker.body_of`.
+`Raise`, `LoopFrame`); SPINES to `assignment`, FORM_FIELDS to `json_shapes`, `PendingBounds` to `types`, `ModuleMap` to
+`program`, `Takers` to `models`; `private_fields` to `expressions` and `operators`, and with `Checker` to the language server.
+The rule of a form of the language (`ExpressionRule`) is a function in the table RULES of a sibling file; `program` puts the
+tables together. Where something is checked that depends on the function around it, look at `Target`. What is wrong is reported
+and not raised; but see `Checker.body_of`.
 """
 
 from __future__ import annotations

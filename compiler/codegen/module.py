@@ -417,9 +417,9 @@ class Module:
         return self.hidden_functions[opcode]
 
     def partial_functions(self, name: str, count: int, names: list[str]) -> None:
-        """For a call whose method is found at run time: each method of that name that the call fits when defaults are left
-        out gets a hidden function `T::name::givenN` of the arguments at hand, which supplies the others (L-3.7.1, L-3.8.1).
-        `count` arguments are passed, the last of them by these names. To be called when all functions are declared."""
+        """Give each method of that name that a call fits when defaults are left out a hidden function `T::name::givenN` of the
+        arguments at hand, which supplies the others: the method of such a call is found at run time (L-3.7.1, L-3.8.1). `count`
+        arguments are passed, the last of them by these names. To be called when all functions are declared."""
         call = (name, count, tuple(names))
         if call in self.partial_calls:
             return

@@ -115,7 +115,7 @@ def _constant(place: ErrorPlace, expected: set[str]) -> str:
     value = place.rest(1)
     constant = f"const {place.word_before()}: {LITERAL_TYPES.get(place.kind(1), 'T')} = {value};"
     # At module level there is no `let`.
-    if not place.in_a_function():
+    if not place.in_brackets():
         return f"a constant has a type: `{constant}`"
     return f"write `let {place.word_before()} = {value};`, or a constant with its type: `{constant}`"
 

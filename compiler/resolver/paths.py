@@ -1,10 +1,10 @@
 """Names and paths in expressions, types, literals and the fields of declarations (L-8.3).
 
 Sets `binding` of PathExpr, NamedType and StructExpr. Hands on `resolve_path` to `patterns` and `items`, `literal_head` to
-`patterns`, `use_local` to `expressions`, `visit_field` to `items`, `visit_step` to `memories`, and to `program` its HANDLERS and
-`associated_item`, which the resolver needs for imports. `r` is the state of the resolution, to which what is wrong is reported. A
-field that names declarations is a row of LISTS_OF_NAMES. What a single name or a module means is asked of `names`; what a method
-call on a value means only the checker knows.
+`patterns`, `use_local` to `expressions`, `visit_field` to `items`, `visit_step` to that and to `memories`, and to `program` its
+HANDLERS and `associated_item`, which the resolver needs for imports. `r` is the state of the resolution, to which what is wrong
+is reported. A field that names declarations is a row of LISTS_OF_NAMES. What a single name or a module means is asked of
+`names`; what a method call on a value means only the checker knows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The tokens around a syntax error, as messages and helps look at them.
 
 Hands on `ErrorPlace` to `errors` and to the syntax hints, and to these ELIDED and LONGEST. Rows are counted from the error: 0
-is the wrong token, -1 the one before, 1 the next. Nothing here words a message or decides how parsing goes on.
+is the wrong token, -1 the one before, 1 the next. How a message names a token is here (`described`), and the message for what
+stands behind a field name (`behind_key`); all others are worded by whoever asks. Nothing here decides how parsing goes on.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ BEFORE_OPERANDS = words(
     "SEMI COMMA EQ PLUSEQ RETURN RETURN_V LET MUT FATARROW COLON IF WHILE FOR IN MATCH THROW BLKEND ANDAND OROR QQ NOT ELSE"
 )
 LOOKED_AT = 60  # tokens to each side, so that a help never takes time that grows with the file
-FURTHEST = 2000  # tokens back that are looked at for an open brace
+FURTHEST = 2000  # tokens back that are looked at for an open bracket
 LONGEST = 60  # characters of the program that a help repeats
 ELIDED = "…"
 
@@ -141,7 +142,7 @@ class ErrorPlace:
         """Return the source from row `ahead` up to `;`, `,` or one of `stops`, as `end` finds it and `written` shows it."""
         return self.written(ahead, self.end(ahead, frozenset((*stops, "SEMI", "COMMA"))))
 
-    def in_a_function(self) -> bool:
+    def in_brackets(self) -> bool:
         """Return whether some bracket is open before the error, as far as FURTHEST tokens tell."""
         depth = 0
         for at in range(-1, -min(self.row, FURTHEST) - 1, -1):

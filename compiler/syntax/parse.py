@@ -65,15 +65,15 @@ def parse_tokens(source: Source, tokens: TokenList, diagnostics: Diagnostics) ->
     program = _program(source, tokens, items)
     # After a repair these checks would report what only the repair has made.
     if recovery is None and balanced.broken_at is None:
-        report_misplaced(context)
-        report_doubled(context, source)
+        _report_misplaced(context)
+        _report_doubled(context, source)
         # A walk over the whole tree is needed only when the parser's stack shows that the tree may be too deep.
         if machine.highest > MAX_NESTING and not balanced.too_deep:
             check_depth(program, diagnostics)
     return program
 
 
-def report_doubled(context: Context, source: Source) -> None:
+def _report_doubled(context: Context, source: Source) -> None:
     """Report `--`, which reads as two minus signs and was meant as something else (L-2.6.8, E0101)."""
     for start in context.minuses:
         if start and source.text[start - 1] == "-":
@@ -81,7 +81,7 @@ def report_doubled(context: Context, source: Source) -> None:
             context.error("E0101", Span(source.name, start - 1, start + 1), "unexpected `--`", help)
 
 
-def report_misplaced(context: Context) -> None:
+def _report_misplaced(context: Context) -> None:
     """Report what the semantic actions left over: forms that no surrounding construct allowed (L-2.6): E0010, E3008, E1009 and
     E0106."""
     for number in context.int_limits.values():

@@ -1,9 +1,10 @@
 """How productions are written down with their semantic actions, and what an action receives.
 
 Hands on `Family` to the five `productions_*` modules, which register their rules in it; `Reduction` and `Context`, which the LR
-machine and `parse` make, to the actions; `CommaList` to the LR machine and `errors`; and `Rule` and `Action` to `grammar`. A
-production is written as in language.md, Appendix B: `{A B}` stands for one production per member; `x?`, `x*`, `x,*` and `x,+`
-stand for shared rules that `compiler/syntax/grammar.py` expands. No production and no action stands here, and nothing is raised.
+machine and `parse` make, to the actions; `CommaList` to the LR machine and `errors`; and `Rule` and `Action` to `grammar`, the
+latter to the LR machine too. A production is written as in language.md, Appendix B: `{A B}` stands for one production per
+member; `x?`, `x*`, `x,*` and `x,+` stand for shared rules that `compiler/syntax/grammar.py` expands. No production and no
+action stands here, and nothing is raised.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """The files of a session: a path is found in a granted root, walked from there without leaving it, and operated on (L-7.3,
 G-8.2).
 
-Hands on `Files` and `Failed` to the performer of `std::fs` (`effects/files.py`), and these with `OPERATIONS`, WRITING, `Spot`,
-`own_directory`, `make_dirs` and `read_bytes` to the files of tests (`effects/tests.py`). An operation takes and gives plain data;
-it raises Failed with a variant of FsError, or the OSError of the system, which `failure_of` translates. It blocks the loop until
-it is done. Links are resolved here, component by component; the system must never follow one. Only regular files and directories
-are operated on. A new operation is a function here, a row in OPERATIONS and, if it changes anything, a name in WRITING.
+Hands on `Files` and `Failed` to the performer of `std::fs` (`effects/files.py`) and to the files of agents (`agents/files.py`),
+and these with `OPERATIONS`, WRITING, `Spot`, `own_directory`, `make_dirs` and `read_bytes` to the files of tests
+(`effects/tests.py`). An operation takes and gives plain data; it raises Failed with a variant of FsError, or the OSError of the
+system, which `failure_of` translates. It blocks the loop until it is done. Links are resolved here, component by component; the
+system must never follow one. Only regular files and directories are operated on. A new operation is a function here, a row in
+OPERATIONS and, if it changes anything, a name in WRITING.
 """
 
 from __future__ import annotations

@@ -3,10 +3,11 @@
 Hands on to `acp.py` the names of methods and the codes of errors; what is sent: the contents `initialize`, `new_session`,
 `prompt` with `blocks_of`, `cancel`, `permission` and `file_text`, and the lines `request_line`, `reply_line` and `error_line`;
 and what comes: `read_message` with its three kinds, and `greeted`, `session_of`, `stop_of`, `permission_of`, `read_of`,
-`write_of`, which raise `Misfit` for what is not as the protocol says. The SDK is imported here alone, and of it only the models
-and names: its connection starts a task for each message and logs with tracebacks what does not fit, where lines of an agent are
-read one after another and end in errors of the language. Nothing here waits for a process. A further request of the agent is a
-name and a function that reads it here, and a case of `AcpProcess._result`.
+`write_of`, which raise `Misfit` for what is not as the protocol says. The SDK is imported here alone
+(`effects/agent_processes.py` only looks whether it is there), and of it only the models and names: its connection starts a task
+for each message and logs with tracebacks what does not fit, where lines of an agent are read one after another and end in
+errors of the language. Nothing here waits for a process. A further request of the agent is a name and a function that reads it
+here, and a case of `AcpProcess._result`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Starting the processes of a program: the words of a command, the environment, the permission (O-4.17, O-4.38, O-4.42, G-11.1).
 
-Hands on `split_command`, `environment`, `start` and `start_process`, with their exceptions `Missing` and `NotStarted`, to
-agents, MCP servers and ShellTool (`effects/files.py`): a program must start no process in another way. Hands on
-`permitted_name` to MCP servers. What a running process can do is `child.py`. The variables that every child sees are INHERITED.
+Hands on `split_command` and `environment` to agents, MCP servers and ShellTool (`effects/files.py`), `start_process` to agents
+and ShellTool, `start` and `permitted_name` to MCP servers, and the exceptions `Missing` and `NotStarted` to those who meet
+them: a program must start no process in another way. What a running process can do is `child.py`. The variables that every
+child sees are INHERITED.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Budgets of tokens, cost and requests (G-6.4, O-1.133): what a request may use at most is reserved before it is sent, and
 replaced by what it has used when it is over.
 
-An `Account` belongs to a call of the host, a session, or several sessions of a host. A `Purse` holds all accounts that a request
-draws on, and every request of a metered provider draws on them: retries, schema attempts, tool rounds, losers of races, parallel
-tasks. A request that finds no room waits for others; `_stuck` finds those that would wait for ever, and they get an error
-instead. Hands on `Account` to the session and the Python API, `Purse` to the session, `services.py` and `call.py`, `Asker` to
-`services.py`, `Reservation` to `call.py`, and `BudgetSpent`, which is raised for a request that cannot be reserved, to the
-performer of models. What a request has used is counted by `usage.py`.
+An `Account` belongs to a call of the host, a session, or several sessions of a host. A `Purse` holds all accounts that a
+request draws on, and every request of a metered provider draws on them: retries, schema attempts, tool rounds, losers of races,
+parallel tasks. A request that finds no room waits for others; `_stuck` finds those that would wait for ever, and they get an
+error instead. Hands on `Account` to the session and the Python API, `Purse` to the session, `services.py` and `call.py`,
+`Asker` to `services.py`, `Reservation` to `call.py`, and `BudgetSpent`, which is raised for a request that cannot be reserved,
+to `embedders.py`. What a request has used is counted by `usage.py`.
 """
 
 from __future__ import annotations

@@ -5,10 +5,11 @@ that does not fit rewrites only the user message of the prompt, and leaves out t
 gets one turn (prompt, tool rounds and reply) after success, and nothing otherwise (M-5.11), unless its policy is to record
 interrupted turns (M-5.12). The commit is what stores the turn.
 
-Hands on `prepare_execute` and `prepare_execute_with_schema` to the performers of models and agents: they do everything up to the
-commit, and return the function that commits and gives the `Response` or `Validated`; `execute` and `execute_with_schema`, for
-tests and benchmarks, commit at once. All raise `CallFailure`, and let panics (of a step of a memory, of a mock) and cancellations
-through. `calls/streams.py` overrides parts of `CallRun`. Time, chance, waiting and tools are in `Services`.
+Hands on `prepare_execute` and `prepare_execute_with_schema` to the performers of models and agents: they do everything up to
+the commit, and return the function that commits and gives the `Response` or `Validated`; `execute` and `execute_with_schema`,
+for tests and benchmarks, commit at once. All raise `CallFailure`, and let panics (of a step of a memory, of a mock) and
+cancellations through. `calls/streams.py` overrides parts of `CallRun`, of which `calls/typed_streams.py` takes one too. Time,
+chance, waiting and tools are in `Services`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Streamable HTTP to an MCP server, as the pair of streams that the SDK reads and writes (O-4.37, G-8.3, G-9.9, G-9.11).
 
-Hands on to `opening.py` `Carrier`, the transport of one server, `streams_to`, and the types `Reach` (what sends a request to a
-host and port elsewhere) and `Send` (of the address to connect to). The carrier connects to the one address that was checked;
-where a login needs another host, it asks for the permission (O-4.56). The SDK follows redirects within the origin only and bounds
-each event of a stream; other bodies are bounded here. What ends a request below the protocol is kept as `failure`, since the SDK
-hides it. `httpx2` is the HTTP client that the SDK uses. Nothing here reads a message of the protocol or repeats a request.
+Hands on to `opening.py` `Carrier`, the transport of one server, which `wire.py` and `login.py` get, `streams_to`, and the types
+`Reach` (what sends a request to a host and port elsewhere) and `Send` (of the address to connect to). The carrier connects to
+the one address that was checked; where a login needs another host, it asks for the permission (O-4.56). The SDK follows
+redirects within the origin only and bounds each event of a stream; other bodies are bounded here. What ends a request below the
+protocol is kept as `failure`, since the SDK hides it. `httpx2` is the HTTP client that the SDK uses. Nothing here reads a
+message of the protocol or repeats a request.
 """
 
 from __future__ import annotations

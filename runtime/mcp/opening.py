@@ -1,8 +1,8 @@
 """Opening a connection to an MCP server under the permissions of the program (O-4.15, O-4.17, O-4.41 to O-4.43, O-4.56).
 
 Hands on `open_connection` and `target_of` to `servers.py`. The SDK is loaded with the first connection that the host's own
-`server` does not make, and from here alone. What is said over a connection is `wire.py`; when one is opened, and what becomes of
-a failure, is decided in `servers.py`.
+`server` does not make: the files that import it (`wire.py`, `carrier.py`, `login.py`) are imported from here alone. What is
+said over a connection is `wire.py`; when one is opened, and what becomes of a failure, is decided in `servers.py`.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def key_of(number: int, names: Sequence[str], bounds: BoundValues) -> Key:
 
 
 def is_key(names: Sequence[str], values: Sequence[Any]) -> bool:
-    """Whether a memory value can have these key values: its number, which is at least 1, and its bounds, 0 for none."""
+    """Return whether a memory value can have these key values: its number, which is at least 1, and its bounds, 0 for none."""
     if len(values) != len(names) + 1 or any(type(part) is not int for part in values) or values[0] < 1:
         return False
     return bound_problem({name: value or None for name, value in zip(names, values[1:], strict=True)}) is None

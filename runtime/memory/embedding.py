@@ -1,9 +1,11 @@
-"""Vectors of texts for recall (M-10.16): asked of an embedder before they are needed, and kept.
+"""Vectors of texts for recall, indexes of documents and `embed` (M-10.16): asked of an embedder before they are needed, and
+kept.
 
-Hands on `Embedding` (one embedder of a session) to memories, the session and `calls/embedders.py`, which makes it and decides who
-is asked; the protocol `Embedder` to the host; BASELINE to that file, and `floats_of`, the numbers of a stored vector, to
-`remembering.py` and the performer of `embed`. To ask may wait and may fail; ranking only looks at vectors that are known, so that
-it needs no event loop. A fact that lacks its vector gets it with a later commit (`vectors.py`).
+Hands on `Embedding` (one embedder of a session) to memories, the session, its indexes (`search/session_indexes.py`) and
+`calls/embedders.py`, which makes it and decides who is asked; BASELINE to that file, the protocol `Embedder` to it and to the
+host; and `floats_of`, the numbers of a stored vector, to `remembering.py`, `search/vectors.py` and the performer of `embed`. To
+ask may wait and may fail; ranking only looks at vectors that are known, so that it needs no event loop. A fact that lacks its
+vector gets it with a later commit (`vectors.py`).
 """
 
 from __future__ import annotations
@@ -135,12 +137,12 @@ class Embedding:
         return copy
 
     def has_vector(self, fact: Fact) -> bool:
-        """Whether the fact has a vector of this embedder."""
+        """Return whether the fact has a vector of this embedder."""
         return fact.vector is not None and fact.vector[0] == self.label
 
     def relevance(self, query: bytes | None, fact: Fact) -> float:
         """Return r_v of M-10.10, from 0 to 1: the cosine of the query's vector, in its stored form, and the fact's, with the
-        baseline as 0. It is 0 where `query` is None or the fact has no vector of this embedder."""
+        baseline as 0. It is 0 where `query` is None or the fact has no vector of this embedder. Raises as `similarity`."""
         if query is None or fact.vector is None or fact.vector[0] != self.label:
             return 0.0
         near = (similarity(query, fact.vector[1]) - self.baseline) / (1 - self.baseline)

@@ -88,7 +88,7 @@ class Term:
         return bits
 
     def is_dense(self, width: int) -> bool:
-        """Whether more than one in DENSE of the slots has the term."""
+        """Return whether more than one in DENSE of the slots has the term."""
         return self.live * DENSE > width
 
 

@@ -251,7 +251,7 @@ class SlotTurn:
         return self.is_awaited()
 
     def is_awaited(self) -> bool:
-        """Whether the session holds the lease, others may wait for it, or it is time to look (LOOK)."""
+        """Return whether the session holds the lease, others may wait for it, or it is time to look (LOOK)."""
         now = monotonic()
         return self.since is not None or now < self.contended or now > self.looked + LOOK
 

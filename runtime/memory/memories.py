@@ -261,7 +261,7 @@ class Memories:
             machine().memories, self.initialising = self, False
 
     def is_open(self, name: str) -> bool:
-        """Whether the memory was read or written already."""
+        """Return whether the memory was read or written already."""
         return name in self._open
 
     @property
@@ -373,15 +373,15 @@ class Memories:
         return max(reversed(around), key=lambda one: len(one[0].task.path))[1].frame() if around else None
 
     def reads_around(self, task: Any, memory: Memory) -> bool:
-        """Whether the task runs inside a function that computes a view of this log."""
+        """Return whether the task runs inside a function that computes a view of this log."""
         return any(other == memory and is_below(task.path, path) for path, other in self.reading.items())
 
     def is_heard(self, name: str) -> bool:
-        """Whether a function of the program hears of the memory, or of the one that it is a view of."""
+        """Return whether a function of the program hears of the memory, or of the one that it is a view of."""
         return (self._declared[name].of or name) in self.handlers
 
     def asks(self, ref: MemoryRef) -> bool:
-        """Whether a function of the program gives the messages of its view (M-4.30)."""
+        """Return whether a function of the program gives the messages of its view (M-4.30)."""
         return self._declared[ref.name].policy.view_with is not None
 
     def written(self, ref: MemoryRef, task: Any) -> Any:
@@ -396,8 +396,8 @@ class Memories:
         return memory if turn is None or turn.run is None else turn.run.frame()
 
     def waits(self, ref: MemoryRef | KeyedRef, method: str, task: Any) -> bool:
-        """Whether a direct write takes the turn lock first (M-5.17). Inside a turn on its key it joins that turn instead.
-        What erases several keys looks for turns around it when it knows the keys."""
+        """Return whether a direct write takes the turn lock first (M-5.17). Inside a turn on its key it joins that turn
+        instead. What erases several keys looks for turns around it when it knows the keys."""
         if ref.name not in self.serial or method not in LOCKED or self.initialising:
             return False
         if hasattr(ref, "names") or not self.turns:
@@ -416,7 +416,7 @@ class Memories:
         return self.operations.attempt(lambda: self.perform(ref, method, arguments, task))
 
     def is_shared(self, ref: MemoryRef) -> bool:
-        """Whether other sessions may write the store of the memory meanwhile."""
+        """Return whether other sessions may write the store of the memory meanwhile."""
         return self._declared[self._declared[ref.name].of or ref.name].store is not None and not self._are_volatile()
 
     def is_queued(self, ref: MemoryRef, slot: Any) -> bool:
@@ -472,8 +472,8 @@ class Memories:
         return perform_keyed(ref, lambda: self[ref.name], method, values, lambda: self.within_keys(ref, values, task))
 
     def within_keys(self, ref: KeyedRef, values: dict[str, Any], task: Any) -> bool:
-        """Whether the task runs within a turn of a key with these values (M-5.20), or within a function that makes a view of
-        one. Raises as `KeyedMemory.has`."""
+        """Return whether the task runs within a turn of a key with these values (M-5.20), or within a function that makes a
+        view of one. Raises as `KeyedMemory.has`."""
         has = self[ref.name].has(values)
         if any(has(memory.key) and is_below(task.path, path) for path, memory in self.reading.items()):
             return True
@@ -493,8 +493,8 @@ class Memories:
         return [logs[key] for key in sorted(logs, key=encode)]
 
     def allows(self, name: str, by: str, writes: bool) -> bool:
-        """Whether the model or agent `by` may attach the memory, to write it or only to read (M-4.16). A view is attached as
-        the memory that it is of."""
+        """Return whether the model or agent `by` may attach the memory, to write it or only to read (M-4.16). A view is
+        attached as the memory that it is of."""
         allow = self._declared[self._declared[name].of or name].allow
         return allow is None or by in allow[1] or (not writes and by in allow[0])
 
@@ -698,7 +698,7 @@ class Memories:
         return declared.store, self._met.version(key) if store is None else store.head(key).version
 
     def differs(self, ref: MemoryRef, version: int, changes: Changes) -> bool:
-        """Whether the volatile log of a handle will have another version after these changes. A log in a store changes
+        """Return whether the volatile log of a handle will have another version after these changes. A log in a store changes
         independently. Raises MemoryFailure("Corrupt") for a key that no memory value has."""
         declared, key = self._log_of(ref)
         if declared.bounds is not None and declared.bounds.made is not None and not is_key(declared.bounds.made, ref.key):
@@ -734,11 +734,11 @@ class Memories:
             declared.initial, declared.facts = beginnings.get(name, ([], []))
 
     def is_view(self, name: str) -> bool:
-        """Whether the memory of that name is derived from another one."""
+        """Return whether the memory of that name is derived from another one."""
         return self._declared[name].of is not None
 
     def embeds(self, ref: MemoryRef) -> bool:
-        """Whether the facts of the memory have vectors, for which the host may have to be waited for."""
+        """Return whether the facts of the memory have vectors, for which the host may have to be waited for."""
         declared = self._declared[ref.name]
         return (self._declared[declared.of] if declared.of else declared).embed is not None
 

@@ -342,15 +342,15 @@ class FactAccess:
         ]
 
     def reads(self, by: str, tier: str, name: str) -> bool:
-        """Whether the model or agent `by` may read the fact. Who may write it may read it."""
+        """Return whether the model or agent `by` may read the fact. Who may write it may read it."""
         return all(by in readers for patterns, readers, _ in self.rules if self._covers(patterns, tier, name))
 
     def writes(self, by: str, tier: str, name: str) -> bool:
-        """Whether the model or agent `by` may write the fact."""
+        """Return whether the model or agent `by` may write the fact."""
         return all(by in writers for patterns, _, writers in self.rules if self._covers(patterns, tier, name))
 
     def writes_in_some_tier(self, by: str, name: str) -> bool:
-        """Whether the model or agent `by` may write a fact of that name in any tier."""
+        """Return whether the model or agent `by` may write a fact of that name in any tier."""
         return any(self.writes(by, tier, name) for tier in TIERS)
 
     def _covers(self, patterns: Sequence[Pattern], tier: str, name: str) -> bool:

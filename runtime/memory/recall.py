@@ -1,10 +1,10 @@
 """What a query finds among facts, and in which order (M-10.8 to M-10.13): words, trigrams, a graph of entities.
 
-Hands on to `remembering.py`: `rank` (the best k of some indexes), `Found` (a hit with its scores), `neighbors` and `related`
-(the graph, with its `DIRECTIONS`), and `spoken` and `items_of` (messages as items to search). All but `spoken`, which reads a
-log and keeps its index, is a function of its arguments alone: nothing here notes an access or asks for a vector. `rank` visits
-facts in groups, in the order of the highest score that one of the group can have, until no other can be among the best k. What
-ends a run (`metering.look`) passes through.
+Hands on to `remembering.py`: `rank` (the best k of some indexes), `Found` (a hit with its scores; to `fact_methods.py` too),
+`neighbors` and `related` (the graph, with its `DIRECTIONS`), and `spoken` and `items_of` (messages as items to search). All but
+`spoken`, which reads a log and keeps its index, is a function of its arguments alone: nothing here notes an access or asks for
+a vector. `rank` visits facts in groups, in the order of the highest score that one of the group can have, until no other can be
+among the best k. What ends a run (`metering.look`) passes through.
 """
 
 from __future__ import annotations

@@ -88,12 +88,12 @@ class Facts:
         """Whether the newest query was ranked without the vectors it should have (M-10.16)."""
 
     def may_read(self, fact: Fact) -> bool:
-        """Whether the model or agent may read the fact (M-10.35)."""
+        """Return whether the model or agent may read the fact (M-10.35)."""
         access = self.memory.access
         return access is None or self.by is None or access.reads(self.by, fact.tier, fact.name)
 
     def may_write(self, tier: str, name: str) -> bool:
-        """Whether the model or agent may write a fact of that tier and name (M-10.35)."""
+        """Return whether the model or agent may write a fact of that tier and name (M-10.35)."""
         access = self.memory.access
         return access is None or self.by is None or access.writes(self.by, tier, name)
 

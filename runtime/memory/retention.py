@@ -87,13 +87,13 @@ def rule(name: str) -> Callable[[Rule], Rule]:
 
 @rule("retain")
 def messages(log: Index, most: int) -> bool:
-    """The rule of `retain`: more messages than the bound."""
+    """Return whether there are more messages than the bound: the rule of `retain`."""
     return log.messages > most
 
 
 @rule("retain_tokens")
 def tokens(log: Index, most: int) -> bool:
-    """The rule of `retain(tokens:)`: more tokens than the bound."""
+    """Return whether there are more tokens than the bound: the rule of `retain(tokens:)`."""
     return log.tokens > most
 
 

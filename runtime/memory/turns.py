@@ -1,10 +1,11 @@
 """The memory side of one call (M-5): it opens a run on a snapshot of its memories, holds what is in flight, and commits
 one turn or nothing.
 
-Hands on `Conversation` (what a call of a model or agent uses: lock, views, commit, folds) to `calls/call.py` and the performers
-in `effects/`, `Attached` and `attached_as` (an element of `with_memory`) to recall and the effects on memories. `Run`, the
-run itself without an event loop, is reached through a conversation; tests begin one with `open_run`. The views come from
-`views.py`, the commit is `memory.Memory.write`, the turn lock `locks.TurnLocks`. Requests are made and sent elsewhere.
+Hands on `Conversation` (what a call of a model or agent uses: lock, views, commit, folds) to `calls/call.py`, `prompt_cache.py`
+and the performers in `effects/`, `Attached` and `attached_as` (an element of `with_memory`) to recall and the effects on
+memories. `Run`, the run itself without an event loop, is reached through a conversation; tests begin one with `open_run`. The
+views come from `views.py`, the commit is `memory.Memory.write`, the turn lock `locks.TurnLocks`. Requests are made and sent
+elsewhere.
 
 A *run* is one call from its first request to its commit; a *turn* is what it stores: the prompt and the reply. The parts of a
 request have numbers (M-4.17): 1 the system message, 2 pinned messages older than the window, 3 the texts of summary and facts

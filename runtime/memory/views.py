@@ -393,7 +393,7 @@ class Gate:
         return "window" if outside and not self.is_uncovered(unit) else ""
 
     def is_uncovered(self, unit: Unit) -> bool:
-        """Whether a summary still has to cover the unit."""
+        """Return whether a summary still has to cover the unit."""
         return self.covered is not None and unit[-1].seq > self.covered
 
 
@@ -462,12 +462,12 @@ def advanced(policy: Policy, source: Source, state: ViewState, next_seq: int) ->
 
 
 def pins_message(policy: Policy, message: Msg) -> bool:
-    """Whether the `pin` steps of a policy pin a message (M-4.6)."""
+    """Return whether the `pin` steps of a policy pin a message (M-4.6)."""
     return message.role in policy.pin_roles or any(pins(message) for pins in policy.pin_when)
 
 
 def pins_unit(policy: Policy, unit: Unit) -> bool:
-    """Whether the log, or a view of that policy, pins the unit."""
+    """Return whether the log, or a view of that policy, pins the unit."""
     return unit[0].pinned or (policy.pins_in_view and any(pins_message(policy, entry.message) for entry in unit))
 
 

@@ -1,9 +1,9 @@
 """Streams of AWS: events in binary frames (`application/vnd.amazon.eventstream`), each with two checksums (O-1.289).
 
-Hands on `FrameReader`, which cuts events out of a stream as `EventReader` of `http_answers.py` does, to `bedrock.py`. Nothing is
-read from the network here, and what an event means is the matter of its reader. A frame is its length, that of its headers and
-the checksum of both, the headers, the payload, and a checksum of all before it; numbers have four bytes, the highest first (Event
-stream encoding, https://docs.aws.amazon.com/lexv2/latest/dg/event-stream-encoding.html).
+Hands on `FrameReader`, which cuts events out of a stream as `EventReader` of `http_answers.py` does, to `bedrock.py` and, as a
+type, to `sdk.py`. Nothing is read from the network here, and what an event means is the matter of its reader. A frame is its
+length, that of its headers and the checksum of both, the headers, the payload, and a checksum of all before it; numbers have
+four bytes, the highest first (Event stream encoding, https://docs.aws.amazon.com/lexv2/latest/dg/event-stream-encoding.html).
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@ O-1.105, O-1.209).
 
 Hands on to the wires and to `sdk.py`: `Fields`, which raises `Unreadable` for anything that is not what a reply must be, and
 `fields_of`, which makes them of a body; `object_in`, the arguments of a call; `merge` and `joined`, which put together the
-unknown parts of a stream, so that they can go back as they came; and `Usage`, a report of tokens. No value is converted; what a
-field means is the matter of the wires.
+unknown parts of a stream, so that they can go back as they came; and `Usage`, a report of tokens. Hands on `Fields` to
+`hosted_tools.py` too, `Unreadable` to all that reads answers (`http_answers.py`, `event_frames.py`, this also `fields_of`). No
+value is converted; what a field means is the matter of the wires.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Fields:
     __slots__ = ("data", "place")
 
     def __init__(self, data: Any, place: str = "") -> None:
-        """Unreadable unless `data` is an object."""
+        """Raises Unreadable unless `data` is an object."""
         if type(data) is not dict:
             raise Unreadable(f"{place or 'the reply'} is {_kind(data)}, no object")
         self.data: dict[str, Any] = data

@@ -74,7 +74,7 @@ class ProviderPool:
             await provider.aclose()
 
     def is_offline(self, settings: ConnectionSettings) -> bool:
-        """Whether the offline provider answers for a connection: a row without wires is it, in every run."""
+        """Return whether the offline provider answers for a connection: a row without wires is it, in every run."""
         return self._offline or not settings.row.wires
 
     def _make(self, settings: ConnectionSettings) -> Provider:

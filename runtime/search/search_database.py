@@ -251,7 +251,8 @@ class SearchDatabase(SearchTables):
         return [count for (count,) in found]
 
     def ranked(self, counts: Mapping[str, int], size: int, depth: int) -> list[int]:
-        """Sums are taken in the order of FTS5 and rounded like its own, so that equals are equal here too."""
+        """As `SearchTables.ranked`. Sums are taken in the order of FTS5 and rounded like its own, so that equals are equal here
+        too."""
         ((total,),) = self.rows("SELECT tokens FROM search_index WHERE number = ?", (self.number,)) or [(None,)]
         if not is_count(total) or total == 0:
             raise self.damaged("it does not say how many words it holds")

@@ -114,7 +114,7 @@ class SearchFile(SearchTables):
         return [int(self.rows(statement, (f'"{token}"', most))[0][0]) for token in tokens]
 
     def ranked(self, counts: Mapping[str, int], size: int, depth: int) -> list[int]:
-        """Each token is quoted, so that no text is a query's syntax."""
+        """As `SearchTables.ranked`. Each token is quoted, so that no text is a query's syntax."""
         query = " OR ".join(f'"{token}"' for token in counts)
         statement = "SELECT rowid FROM {words} WHERE {words} MATCH ? ORDER BY bm25({words}), rowid LIMIT ?"
         return [row for (row,) in self.rows(statement, (query, depth))]

@@ -251,5 +251,5 @@ class SearchTables:
 
 
 def is_count(stored: object) -> bool:
-    """Whether a stored value is a number that an index counts with."""
+    """Return whether a stored value is a number that an index counts with."""
     return type(stored) is int and 0 <= stored < HIGHEST

@@ -1,9 +1,10 @@
 """The indexes of documents of a session (O-1.241 to O-1.255): their methods on values of the program.
 
 Hands on `Indexes` to the performer of `index`, to the tool that an index is for models, to the models that have one as
-`knowledge`, and to the state of a session (`session/state.py`). An index is opened when it is first used: in the file of its
-store, or in the memory of the session. How documents are ranked is `index.py`; here values of the program become its rows, and
-embedders are asked. A method on documents in memory is done at once, one on a file or a database in the thread of the stores.
+`knowledge`, and to the state of a session (`session/state.py`), which takes `in_memory` too; `OpenIndex` to the performer. An
+index is opened when it is first used: in the file of its store, or in the memory of the session. How documents are ranked is
+`index.py`; here values of the program become its rows, and embedders are asked. A method on documents in memory is done at
+once, one on a file or a database in the thread of the stores.
 """
 
 from __future__ import annotations

@@ -78,8 +78,9 @@ class Outcome:
 
     @property
     def trace(self) -> tuple[Any, ...]:
-        """The frames of the panic, or the places that the error of an Err has passed, as (function, file, line, column), line and
-        column from 1 on; a number stands where so many places are left out (L-5.11.3). Empty for a value that is no Err."""
+        """The frames of the panic, or the places that the error of an Err has passed, as (function, file, line, column), line
+        and column from 1 on, 0 where no place is known; a number stands where so many places are left out (L-5.11.3). Empty for
+        a value that is no Err."""
         if self.panic is not None:
             return self.panic.trace
         return tuple(frames(self.value.way)) if type(self.value) is Err else ()
@@ -114,8 +115,9 @@ class Session:
 
     Others use of it: `metrics`, the counters over all calls; `account`, what its calls have used of budgets; `machine`,
     `memories` and `state` (what families of effects keep for the session, by their names); `pool`, the providers by connection;
-    `initialised`, whether the statements outside of functions have run; `deadline`, the time at which the call that runs ends, by
-    the clock of its loop, None for never; and what `EffectContext` names."""
+    `initialised`, whether the statements outside of functions have run; `deadline`, the time at which the call that runs ends,
+    by the clock of its loop, None for never; `name`, `written` and `unread`, which `state.py` reads and sets; and what
+    `EffectContext` names."""
 
     def __init__(self, program: Program, host: Host, *, earlier: Session | None = None) -> None:
         self.earlier = earlier

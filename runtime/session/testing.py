@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from ..host import Host
     from .session import Outcome
 
-    Place = tuple[str, int, int]  # file, line and column, the last two from 1 on
+    Place = tuple[str, int, int]  # file, line and column, the last two from 1 on, 0 where no place is known
 
 
 class TestOutcome:
     """How a test ended. `description` is that of the test, `failure` the text of what went wrong, None when the test passes.
 
-    `place` is the file, line and column (from 1 on) where it panicked or its error was made, else where its body begins, also of
-    a test that passes; None where that is not known, and for a test that is to fail and fails as it should, or not at all. `way`
-    are the places that an error has passed, as (function, file, line, column), a number standing for so many that are left out
-    (L-5.11.3); it is empty for a panic, and for a test that is to fail unless it failed with another text. `emits` are the emits
-    of the program as (channel, value); `expected` says that the test is to fail."""
+    `place` is the file, line and column (from 1 on, 0 where no place is known) where it panicked or its error was made, else
+    where its body begins, also of a test that passes; None where that is not known, and for a test that is to fail and fails as
+    it should, or not at all. `way` are the places that an error has passed, as (function, file, line, column), a number
+    standing for so many that are left out (L-5.11.3); it is empty for a panic, and for a test that is to fail unless it failed
+    with another text. `emits` are the emits of the program as (channel, value); `expected` says that the test is to fail."""
 
     __slots__ = ("description", "failure", "place", "expected", "emits", "way")
 

@@ -94,7 +94,7 @@ class StoreBinding:
         self.changes_state = False  # each method of a store is atomic (O-5.10)
 
     def is_enabled(self) -> bool:
-        """Whether the host has not disabled the method (O-4.20)."""
+        """Return whether the host has not disabled the method (O-4.20)."""
         return is_enabled(self.run, self.owner, self.method, None)
 
     async def answer(self, effect: Effect, call: Call) -> Any:

@@ -197,7 +197,7 @@ class Tools:
                 tools.states[name] = state
 
     def is_enabled(self, method: Method) -> bool:
-        """Whether a method may be called (O-4.20)."""
+        """Return whether a method may be called (O-4.20)."""
         return is_enabled(self.run, method.tool, method.name, method.guard)
 
     # ------------------------------------------------------------ from source
@@ -326,7 +326,8 @@ def _answered(value: Any, wanted: Descriptor) -> Any:
 
 
 def is_enabled(run: EffectContext, tool: str, method: str, guard: str | None) -> bool:
-    """Whether the host has not disabled a method and grants anything of the capability that it needs, `guard` (O-4.20)."""
+    """Return whether the host has not disabled a method and grants anything of the capability that it needs, `guard`
+    (O-4.20)."""
     permissions = permissions_of(run)
     return permissions.allows_tool(tool, method) and (guard is None or bool(permissions.scopes.get(guard)))
 

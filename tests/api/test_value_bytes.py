@@ -121,6 +121,48 @@ def test_a_file_that_is_read(tmp_path: Path) -> None:
         assert len(session.call("read", str(tmp_path / "b.txt"))) == 11
 
 
+TAKES = concerto.compile("""
+struct Named { name: String }
+pub fn text(s: String) -> Int { s.len() }
+pub fn octets(b: Bytes) -> Int { b.len() }
+pub fn any(a: Any) -> String { typeof(a) }
+pub fn named(n: Named) -> Int { n.name.len() }
+pub fn asked() -> Result<String, EmitError> { let answer: String = await emit("ask")?; Ok(answer) }
+""")
+
+
+@pytest.mark.parametrize(
+    ("function", "value", "place"),
+    [
+        ("text", "a" * (SIXTEEN_MIB + 1), "'s' of text"),
+        ("text", "€" * (SIXTEEN_MIB // 3) + "aa", "'s' of text"),
+        ("octets", b"a" * (SIXTEEN_MIB + 1), "'b' of octets"),
+        ("any", ["", "a" * (SIXTEEN_MIB + 1)], "'a' of any, at [1]"),
+        ("any", concerto.ErrorValue("ToolError", None, "a" * (SIXTEEN_MIB + 1)), "'a' of any"),
+        ("named", {"name": "a" * (SIXTEEN_MIB + 1)}, "'n' of named, at name"),
+    ],
+)
+def test_what_a_host_gives(function: str, value: Any, place: str) -> None:
+    message = f"argument {place}: {SIXTEEN_MIB + 1} bytes; a value of a program has at most {SIXTEEN_MIB}"
+    with TAKES.session() as session, pytest.raises(TypeError) as caught:
+        session.call(function, value)
+    assert str(caught.value) == message
+    with TAKES.session(budgets=budget(SIXTEEN_MIB + 1)) as session:
+        session.call(function, value)
+
+
+def test_what_a_host_gives_may_be_more_than_a_program_makes() -> None:
+    with TAKES.session(budgets=budget(10)) as session:
+        assert session.call("text", "a" * SIXTEEN_MIB) == session.call("octets", b"a" * SIXTEEN_MIB) == SIXTEEN_MIB
+
+
+def test_an_answer_of_a_host() -> None:
+    with TAKES.session() as session:
+        session.on_emit("ask", lambda _: "a" * (SIXTEEN_MIB + 1))
+        with pytest.raises(concerto.ProgramError, match=f"the answer on ask: {SIXTEEN_MIB + 1} bytes"):
+            session.call("asked")
+
+
 def test_tests_of_a_program() -> None:
     program = concerto.compile('@test("a") fn a() { assert_eq("a".repeat(11).len(), 11); }')
     assert program.test().passed == 1

@@ -172,7 +172,7 @@ def random_bytes(n: Any) -> tuple[Any, ...]:
 
 
 # ----------------------------------------------------------------
-# `std::env`: the variables granted to the program, and its arguments (L-7.4). Payload: (operation, name).
+# `std::env`: the variables granted to the program, and its arguments (L-7.4). Payload: (operation, name) or (operation,).
 
 
 @std_effect("env", "get(n: String) -> Option<String>", effect="env", permission="env", clause="L-7.4.1")

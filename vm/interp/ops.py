@@ -9,9 +9,9 @@ frames or tasks have a function in `vm/interp/template.py`.
 A value that more than one place holds is marked as shared (`share`): whoever writes to it writes to a copy (`own`). A function
 raises the Panic of the operation, whose code the sentence of the opcode in `bytecode/opcodes.py` says, or the function of
 `values/` that does the work. A typed opcode trusts the compiler about the kinds of its values: for others it may raise a Python
-error, which `dispatch.as_panic` makes P007 (G-4.4). Hands on, besides the opcodes, `iterate` to `scheduler.py`, `not_bool` to
-`template.py` and translated code, and what the bodies call (`write_element`, `index_place`, `parse_as`, `fill`) to the generated
-loop.
+error, which `dispatch.as_panic` makes P007 (G-4.4). Hands on, besides the opcodes, what their bodies call (`iterate`,
+`not_bool`, `write_element`, `index_place`, `parse_as`, `fill`) to the generated loop, `iterate` to `scheduler.py` too, and
+`not_bool` to `template.py` and translated code.
 """
 
 from __future__ import annotations
@@ -481,12 +481,12 @@ def CHECK_PAYLOAD(value: Any, operand: Any) -> Any:
 
 
 def CAST(value: Any, operand: Any) -> Any:
-    """Return `value as T`; `operand`: the descriptor of T. Raises P008, P103."""
+    """Return `value as T`; `operand`: the descriptor of T. Raises P008, P103, and what ends the run."""
     return cast(value, operand)
 
 
 def TRY_CAST(value: Any, operand: Any) -> Any:
-    """Return `value as T` as a Result, in which P008 is an Err. Raises P103."""
+    """Return `value as T` as a Result, in which P008 is an Err. Raises P103, and what ends the run."""
     return try_cast(value, operand)
 
 
@@ -653,7 +653,7 @@ def GET_PAYLOAD(enum: Any, operand: int) -> Any:
 
 
 def INDEX(object: Any, index: Any) -> Any:
-    """Return an element by index or key, or a slice. Raises P004, P005, P007."""
+    """Return an element by index or key, or a slice. Raises P004, P005, P007, and what ends the run."""
     return read_index(object, index)
 
 
@@ -690,6 +690,7 @@ def fill(hole: Any, value: Any) -> None:
 
 
 def PARSE_AS(text: Any, defaults: Any, operand: Any) -> Any:
+    """Return the value of a JSON text as a Result, and its holes: the places of fields that were left out, for FILL to fill."""
     result, holes = parse_as(text, defaults, *operand)
     return result, holes
 

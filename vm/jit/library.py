@@ -2,9 +2,9 @@
 
 Hands on to the tier `NAMES`, from which it takes the globals of translated code, `Deoptimise` and `blank`, and `Part` with its
 `Site`s, which `functions` makes, the tier runs and a host may keep from one process to the next; `Site` also to the emitter,
-`Inlined` to `inlining`. A name in `NAMES` stands in the texts that the emitter's families write, so it is changed in both places.
-Translated code is Python text made of the instructions of a function (V-7); nothing here translates, compiles or decides what is
-to be. What is marked as shared lies in two places, so that who writes copies it first (V-5.7).
+`Inlined` to `inlining` and the tier. A name in `NAMES` stands in the texts that the emitter's families write, so it is changed
+in both places. Translated code is Python text made of the instructions of a function (V-7); nothing here translates, compiles
+or decides what is to be. What is marked as shared lies in two places, so that who writes copies it first (V-5.7).
 """
 
 from __future__ import annotations

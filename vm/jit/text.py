@@ -1,9 +1,9 @@
 """Python text: a tree of statements, and its printer, which also gives the places in the bytecode of its lines.
 
 Hands on the classes of statements (`Line`, `Store`, `Branch`, `Compound`) and their type `Statement` to the emitter, its
-families, `branches`, `loops` and `control`; `mark` to the emitter, its two signs MARK and END to `branches`, `keep` to the
-families; `printed` and `stores` to `functions`. The text is compiled in `tier.py`; what it says is decided by who makes the
-statements, and only how it is laid out here.
+families, `branches`, `loops`, `control` and `functions`; `mark` to the emitter, its two signs MARK and END to `branches`,
+`keep` to the families; `printed` and `stores` to `functions`. The text is compiled in `tier.py`; what it says is decided by who
+makes the statements, and only how it is laid out here.
 
 A text may contain marks that are no Python. That of a site begins a line of its own, whose place in the bytecode it says.
 That of a variable stands before an expression in parentheses, and becomes an assignment in it if something reads the

@@ -2,10 +2,11 @@
 
 Hands on the generic reads `index`, `get_member`, `get_error_member`, `slice_of` and `length`, the writes `store_index`,
 `store_member`, `map_store` and `with_element`, `fit_length`, and the functions that raise a panic (`index_out_of_range`,
-`key_not_found`), to both tiers, the interpreter and translated code, and to built-ins. Whether a type has a member is for the
-checker; here it is found at run time. A write expects a container that is already owned; `store_index` and `store_member` give
-back what now stands in its place (a tuple is replaced, the others change). A read of one element gives the element itself;
-binding it elsewhere is where it is marked as shared. Positions count from 0: items, code points of a String, bytes of Bytes.
+`key_not_found`), to both tiers, the interpreter and translated code, and to built-ins; `get_error_member` to the session too.
+Whether a type has a member is for the checker; here it is found at run time. A write expects a container that is already owned;
+`store_index` and `store_member` give back what now stands in its place (a tuple is replaced, the others change). A read of one
+element gives the element itself; binding it elsewhere is where it is marked as shared. Positions count from 0: items, code
+points of a String, bytes of Bytes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Equality and order (L-5.3).
 
-Hands on `equal` to both tiers, built-ins, the compiler and Sets, `comparable` to arithmetic and `fresh_key` to the methods of
-Sets (`builtins/maps.py`). No value is changed; how keys of a Set are made is in `structural.py`. Equality walks with an explicit
-stack and holds to the nesting limit of G-6.1. What of a kind is compared is its row in `_SPLITTERS`.
+Hands on `equal` to both tiers, built-ins, the compiler, typed streams (`runtime/calls/typed_streams.py`) and Sets, `comparable`
+to arithmetic and `fresh_key` to the methods of Sets (`builtins/maps.py`). No value is changed; how keys of a Set are made is in
+`structural.py`. Equality walks with an explicit stack and holds to the nesting limit of G-6.1. What of a kind is compared is
+its row in `_SPLITTERS`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Operations on stores: plain code that reads or changes a memory, and may have to wait for a store (G-12.7).
 
 Hands on the protocol `Operations` and its simple form `IN_PLACE` to whoever reads or changes memories, `MustWait` to those who
-try an operation first, and to the stores the limits of their waits, `LONGEST_WAIT` and `LONGEST_CONNECT`. An operation is tried
-where the session runs, and done there when nothing has to be waited for, which costs nothing more. A store that would wait raises
-`MustWait` before it has changed anything, and the operation begins anew where it may wait: in the thread of the session
-(`thread.py`).
+try an operation first, and to the stores the limits of their waits, `LONGEST_WAIT` (to `search/search_database.py` too) and
+`LONGEST_CONNECT`. An operation is tried where the session runs, and done there when nothing has to be waited for, which costs
+nothing more. A store that would wait raises `MustWait` before it has changed anything, and the operation begins anew where it
+may wait: in the thread of the session (`thread.py`).
 """
 
 from __future__ import annotations

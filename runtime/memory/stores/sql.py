@@ -2,10 +2,10 @@
 
 Hands on to `sqlite.py` and `postgres.py`: `SqlStore`, which a kind of database completes (how to connect, begin a transaction,
 translate errors), and the tables that they make (`TABLES`, `NAMES`, `FORMAT`). To `redis.py`: the row formats that it shares
-(`fact_row`, `seen_row`, `head_of` and the checks beside them), `damage_at`, and the limits of its notes. To all three: `Indexes`,
-which keeps the fact indexes of a store in step with other writers. One commit is one transaction whose first change is made at
-the expected version only. Keys are bytes in parameters, never part of a statement. What a row holds is checked when it is read,
-since nobody knows who wrote it: MemoryFailure("Corrupt") says where (G-12.10).
+(`fact_row`, `seen_row`, `head_of`, with what reads them and the checks beside them), `damage_at`, and the limits of its notes.
+To all three: `Indexes`, which keeps the fact indexes of a store in step with other writers. One commit is one transaction whose
+first change is made at the expected version only. Keys are bytes in parameters, never part of a statement. What a row holds is
+checked when it is read, since nobody knows who wrote it: MemoryFailure("Corrupt") says where (G-12.10).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The embedded durable store: one SQLite file (M-8.2, G-12.5), and the names of lease holders between processes.
 
-Hands on `SqliteStore` to `opened.py`, `owner_name` to those who hold leases (`memory/memories.py`,
-`effects/conversations.py`), and `has_died` to `memory/locks.py`; to `search/search_file.py`, whose tables stand in the same file,
-also SETTINGS, BUSY_MS, the ways out of errors, `tried` and `begun`. The statements are in `sql.py`; here are opening, locking
-and errors. It uses WAL, `synchronous=FULL`, and `BEGIN IMMEDIATE` for writes. A full disk, a read-only or damaged file
-raises MemoryFailure ("Store" or "Corrupt"); the file is never replaced by an empty one. sqlite3 is imported with this
-module only.
+Hands on `SqliteStore` to `opened.py`, `owner_name` to those who hold leases (`memory/memories.py`, `effects/conversations.py`),
+and `has_died` to `memory/locks.py`; to `search/search_file.py`, whose tables stand in the same file, also `SqliteStore`,
+SETTINGS, BUSY_MS, the ways out of errors, `tried` and `begun`. The statements are in `sql.py`; here are opening, locking and
+errors. It uses WAL, `synchronous=FULL`, and `BEGIN IMMEDIATE` for writes. A full disk, a read-only or damaged file raises
+MemoryFailure ("Store" or "Corrupt"); the file is never replaced by an empty one. sqlite3 is imported with this module and
+`search/search_file.py` only.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ESCAPED = re.compile(rb"\\([0-3][0-7]{2})")  # how the table writes a space, a t
 
 
 def is_on_network(folder: str, mounts: str = MOUNTS) -> bool:
-    """Whether a folder is on a network file system, where SQLite's locks do not hold (M-8.12). The longest mount point
+    """Return whether a folder is on a network file system, where SQLite's locks do not hold (M-8.12). The longest mount point
     above the folder decides; where the system has no table of mounts nothing is refused."""
     try:
         with open(mounts, "rb") as table:  # names of directories are bytes, not always UTF-8
@@ -314,7 +314,7 @@ def tried(attempt: Callable[[], T], pause: Callable[[float], object]) -> T:
 
 @contextmanager
 def begun(connection: sqlite3.Connection) -> Iterator[None]:
-    """A context around the work of a transaction that has begun: committed at its end, rolled back when it is left by an
+    """Return a context around the work of a transaction that has begun: committed at its end, rolled back when it is left by an
     exception."""
     try:
         yield
@@ -355,7 +355,7 @@ def owner_name() -> str:
 
 
 def has_died(owner: str) -> bool:
-    """Whether the process of that name is known to be over; False when that cannot be told."""
+    """Return whether the process of that name is known to be over; False when that cannot be told."""
     machine, _, rest = owner.partition("/")
     number, _, rest = rest.partition("/")
     begun = rest.partition("/")[0]

@@ -1,9 +1,10 @@
 """The thread of a session in which operations on stores wait (G-12.7, G-12.8).
 
-Hands on `StoreThread`, which is the `Operations` of a session with a store (`memory/from_image.py` makes it), and which
-`Remote` and `SqliteStore` call while they wait. Either an operation runs in the thread or the loop of the session runs,
-never both, so that operations share all data with the session without locks; while an operation waits the loop goes on. One
-operation of a session is on its way at a time, in the order in which they began.
+Hands on `StoreThread`, which is the `Operations` of a session with a store (`memory/from_image.py` makes it). The stores
+(`Remote`, `SqliteStore`) and the tables of search indexes (`search/search_file.py`, `search/search_database.py`) call it while
+they wait; `opened.py` and `search/index.py` hand it to them. Either an operation runs in the thread or the loop of the session
+runs, never both, so that operations share all data with the session without locks; while an operation waits the loop goes on.
+One operation of a session is on its way at a time, in the order in which they began.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class StoreThread:
 
     def attempt(self, work: Callable[[], Any]) -> Any:
         """Try `work` where the session runs and return what it returns. Raises MustWait, with nothing changed, when a store has
-        to be waited for, or when another operation is on its way. Called by an operation in the thread it just does the work."""
+        to be waited for, or when another operation is on its way; and what `work` raises. Called by an operation in the thread
+        it just does the work."""
         if self._is_busy:
             if self._own() is not None:
                 return work()
@@ -194,8 +196,8 @@ class StoreThread:
 
 
 class _Operation:
-    """One operation in the thread. Semaphores hand control back and forth: `loop_turn` is released when the loop may go on,
-    `thread_turn` when the thread may, `wait_over` when a wait of the thread has come to its end.
+    """One operation in the thread. Semaphores hand control back and forth: `_loop_turn` is released when the loop may go on,
+    `_thread_turn` when the thread may, `_wait_over` when a wait of the thread has come to its end.
 
     An operation that nobody waits for any more is ended by `end`: its wait is interrupted, and Cancelled ends its work. When the
     wait does not end within PARTING seconds the thread is lost: it ends by itself whenever its call returns, and the session

@@ -249,7 +249,7 @@ class VolatileLog:
         self.noted = deque(maxlen=bound)
 
     def is_blank(self) -> bool:
-        """Whether it is as a log that was never used."""
+        """Return whether it is as a log that was never used."""
         return not (self.facts or self.seen or self.head().version)
 
     def head(self) -> Head:
@@ -267,7 +267,7 @@ class VolatileLog:
         return self._messages
 
     def holds_calls(self) -> bool:
-        """Whether any message has tool calls, or had since the messages were last made."""
+        """Return whether any message has tool calls, or had since the messages were last made."""
         self.messages()
         return self._calls
 
