@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from ..running import EffectContext
     from .journal import Journal
 
+    Performer = Callable[[EffectContext, Effect], Coroutine[Any, Any, Any]]
+
 
 LONG_WAIT = 1.0  # seconds of a wait that goes on where the process died in it
 
@@ -93,44 +95,33 @@ WHOLE: dict[str, tuple[Callable[[Effect], str | None], str]] = {
 }
 
 
-def whole(run: EffectContext, journal: Journal, effect: Effect, performing: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
-    """Return the coroutine that performs an effect of the session: through the journal if it is one operation, else so that the
-    operations within it are known to be its own."""
+def whole(run: EffectContext, journal: Journal, effect: Effect, perform: Performer) -> Coroutine[Any, Any, Any]:
+    """Return the coroutine that performs an effect of the session by `perform`: through the journal if it is one operation, else so
+    that the operations within it are known to be its own."""
     row = WHOLE.get(effect.kind)
     cls = None if row is None else row[0](effect)
     if row is None or cls is None:
-        return _scoped(effect.key, performing)
-    return _as_operation(run, journal, effect, performing, cls, row[1])
+        return _scoped(run, effect, perform)
+    return _as_operation(run, journal, effect, perform, cls, row[1])
 
 
-async def _scoped(key: str, performing: Coroutine[Any, Any, Any]) -> Any:
-    SCOPE.set(Scope(key))
-    return await performing
+async def _scoped(run: EffectContext, effect: Effect, perform: Performer) -> Any:
+    SCOPE.set(Scope(effect.key))
+    return await perform(run, effect)
 
 
 async def _as_operation(
-    run: EffectContext, journal: Journal, effect: Effect, performing: Coroutine[Any, Any, Any], cls: str, family: str
+    run: EffectContext, journal: Journal, effect: Effect, perform: Performer, cls: str, family: str
 ) -> Any:
     values = _values(run)
-    used = False
-
-    def work() -> Coroutine[Any, Any, Any]:
-        nonlocal used
-        used = True
-        return performing
-
+    form = Form(values.lower, values.read)
     try:
-        return await journal.perform(
-            effect.key, effect.kind, cls, _request_of(effect), work, Form(values.lower, values.read)
-        )
+        return await journal.perform(effect.key, effect.kind, cls, _request_of(effect), lambda: perform(run, effect), form)
     except RecordedPanic as panic:
         raise (run.machine.placed(effect.task, panic) if panic.is_placed else panic) from None
     except EffectUnknown:
         message = f"whether this took effect is not known: the process died while it was on its way ({effect.key})"
         return Err(ErrorValue(family, "EffectUnknown", message, dict.fromkeys(FAMILIES[family].fields, "")))
-    finally:
-        if not used:
-            performing.close()
 
 
 def _request_of(effect: Effect) -> Any:
@@ -259,8 +250,7 @@ def bind(run: Any, host: Host) -> None:
 
     async def wait(seconds: float) -> None:
         async def waited() -> None:
-            done = 0.0 if journal.begun is None else journal.now() - journal.begun / 1000  # before the process died
-            await sleep(max(seconds - done, 0.0))
+            await sleep(max(seconds - journal.begun_before, 0.0))
 
         key = journal.next_key(scope, "wait")
         journal.rest()

@@ -224,7 +224,7 @@ class Journal:
         self._runner: Runner = _NOBODY
         self._hopping = False
         self._steps = 0
-        self.begun: float | None = None  # when the operation whose work is about to be done began in another process
+        self.begun_before = 0.0  # how many seconds ago the operation whose work is about to be done began in another process
         self._in_flight = 0  # operations and limits of time that something outside will end
         self._renewal: Any = None  # the timer of `_hold_on`
         self.parked: dict[str, Any] = {}  # by key, what operations wait for that somebody has to answer, perhaps days later
@@ -320,7 +320,7 @@ class Journal:
             return self._outcome(row, how)
         if before is not None and cls == ONCE:
             raise EffectUnknown
-        self.begun = None if before is None else before.t_start
+        self.begun_before = 0.0 if before is None else (row.t_start - before.t_start) / 1000
         if cls == ONCE or (announces and before is None):
             row.status = INTENT
             self.commit(row)
@@ -547,7 +547,8 @@ class Journal:
             self._fail(self._mismatch(row, kind, request))
             return
         del self._waiting[row.key]
-        future.set_result(self._used(row))
+        future.set_result(row)  # before what waits for the end of the recording goes on
+        self._used(row)
         self._advance()
 
     def _used(self, row: EffectRow | PieceRow) -> EffectRow | PieceRow:

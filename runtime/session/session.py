@@ -500,7 +500,7 @@ class Session:
         else:
             from ..journal.border import whole
 
-            self.work.begin(effect, whole(self, self.journal, effect, performer(effect.kind)(self, effect)))
+            self.work.begin(effect, whole(self, self.journal, effect, performer(effect.kind)))
 
     async def _deliver(self) -> None:
         """Wait until an effect is over, commit its result, and let its task go on."""
