@@ -30,7 +30,8 @@ tool Shelf {
 model Clerk { provider: openai, base: "m", tools: [Shelf] }
 fn main() -> Result<Nil, Error> {
     emit("ticket", M.execute_with_schema<Ticket>("crash")?.kind);
-    let (a, b) = await (M.execute("a"), Clerk.execute("b"));
+    emit("clerk", Clerk.execute("b")?.text);
+    let (a, b) = await (M.execute("a"), M.execute("c"));
     emit("both", a?.text + b?.text);
     seen.set("x", 1);
     for i in 0..2 {
@@ -47,7 +48,7 @@ fn main() -> Result<Nil, Error> {
 }
 """
 SCRIPT = [
-    "no json", '{"title": "t", "kind": "bug"}', "A", {"tool_calls": [{"tool": "Shelf.put", "arguments": {"thing": "x"}}]}, "B",
+    "no json", '{"title": "t", "kind": "bug"}', {"tool_calls": [{"tool": "Shelf.put", "arguments": {"thing": "x"}}]}, "B",
 ]  # fmt: skip
 
 
