@@ -274,9 +274,9 @@ class Options(TypedDict, total=False):
 
 
 class RunOptions(Options, total=False):
-    """Those of a session that begins anew, which may have a journal: `record` is a new effect file, `replay` one that is there, with
-    which nothing outside is reached, and with `extend` what comes behind its end is performed and appended; `store` is a run store,
-    in which a run of main outlives the process."""
+    """Those of a session that begins anew, which may have a journal: `record` is a new effect file, `replay` one that is there,
+    with which nothing outside is reached, and with `extend` what comes behind its end is performed and appended; `store` is a run
+    store, in which a run of main outlives the process."""
 
     record: str | os.PathLike[str] | None
     replay: str | os.PathLike[str] | None

@@ -1,8 +1,8 @@
 """A compiled program, and the short ways to one and to a run of it (O-9.6).
 
-Hands on `Program`, `compile` and `load` (O-9.39), `run`, `arun` and `resume` to users. An image is a compiled program as bytes. The
-compiler is imported by `compile` only: a host that runs images does not load it. Calls and what they leave are for `session.py`;
-a new way to a program is a function here.
+Hands on `Program`, `compile` and `load` (O-9.39), `run`, `arun` and `resume` to users. An image is a compiled program as bytes.
+The compiler is imported by `compile` only: a host that runs images does not load it. Calls and what they leave are for
+`session.py`; a new way to a program is a function here.
 """
 
 from __future__ import annotations
@@ -190,10 +190,10 @@ async def arun(target: Program | PathLike, **options: Unpack[RunOptions]) -> Run
 def resume(
     run: str, *, store: PathLike, answers: Mapping[str, Any] | None = None, take_over: bool = False, **options: Unpack[Options]
 ) -> RunResult:
-    """Go on with a run of a run store after its process died, or once it has an answer, and return how it ended: with all that its
-    journal has it asks nobody again. `run` is its id or the beginning of it; `answers` has JSON data by the keys of effects: for
-    emits that it waits for, and for effects whose outcome is not known. With `take_over` a process that may still hold the run is
-    fenced. Raises RecordingError for a store or run that is refused, is over or is held; ImageError for its image; else as
+    """Go on with a run of a run store after its process died, or once it has an answer, and return how it ended: with all that
+    its journal has it asks nobody again. `run` is its id or the beginning of it; `answers` has JSON data by the keys of effects:
+    for emits that it waits for, and for effects whose outcome is not known. With `take_over` a process that may still hold the
+    run is fenced. Raises RecordingError for a store or run that is refused, is over or is held; ImageError for its image; else as
     `run`."""
     from .recordings import resumable
 

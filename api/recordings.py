@@ -1,4 +1,5 @@
-"""Recordings and durable runs in Python: which journal the options of a session ask for, and how it ends (O-9.33 to O-9.36, O-9.73).
+"""Recordings and durable runs in Python: which journal the options of a session ask for, and how it ends (O-9.33 to O-9.36,
+O-9.73).
 
 Hands on `Journaling`, one for each session, with ENDED and `Suspended`, which end its calls, to `session`, and `resumable` to
 `program`. What a journal does is said in `runtime/journal/`.
@@ -112,8 +113,9 @@ class Journaling:
 
 
 def resumable(run: str, path: str, take_over: bool) -> tuple[RunStore, Claim, Program]:
-    """Return a store, the claim to a run of it, and its program, from the image in the store. Raises RecordingError for a store or
-    run that is refused, a run that is over, and one that another process holds, unless `take_over`; ImageError for its image."""
+    """Return a store, the claim to a run of it, and its program, from the image in the store. Raises RecordingError for a store
+    or run that is refused, a run that is over, and one that another process holds, unless `take_over`; ImageError for its
+    image."""
     try:
         store = RunStore(path, time.time, must_exist=True)
         row = store.run(run)

@@ -1,8 +1,8 @@
-"""The journal of a run on the command line: recorded into a file, given again from one, or kept in a store that outlives the process
-(O-9.33 to O-9.36).
+"""The journal of a run on the command line: recorded into a file, given again from one, or kept in a store that outlives the
+process (O-9.33 to O-9.36).
 
-Hands on `add_journal_flags`, `add_store_flags`, `journal_of`, `is_replay` and `run_with_journal` to `run`, and with `stored_journal` and
-`open_store` to `resume` and `runs`.
+Hands on `add_journal_flags`, `add_store_flags`, `journal_of`, `is_replay` and `run_with_journal` to `run`, and with
+`stored_journal` and `open_store` to `resume` and `runs`.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def is_replay(arguments: argparse.Namespace) -> bool:
 
 # What of a command line a run of a store keeps, so that `resume` goes on with the same settings.
 KEPT = (
-    "offline", "offline_script", "env_file", "max_steps", "max_seconds", "max_tokens", "max_cost", "max_model_calls", "tier", "seed",
-    "emit_format", "verbose", "disable_tool",
+    "offline", "offline_script", "env_file", "max_steps", "max_seconds", "max_tokens", "max_cost", "max_model_calls", "tier",
+    "seed", "emit_format", "verbose", "disable_tool",
 )  # fmt: skip
 
 
@@ -72,8 +72,8 @@ def permission_names(arguments: argparse.Namespace) -> list[str]:
 
 
 def journal_of(arguments: argparse.Namespace, program: Program, host: Host) -> Journal | None:
-    """Return the journal that the flags ask for, None where they ask for none. Raise `Exit`: 2 for flags that do not fit, 66 for a
-    file that cannot be read or made, 74 for one that is refused."""
+    """Return the journal that the flags ask for, None where they ask for none. Raise `Exit`: 2 for flags that do not fit, 66 for
+    a file that cannot be read or made, 74 for one that is refused."""
     asked = [name for name in ("record", "replay", "store") if getattr(arguments, name)]
     if len(asked) > 1:
         raise exits.Exit(exits.USAGE, f"--{asked[0]} and --{asked[1]}: a run has one journal; choose one of them")
@@ -113,8 +113,8 @@ def open_store(arguments: argparse.Namespace, *, must_exist: bool = False) -> Ru
 
 
 def refusing(path: str, work: Callable[[], Any]) -> Any:
-    """Return what `work` returns. Raise `Exit`: 66 for a file that cannot be read or made, 74 for one that is refused, 1 for a run
-    that another process holds."""
+    """Return what `work` returns. Raise `Exit`: 66 for a file that cannot be read or made, 74 for one that is refused, 1 for a
+    run that another process holds."""
     from ..runtime.journal.rows import JournalRefused
 
     try:
@@ -127,9 +127,10 @@ def refusing(path: str, work: Callable[[], Any]) -> Any:
 
 
 def run_with_journal(session: Any, run: Callable[[], Outcome]) -> Outcome:
-    """Return the outcome of a run, and write it to its journal. Raise `Exit`: 75 for a run that waits for an answer, 1 for one that
-    another process has taken over, whose recording has more than the run asked for, or whose store failed; raise
+    """Return the outcome of a run, and write it to its journal. Raise `Exit`: 75 for a run that waits for an answer, 1 for one
+    that another process has taken over, whose recording has more than the run asked for, or whose store failed; raise
     KeyboardInterrupt for one that Ctrl-C ended."""
+    from ..runtime.journal.border import AnswerRefused
     from ..runtime.journal.journal import Fenced, Suspended
     from ..runtime.journal.recording import end_of
     from ..runtime.journal.rows import JournalRefused
@@ -144,7 +145,8 @@ def run_with_journal(session: Any, run: Callable[[], Outcome]) -> Outcome:
         raise exits.Exit(exits.WAITING, waiting_text(journal)) from None
     except (Fenced, JournalRefused) as refused:
         close_quietly(journal)
-        raise exits.Exit(exits.FAILED, str(refused)) from None
+        code = exits.USAGE if isinstance(refused, AnswerRefused) else exits.FAILED
+        raise exits.Exit(code, str(refused)) from None
     except KeyboardInterrupt:
         journal.close(None if journal.sink is not None and journal.sink.parks else end_of(None, session.redactor.clean))
         raise

@@ -29,9 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Describe the flags of `resume`."""
     parser.add_argument("run", metavar="ID", help="the id of a run, or its beginning")
     add_store_flags(parser, "the run store (required)")
-    parser.add_argument(
-        "--answer", action="append", default=[], metavar="KEY=JSON", help="answer the effect that the run waits for, or may not repeat"
-    )
+    answer = "answer the effect that the run waits for, or may not repeat"
+    parser.add_argument("--answer", action="append", default=[], metavar="KEY=JSON", help=answer)
     parser.add_argument("--take-over", action="store_true", help="go on although another process may still hold the run")
     configure_run(parser)
     parser.add_argument("--debug", action="store_true", help="show the locals of each frame of a stack trace")

@@ -274,7 +274,9 @@ class Continued(Journal):
             if isinstance(row, PieceRow):
                 self.pieces.setdefault(row.key, []).append(row)
 
-    async def _live(self, key: str, kind: str, cls: str, digest: str, request: Any, work: Any, how: Any, announces: bool = False) -> Any:
+    async def _live(
+        self, key: str, kind: str, cls: str, digest: str, request: Any, work: Any, how: Any, announces: bool = False
+    ) -> Any:
         row = self.outcomes.get(key)
         if row is None:  # the first run was not as fast as to ask for this
             self.is_beyond = True

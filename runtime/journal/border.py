@@ -1,9 +1,9 @@
-"""The border between a session and the world, with a journal on it: what of a session's host and effects goes through the journal,
-and how its requests and outcomes are written (G-13.2, G-14.1).
+"""The border between a session and the world, with a journal on it: what of a session's host and effects goes through the
+journal, and how its requests and outcomes are written (G-13.2, G-14.1).
 
-Hands on `bind`, with which a session puts its journal between itself and its host, `whole` for effects that are one operation, and
-`JournaledConnection` and `JournaledChild` for MCP servers and agents. A new kind of effect that the machine cannot compute is a row in
-`WHOLE` here, or an operation of its own. The order of outcomes is for `journal.py`.
+Hands on `bind`, with which a session puts its journal between itself and its host, `whole` for effects that are one operation,
+and `JournaledConnection` and `JournaledChild` for MCP servers and agents. A new kind of effect that the machine cannot compute is
+a row in `WHOLE` here, or an operation of its own. The order of outcomes is for `journal.py`.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from ...vm.builtins.json import Misfit
 from ...vm.interp.effects import StoreFile
 from ...vm.panics import Panic
 from ...vm.snapshot.value_forms import value_form, value_of
-from ...vm.values import Err, ErrorValue, from_json, to_json
+from ...vm.values import Err, ErrorValue, check, from_json, to_json
 from ...vm.values.errors import FAMILIES
 from ..access.files import WRITING
 from ..access.snapshot_secrets import SnapshotSecrets
+from ..effects.answers import read_answer
 from ..errors import CallFailure
 from ..host import EffectUnknown, NoListener, ToolError, class_name, exception_text
 from ..providers.base import origin_of
 from .forms import cleaned, reply_form, reply_of
 from .journal import SCOPE, Form, RecordedPanic, Scope
-from .rows import OBSERVED, ONCE, REPEATABLE
+from .rows import OBSERVED, ONCE, REPEATABLE, JournalRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,8 +97,8 @@ WHOLE: dict[str, tuple[Callable[[Effect], str | None], str]] = {
 
 
 def whole(run: EffectContext, journal: Journal, effect: Effect, perform: Performer) -> Coroutine[Any, Any, Any]:
-    """Return the coroutine that performs an effect of the session by `perform`: through the journal if it is one operation, else so
-    that the operations within it are known to be its own."""
+    """Return the coroutine that performs an effect of the session by `perform`: through the journal if it is one operation, else
+    so that the operations within it are known to be its own."""
     row = WHOLE.get(effect.kind)
     cls = None if row is None else row[0](effect)
     if row is None or cls is None:
@@ -189,9 +190,9 @@ async def host_operation(
     run: EffectContext, kind: str, key: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]],
     effect: Effect | None = None, given: Callable[[], object] = lambda: None,
 ) -> Any:  # fmt: skip
-    """Return what a function of the host gives, a value of the machine; raise what it raises, from a recording an exception of the
-    same name and text. `effect` is the one that the function is called for, None for an emit; `given` is called where the outcome
-    is one of a recording. Raises EffectUnknown too."""
+    """Return what a function of the host gives, a value of the machine; raise what it raises, from a recording an exception of
+    the same name and text. `effect` is the one that the function is called for, None for an emit; `given` is called where the
+    outcome is one of a recording. Raises EffectUnknown too."""
     journal: Journal = run.host.journal
     values = _values(run)
     task = None if effect is None else effect.task
@@ -227,8 +228,8 @@ async def host_operation(
 
 
 def bind(run: Any, host: Host) -> None:
-    """Put the journal of a host between it and the session `run`: its clock, chance, waits, emits, answers and providers go through
-    the journal from now on. The host must be for this session alone."""
+    """Put the journal of a host between it and the session `run`: its clock, chance, waits, emits, answers and providers go
+    through the journal from now on. The host must be for this session alone."""
     assert host.journal is not None
     journal: Journal = host.journal
     generator = Random(journal.header.seed)
@@ -258,6 +259,7 @@ def bind(run: Any, host: Host) -> None:
         await journal.perform(key, "wait", REPEATABLE, {"seconds": round(seconds, 3)}, waited, announces=is_long)
 
     async def ask(channel: str, value: Any, call_function: Any) -> Any:
+        expected = host.awaited.answer
         journal.rest()  # who answers has seen all emits before
         cls = ONCE if channel.startswith("tool:") else REPEATABLE
 
@@ -272,6 +274,8 @@ def bind(run: Any, host: Host) -> None:
             return await journal.park(key, {"kind": "answer", "channel": channel, "value": _plain(value)})
 
         key = journal.next_key(scope, channel)
+        if key in journal.answers and not journal.is_replaying:
+            _check_answer(run, key, channel, journal.answers[key], expected)
         passed_over = getattr(answer, "passed_over", None)
         given = (lambda: None) if passed_over is None else lambda: passed_over(channel)
         return await host_operation(run, "answer", key, cls, {"channel": channel, "value": value}, answered, given=given)
@@ -302,6 +306,26 @@ def _values(run: Any) -> _Values:
     if values is None:
         values = run.host.journal_values = _Values(run)
     return values
+
+
+class AnswerRefused(JournalRefused):
+    """An answer from outside that is not of the type that the program expects: the run waits on."""
+
+
+def _check_answer(run: Any, key: str, channel: str, form: Any, expected: Any) -> None:
+    if expected is None or "json" not in form:
+        return
+    value = from_json(form["json"])
+    try:
+        if channel in run.program.channels:
+            read_answer(run, value, expected)
+        else:
+            check(value, expected)
+    except (Misfit, Panic) as fault:
+        text = fault.message if isinstance(fault, Panic) else str(fault)
+        refused = AnswerRefused(f"the answer for {key} ({channel}) is refused: {text}; the run waits on")
+        run.journal.end_by(refused)
+        raise refused from None
 
 
 class JournaledProvider:

@@ -1,16 +1,16 @@
-"""The journal of a run: every outcome that the machine cannot compute, recorded as it comes, or given again from a recording (G-13.4,
-G-14.1, G-14.2).
+"""The journal of a run: every outcome that the machine cannot compute, recorded as it comes, or given again from a recording
+(G-13.4, G-14.1, G-14.2).
 
 Between effects a run is deterministic, so a journal needs no state of the machine: a run that starts anew and gets the recorded
-outcomes in the recorded order is in the same state. `Journal` stands between the runtime and the world: `perform` does an operation
-and records it, or gives what is recorded; `chosen` says whose result the session hands out next; `now` and `wall` are the clock, which
-moves only with outcomes, so that it too is the same when they come again. Hands on `Journal`, `Diverged`, `Fenced` and `SCOPE` to
-`border.py` and the session. What is an operation, and how its request and outcome are written, is for `border.py`; where rows are
-kept, for `effect_file.py` and `run_store.py`.
+outcomes in the recorded order is in the same state. `Journal` stands between the runtime and the world: `perform` does an
+operation and records it, or gives what is recorded; `chosen` says whose result the session hands out next; `now` and `wall` are
+the clock, which moves only with outcomes, so that it too is the same when they come again. Hands on `Journal`, `Diverged`,
+`Fenced` and `SCOPE` to `border.py` and the session. What is an operation, and how its request and outcome are written, is for
+`border.py`; where rows are kept, for `effect_file.py` and `run_store.py`.
 
-Order: an outcome of the recording is given when its row is the next one and all that the rows before it set off has been done, which
-is so when the loop has nothing ready (`_hop`). A row that is never asked for, or an operation that no row is for, is found when the
-run comes to a standstill.
+Order: an outcome of the recording is given when its row is the next one and all that the rows before it set off has been done,
+which is so when the loop has nothing ready (`_hop`). A row that is never asked for, or an operation that no row is for, is found
+when the run comes to a standstill.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ SCOPE: ContextVar[Scope | None] = ContextVar("SCOPE", default=None)
 
 
 class Within(Scope):
-    """Of code that runs within an operation: what it does is a part of the operation. `emits` are those of the runtime that it has
-    made, as (channel, payload)."""
+    """Of code that runs within an operation: what it does is a part of the operation. `emits` are those of the runtime that it
+    has made, as (channel, payload)."""
 
     __slots__ = ("emits",)
 
@@ -186,9 +186,9 @@ class Journal:
     """The journal of one session. `recorded` gives the rows of a recording, in their order; None for a new run. `sink` keeps new
     rows, None to keep none. With `goes_on` the run goes on live where the recording ends; without, it must not ask for more.
     `unknown` are the rows of effects that began in the recording and whose outcome is not in it, by key, and `answers` outcomes
-    that the host knows of them (plain forms). `real_time` gives seconds that only grow, `real_wall` seconds since 1970.
-    `emits` is how many the recording has, and how many of them listeners have heard for certain. `clean` takes secrets out of plain
-    data; the session sets it."""
+    that the host knows of them (plain forms). `real_time` gives seconds that only grow, `real_wall` seconds since 1970. `emits`
+    is how many the recording has, and how many of them listeners have heard for certain. `close` gives back what the recording
+    holds open. `clean` takes secrets out of plain data; the session sets it."""
 
     def __init__(
         self,
@@ -202,6 +202,7 @@ class Journal:
         real_time: Callable[[], float],
         real_wall: Callable[[], float],
         emits: tuple[int, int] = (0, 0),
+        close: Callable[[], object] = lambda: None,
     ) -> None:
         self.header = header
         self.sink = sink
@@ -231,6 +232,7 @@ class Journal:
         self.suspended: list[Any] = []  # what a suspended run waits for
         self._patient = False  # whether a limit of time may have to run out before the next row can come
         self._told = 0  # emits so far
+        self._close = close
         self._emits_kept, self._emits_heard = emits
         self._outbox: list[Callable[[], object]] = []
         self.failure: BaseException | None = None  # what ended the run, once
@@ -242,8 +244,8 @@ class Journal:
     def begin(
         self, loop: Any, runner: Runner, end_run: Callable[[BaseException], object], emit: Callable[[str, Any], object]
     ) -> None:
-        """Serve a call of the session on this loop. `runner` has the effects that are on their way; `end_run` ends the call with an
-        error; `emit` makes an emit of the runtime."""
+        """Serve a call of the session on this loop. `runner` has the effects that are on their way; `end_run` ends the call with
+        an error; `emit` makes an emit of the runtime."""
         self._loop, self._runner, self._end_run, self._emit_again = loop, runner, end_run, emit
         if self.is_replaying and self._next is None:
             self._take()
@@ -257,7 +259,7 @@ class Journal:
         try:
             self.sink.renew()
         except (Fenced, JournalRefused) as refused:
-            self._fail(refused)
+            self.end_by(refused)
             return
         self._renewal = self._loop.call_later(RENEWAL, self._hold_on)
 
@@ -294,8 +296,9 @@ class Journal:
         announces: bool = False,
     ) -> Any:  # fmt: skip
         """Return the outcome of an operation, recorded or new. `request` is its plain form, `work` does it, `how` says how its
-        outcome is written; with `announces` it is kept that it begins, though it may be done twice. With the key "" it is a part of another operation, and just done. Raises what `work` raises; Diverged
-        where the recording has another request; EffectUnknown."""
+        outcome is written; with `announces` it is kept that it begins, though it may be done twice. With the key "" it is a part
+        of another operation, and just done. Raises what `work` raises; Diverged where the recording has another request;
+        EffectUnknown."""
         if not key:
             return await work()
         request = self.clean(request)
@@ -465,7 +468,7 @@ class Journal:
         row = self._next
         if row is not None and row.key == key and not self._waiting and self._runner.load() == 1:  # nothing stands beside it
             if isinstance(row, EffectRow) and (row.kind != kind or row.digest != digest):
-                self._fail(self._mismatch(row, kind, request))
+                self.end_by(self._mismatch(row, kind, request))
             elif not isinstance(row, DeliveryRow):
                 return self._used(row)
         future = self._loop.create_future()
@@ -483,7 +486,7 @@ class Journal:
             try:
                 row = next(self._rows, None)
             except JournalRefused as refused:
-                self._fail(Diverged(str(refused)))
+                self.end_by(Diverged(str(refused)))
                 return
             if row is None:
                 self._next = None
@@ -544,7 +547,7 @@ class Journal:
         if future.done():
             return
         if isinstance(row, EffectRow) and (row.kind != kind or row.digest != digest):
-            self._fail(self._mismatch(row, kind, request))
+            self.end_by(self._mismatch(row, kind, request))
             return
         del self._waiting[row.key]
         future.set_result(row)  # before what waits for the end of the recording goes on
@@ -585,12 +588,13 @@ class Journal:
         row = self._next
         if row is None and asked:
             kind, request = self._waiting[asked[0]][1], self._waiting[asked[0]][3]
-            self._fail(Diverged(f"effect {asked[0]} ({kind}) is not in the recording, which has ended: {brief(request)}"))
+            self.end_by(Diverged(f"effect {asked[0]} ({kind}) is not in the recording, which has ended: {brief(request)}"))
         elif row is not None and (asked or type(row) is DeliveryRow):
             wanted = f"the run asks for {', '.join(asked)}" if asked else "the run asks for nothing"
-            self._fail(Diverged(f"effect {row.key} comes next in the recording, and {wanted}"))
+            self.end_by(Diverged(f"effect {row.key} comes next in the recording, and {wanted}"))
 
-    def _fail(self, error: BaseException) -> None:
+    def end_by(self, error: BaseException) -> None:
+        """End the run with an error, once; nothing more is kept of it."""
         if self.failure is None:
             self.failure = error
             self._end_run(error)
@@ -664,7 +668,7 @@ class Journal:
             self._loop.call_soon(partial(self._suspend_soon, left - 1))
         elif self.parked and not self._in_flight and self._runner.is_waiting() and self.failure is None:
             self.suspended = list(self.parked.values())
-            self._fail(Suspended())
+            self.end_by(Suspended())
 
     def commit(self, *rows: Row) -> None:
         """Commit the rows that wait, these last, in one transaction, then deliver emits. Raises Fenced."""
@@ -675,7 +679,7 @@ class Journal:
                 self.sink.commit(draft, self._told, list(self.parked.values()))
             except (Fenced, JournalRefused) as refused:
                 self._outbox.clear()
-                self._fail(refused)
+                self.end_by(refused)
                 raise
         outbox, self._outbox = self._outbox, []
         for tell in outbox:
@@ -691,6 +695,7 @@ class Journal:
                     end.t = round(self._time, 3)
                 self.commit(*(() if end is None else (end,)))
         finally:
+            self._close()
             if self.sink is not None:
                 self.sink.close()
 

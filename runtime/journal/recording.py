@@ -1,8 +1,8 @@
-"""A run's journal from its beginning: the header of a new one, one that records into a file, one that gives a file again, and the end
-row of an outcome (G-14.1, O-9.33).
+"""A run's journal from its beginning: the header of a new one, one that records into a file, one that gives a file again, and the
+end row of an outcome (G-14.1, O-9.33).
 
-Hands on `new_header`, `recorder`, `player`, `stored` and `end_of` to the command line and the Python API. Where a run survives its process
-is `run_store.py`.
+Hands on `new_header`, `recorder`, `player`, `stored` and `end_of` to the command line and the Python API. Where a run survives
+its process is `run_store.py`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def player(
         sink = _AfterReading(path, reader)
         return Journal(
             reader.header, sink=sink if extends else None, recorded=iter(reader), goes_on=extends, real_time=real_time,
-            real_wall=real_wall, emits=(emits, 0),
+            real_wall=real_wall, emits=(emits, 0), close=reader.close,
         )  # fmt: skip
     except BaseException:
         reader.close()
@@ -121,7 +121,6 @@ class _AfterReading:
         """Do nothing: nobody else goes on with a file."""
 
     def close(self) -> None:
-        self.reader.close()
         if self.writer is not None:
             self.writer.close()
 

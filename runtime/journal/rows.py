@@ -1,9 +1,9 @@
 """What a journal is made of: a header and rows, as objects and as lines of JSON (G-14.1).
 
 A row is one step of a run whose outcome the machine cannot compute: an effect performed, a piece of a stream, the order in which
-results were handed out, an emit, the end. Hands on the classes of rows, `Header` and `JournalRefused`, to the effect file, the run
-store, the journal and the trace. `plain_of`, `row_of` and `header_of` turn rows into plain data for JSON and back; what is read is checked field
-by field, and what does not fit is refused by name.
+results were handed out, an emit, the end. Hands on the classes of rows, `Header` and `JournalRefused`, to the effect file, the
+run store, the journal and the trace. `plain_of`, `row_of` and `header_of` turn rows into plain data for JSON and back; what is
+read is checked field by field, and what does not fit is refused by name.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class JournalRefused(Exception):
 
 class Header:
     """What a journal begins with: of which `program` (its name) and `image` (content hash) the `run` is, the `args` of its main,
-    the `seed` of its random numbers, and the time at which it began, in seconds since 1970 (`wall`); `offline` says that every model was the offline provider. `trust` is the trust level
-    of the image (G-1.2), "" where none is known."""
+    the `seed` of its random numbers, and the time at which it began, in seconds since 1970 (`wall`); `offline` says that every
+    model was the offline provider. `trust` is the trust level of the image (G-1.2), "" where none is known."""
 
     __slots__ = ("program", "image", "run", "args", "seed", "wall", "offline", "trust")
 
@@ -132,8 +132,8 @@ class EmitRow:
 
 
 class EndRow:
-    """The end of the run: `outcome` is "ok", "error", "panic" or "cancelled", `message` the text of an error or panic, `code` that
-    of a panic; `value` what main gave, as JSON text where it has a JSON form."""
+    """The end of the run: `outcome` is "ok", "error", "panic" or "cancelled", `message` the text of an error or panic, `code`
+    that of a panic; `value` what main gave, as JSON text where it has a JSON form."""
 
     __slots__ = ("outcome", "message", "code", "value", "t")
 

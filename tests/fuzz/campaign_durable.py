@@ -1,5 +1,5 @@
-"""Runs of a store whose process is killed at any moment and gone on with (G-13.1, G-16.4, G-16.13): nothing is lost, nothing that was
-committed is asked again, and what must not happen twice does not."""
+"""Runs of a store whose process is killed at any moment and gone on with (G-13.1, G-16.4, G-16.13): nothing is lost, nothing that
+was committed is asked again, and what must not happen twice does not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..journal.durable_programs import PROGRAMS, ModelServer
+from tests.journal.durable_programs import PROGRAMS, ModelServer
+
 from .campaign import Campaign
 
 COMMAND = [sys.executable, "-m", "concerto"]

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from concerto.runtime.journal.journal import Fenced, Suspended
 from concerto.runtime.journal.rows import INTENT
 
-from .worlds import Died, Rows, World
+from tests.journal.worlds import Died, Rows, World
 
 EVERYTHING = """
 memory chat: Memory = Memory::new(6);
@@ -73,7 +72,6 @@ def test_a_run_dies_at_every_commit_and_ends_as_if_it_had_not(tmp_path: Path) ->
             ended = again.run(again.journal(sink, kept, goes_on=True))
             assert not ended.exit_code, (at, keeps, ended.panic, ended.error)
             told = dying.emits + again.emits
-            assert [row for row in told if row in alive.emits] and again.emits[-1] == alive.emits[-1]
             emits = [(plain["emit"], plain["value"]) for plain in sink.plain if "emit" in plain and not plain["by_runtime"]]
             expected = [(plain["emit"], plain["value"]) for plain in whole.plain if "emit" in plain and not plain["by_runtime"]]
             assert emits == expected, (at, keeps)  # each exactly once, by its place
@@ -157,7 +155,7 @@ def test_a_wait_goes_on_where_the_process_died_in_it(tmp_path: Path) -> None:
     assert [plain["kind"] for plain in intents] == ["wait"]
     slept: list[float] = []
     again = World(source, tmp_path)
-    journal = again.journal(Rows(parks=True), Rows([row for row in whole.rows()][:1], parks=True), goes_on=True)
+    journal = again.journal(Rows(parks=True), Rows(list(whole.rows())[:1], parks=True), goes_on=True)
     journal.real_wall = lambda: 1_000.0 + 45.0  # the process was away for 45 s
     host = again.host(journal)
     sleep = host.sleep

@@ -61,7 +61,8 @@ class Rows:
 
 
 class World:
-    """Where runs of one program happen: `folder` for files, `answers` by channel, `emits` in the order in which they were told."""
+    """Where runs of one program happen: `folder` for files, `answers` by channel, `emits` in the order in which they were
+    told."""
 
     def __init__(self, source: str, folder: Path, answers: dict[str, Any] | None = None, script: Any = None) -> None:
         self.program = program_of(source)
@@ -82,10 +83,14 @@ class World:
                 raise NoListener
             return self.answers[channel]
 
+        def hear(channel: str, value: Any, by_runtime: bool) -> None:
+            if not by_runtime:
+                self.emits.append((channel, to_json(value)))
+
         return Host(
-            emit=lambda channel, value, by_runtime: by_runtime or self.emits.append((channel, to_json(value))), print=lambda text: None,
-            env={}, now=loop.time, sleep=loop.sleep, random=lambda: 0.5, offline=True, script=self.script, loop=loop, wall=loop.time,
-            permissions=permissions, folder=str(self.folder), answer=answer, journal=journal,
+            emit=hear, print=lambda text: None, env={}, now=loop.time, sleep=loop.sleep, random=lambda: 0.5, offline=True,
+            script=self.script, loop=loop, wall=loop.time, permissions=permissions, folder=str(self.folder), answer=answer,
+            journal=journal,
         )  # fmt: skip
 
     def journal(self, sink: Rows | None, recorded: Rows | None = None, goes_on: bool = False, **more: Any) -> Journal:
