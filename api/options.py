@@ -282,6 +282,8 @@ class RunOptions(Options, total=False):
     replay: str | os.PathLike[str] | None
     extend: bool
     store: str | os.PathLike[str] | None
+    redact: Sequence[str]
+    faults: Mapping[str, str]
 
 
 _BREAKERS = Breakers()  # of the process: what one session has seen of an endpoint, the others need not find out
@@ -425,6 +427,12 @@ def _budgets(option: Any) -> bool:
     return option is None or all(isinstance(one, Budgets | SharedBudget) for one in every)
 
 
+def _fault(value: Any) -> bool:
+    from ..runtime.journal.border import is_fault
+
+    return isinstance(value, str) and is_fault(value)
+
+
 FIELDS = (_one_of(Mapping), "a mapping of fields")
 COUNTS, COUNTER = _having("count")
 EMBED = _having("embed")
@@ -457,6 +465,10 @@ RULES: dict[str, Rule] = {
     "replay": Rule(_one_of((str, os.PathLike), None), "the path of an effect file, or None"),
     "extend": Rule(_one_of(bool), "a bool"),
     "store": Rule(_one_of((str, os.PathLike), None), "the path of a run store, or None"),
+    "redact": Rule(
+        lambda value: isinstance(value, list | tuple) and all(isinstance(path, str) for path in value), "a list of paths"
+    ),
+    "faults": _mapping("effect keys to failures", _fault, "a status such as '429', or a name such as 'timeout'"),
 }
 
 

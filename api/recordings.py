@@ -41,6 +41,8 @@ class Journaling:
             raise ValueError(f"{asked[0]}: a run that is gone on with has its journal already")
         if len(asked) > 1:
             raise ValueError(f"{' and '.join(asked)}: a session has one journal; choose one of them")
+        if options.get("faults") and asked != ["replay"]:
+            raise ValueError("faults come before requests of the recording that `replay` names")
         if options.get("extend") and asked != ["replay"]:
             raise ValueError("extend goes on with the recording that `replay` names")
         self.program = program
@@ -50,6 +52,7 @@ class Journaling:
         self.last: Outcome | None = None
         self.journal: Journal | None = None
         times = (time.monotonic, time.time)
+        redact = options.get("redact", ())
         try:
             if resumed is not None:
                 self.store, claim = resumed
@@ -57,14 +60,14 @@ class Journaling:
                 self.journal = stored(self.store, claim, *times, forms)
                 host.args = self.journal.header.args
             elif options.get("replay") is not None:
-                self.journal = player(os.fspath(options["replay"]), program, bool(options.get("extend")), *times)
+                self.journal = player(os.fspath(options["replay"]), program, bool(options.get("extend")), *times, options.get("faults"))
             elif asked:
                 header = new_header(program, [], options.get("seed"), time.time(), host.offline, os.urandom)
                 if options.get("record") is not None:
-                    self.journal = recorder(os.fspath(options["record"]), header, *times)
+                    self.journal = recorder(os.fspath(options["record"]), header, *times, redact)
                 else:
                     self.store = RunStore(os.fspath(options["store"]), time.time)
-                    self.journal = Journal(header, sink=None, real_time=times[0], real_wall=times[1])
+                    self.journal = Journal(header, sink=None, real_time=times[0], real_wall=times[1], redact=redact)
         except JournalRefused as refused:
             raise RecordingError(str(refused)) from None
         if self.journal is not None:

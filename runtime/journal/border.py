@@ -15,14 +15,15 @@ from ...vm.interp.effects import StoreFile
 from ...vm.panics import Panic
 from ...vm.snapshot.value_forms import value_form, value_of
 from ...vm.values import Err, ErrorValue, check, from_json, to_json
-from ...vm.values.errors import FAMILIES
+from ...vm.values.errors import FAMILIES, FAULTS
 from ..access.files import WRITING
 from ..access.snapshot_secrets import SnapshotSecrets
 from ..effects.answers import read_answer
 from ..errors import CallFailure
 from ..host import EffectUnknown, NoListener, ToolError, class_name, exception_text
 from ..providers.base import origin_of
-from .forms import cleaned, reply_form, reply_of
+from ..providers.offline import fault
+from .forms import canonical, cleaned, reply_form, reply_of
 from .journal import SCOPE, Form, RecordedPanic, Scope
 from .rows import OBSERVED, ONCE, REPEATABLE, JournalRefused
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.interp.effects import Effect
+    from ..errors import Origin
     from ..host import Host
     from ..records import EmbedRequest, Reply, Request
     from ..running import EffectContext
@@ -236,7 +238,17 @@ def bind(run: Any, host: Host) -> None:
     scope = host.journal_scope = Scope("session")
     emit, write, sleep, answer = host.emit, host.print, host.sleep, host.answer
     redactor = host.redactor
-    journal.clean = lambda plain: plain if redactor.is_empty else cleaned(plain, redactor.clean)
+
+    def clean(plain: Any) -> Any:
+        if redactor.is_empty:
+            return plain
+        plain = cleaned(plain, redactor.clean)
+        text = canonical(plain)
+        if any(secret in text for secret in redactor.known):
+            raise JournalRefused("a row of the journal would hold a secret; the run ends before it is written")
+        return plain
+
+    journal.clean = clean
     host.now, host.wall = journal.now, journal.wall
     if host.stored_wall is not None:
         host.stored_wall = journal.wall
@@ -253,6 +265,10 @@ def bind(run: Any, host: Host) -> None:
         async def waited() -> None:
             await sleep(max(seconds - journal.begun_before, 0.0))
 
+        at = SCOPE.get() or scope
+        if at.retries_at_once:  # after a fault that the recording does not know, nor the wait behind it
+            at.retries_at_once = False
+            return
         key = journal.next_key(scope, "wait")
         journal.rest()
         is_long = seconds >= LONG_WAIT and journal.sink is not None and journal.sink.parks
@@ -308,6 +324,16 @@ def _values(run: Any) -> _Values:
     return values
 
 
+def is_fault(name: str) -> bool:
+    """Return whether a fault overlay may have this failure: a status of HTTP, or a name of O-8.22."""
+    return name in FAULTS or (name.isdecimal() and 400 <= int(name) <= 599)
+
+
+def failure_named(name: str, origin: Origin) -> CallFailure:
+    """Return the failure of that name (`is_fault`)."""
+    return fault(name, origin) if name in FAULTS else origin.of_status(int(name), f"fault of the replay: {name}")
+
+
 class AnswerRefused(JournalRefused):
     """An answer from outside that is not of the type that the program expects: the run waits on."""
 
@@ -339,8 +365,18 @@ class JournaledProvider:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
+    def _fault(self, key: str, request: Request) -> None:
+        """Raise the failure that the host wants before a request; the request is asked for again under the same key."""
+        name = self.journal.faults.pop(key, None)
+        if name is not None:
+            scope = SCOPE.get() or self.scope
+            scope.counts[""] -= 1
+            scope.retries_at_once = True
+            raise failure_named(name, origin_of(request))
+
     async def send(self, request: Request) -> Reply:
         key = self.journal.next_key(self.scope, "")
+        self._fault(key, request)
         try:
             reply: Reply = await self.journal.perform(
                 key, "model", _class_of(request), request.as_json(), lambda: self.inner.send(request), self._replies(request)
@@ -351,6 +387,7 @@ class JournaledProvider:
 
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
         key = self.journal.next_key(self.scope, "")
+        self._fault(key, request)
         try:
             reply: Reply = await self.journal.stream(
                 key, "model", _class_of(request), request.as_json(), lambda piece: self.inner.stream(request, piece), give,

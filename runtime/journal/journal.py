@@ -42,7 +42,7 @@ from .rows import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
     from typing import Any, Protocol
 
     from ...vm.interp.effects import Effect
@@ -101,12 +101,14 @@ DRAFT = 256  # rows that wait for a commit
 
 class Scope:
     """The effect that the code runs for, by its key; `counts` numbers the operations within it by what they are about, so that
-    their keys do not hang on the order in which operations side by side come to their turn (G-13.3)."""
+    their keys do not hang on the order in which operations side by side come to their turn (G-13.3). `retries_at_once`: the next
+    wait is none, since it follows a fault that no recording has."""
 
-    __slots__ = ("key", "counts")
+    __slots__ = ("key", "counts", "retries_at_once")
 
     def __init__(self, key: str) -> None:
         self.key = key
+        self.retries_at_once = False
         self.counts: dict[str, int] = {}
 
     def next_key(self, about: str) -> str:
@@ -171,6 +173,28 @@ class Form:
         self.given = given
 
 
+REDACTED = "<redacted>"
+
+
+def redacted(row: EffectRow, path: Sequence[str]) -> None:
+    """Put REDACTED in place of what stands at a path of a row: names of its fields and of those of objects, numbers of items, `*`
+    for each. What is not there is left out. The digest is that of the request as it was sent."""
+    field, *inner = path
+    if field in ("request", "result"):
+        setattr(row, field, _without(getattr(row, field), inner))
+
+
+def _without(plain: Any, path: Sequence[str]) -> Any:
+    if not path:
+        return plain if plain is None else REDACTED
+    at, *inner = path
+    if isinstance(plain, dict):
+        return {name: _without(value, inner) if at in ("*", name) else value for name, value in plain.items()}
+    if isinstance(plain, list):
+        return [_without(value, inner) if at in ("*", str(number)) else value for number, value in enumerate(plain)]
+    return plain
+
+
 async def _result_of(loop: Any, job: Any) -> Any:
     try:
         await wait_until_done(loop, job)
@@ -203,6 +227,8 @@ class Journal:
         real_wall: Callable[[], float],
         emits: tuple[int, int] = (0, 0),
         close: Callable[[], object] = lambda: None,
+        faults: Mapping[str, str] | None = None,
+        redact: Sequence[str] = (),
     ) -> None:
         self.header = header
         self.sink = sink
@@ -233,6 +259,8 @@ class Journal:
         self._patient = False  # whether a limit of time may have to run out before the next row can come
         self._told = 0  # emits so far
         self._close = close
+        self.faults = dict(faults or {})
+        self._redact = [path.split(".") for path in redact]
         self._emits_kept, self._emits_heard = emits
         self._outbox: list[Callable[[], object]] = []
         self.failure: BaseException | None = None  # what ended the run, once
@@ -367,6 +395,8 @@ class Journal:
         row.t_end = round(self._time, 3)
         row.status = DONE if row.status == INTENT else row.status
         row.result = self.clean(row.result)
+        for path in self._redact:
+            redacted(row, path)
         self._draft.append(row)
         if cls != OBSERVED or len(self._draft) >= DRAFT:
             self.commit()

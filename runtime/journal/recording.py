@@ -18,7 +18,7 @@ from .rows import EmitRow, EndRow, Header, JournalRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from ...vm.interp.link import Program
@@ -56,15 +56,19 @@ def require_image(header: Header, program: Program, where: str) -> None:
         )
 
 
-def recorder(path: str, header: Header, real_time: Callable[[], float], real_wall: Callable[[], float]) -> Journal:
-    """Return the journal of a new run that is recorded into a new file. OSError where it cannot be made."""
-    return Journal(header, sink=EffectFileWriter(path, header), real_time=real_time, real_wall=real_wall)
+def recorder(
+    path: str, header: Header, real_time: Callable[[], float], real_wall: Callable[[], float], redact: Sequence[str] = ()
+) -> Journal:
+    """Return the journal of a new run that is recorded into a new file, without what stands at the paths of `redact`. OSError where
+    it cannot be made."""
+    return Journal(header, sink=EffectFileWriter(path, header), real_time=real_time, real_wall=real_wall, redact=redact)
 
 
 def player(
-    path: str, program: Program, extends: bool, real_time: Callable[[], float], real_wall: Callable[[], float]
-) -> Journal:
-    """Return the journal of a run that gets the outcomes of a file. With `extends` what the run asks for beyond its end is
+    path: str, program: Program, extends: bool, real_time: Callable[[], float], real_wall: Callable[[], float],
+    faults: Mapping[str, str] | None = None,
+) -> Journal:  # fmt: skip
+    """Return the journal of a run that gets the outcomes of a file, with failures before some of them (`faults`). With `extends` what the run asks for beyond its end is
     performed and appended. OSError, and JournalRefused for what is no effect file, or one of another program."""
     emits = _count_emits(path) if extends else 0
     reader = EffectFileReader(path)
@@ -73,7 +77,7 @@ def player(
         sink = _AfterReading(path, reader)
         return Journal(
             reader.header, sink=sink if extends else None, recorded=iter(reader), goes_on=extends, real_time=real_time,
-            real_wall=real_wall, emits=(emits, 0), close=reader.close,
+            real_wall=real_wall, emits=(emits, 0), close=reader.close, faults=faults,
         )  # fmt: skip
     except BaseException:
         reader.close()

@@ -268,3 +268,44 @@ def test_flags_that_do_not_fit_are_said(recording: tuple[Path, Ended]) -> None:
     ):
         done = concerto("run", "p.conc", "--offline", *words, cwd=folder)
         assert done.code == code and part in done.err, (words, done)
+
+
+def test_a_fault_overlay_puts_failures_before_requests(recording: tuple[Path, Ended]) -> None:
+    folder, first = recording
+    rows = [row for row in lines_of(folder) if row.get("kind") == "model"]
+    (folder / "f.json").write_text(json.dumps({rows[0]["effect"]: "429", rows[-1]["effect"]: "timeout"}))
+    words = ("run", "p.conc", "--replay", "p.effects.jsonl", "--faults", "f.json", "--metrics")
+    done = concerto(*words, cwd=folder)
+    assert done.code == 0 and done.out == first.out
+    assert json.loads(done.err)["retries"] == 2
+    (folder / "f.json").write_text(json.dumps({rows[-1]["effect"]: "401"}))
+    refused = concerto(*words, cwd=folder)
+    assert refused.code == 1 and "fault of the replay: 401" in refused.err
+    (folder / "f.json").write_text("[1]")
+    assert concerto(*words, cwd=folder).code == 2
+
+
+def test_what_is_redacted_is_in_no_row_and_the_recording_is_given_again(tmp_path: Path) -> None:
+    (tmp_path / "p.conc").write_text('model M { provider: openai, base: "m" } fn main() { emit("a", M.execute("hush")?.text.len()); }')
+    words = ("--record", "x.jsonl", "--redact", "request.messages.*.content")
+    done = concerto("run", "p.conc", "--offline", *words, cwd=tmp_path)
+    text = (tmp_path / "x.jsonl").read_text()
+    assert '"content":"<redacted>"' in text and '"content":"hush"' not in text
+    again = concerto("run", "p.conc", "--replay", "x.jsonl", cwd=tmp_path)
+    assert (again.code, again.out) == (0, done.out)
+
+
+def test_no_secret_gets_into_a_recording(tmp_path: Path) -> None:
+    (tmp_path / "p.conc").write_text("""
+model M { provider: openai, base: "m" }
+fn main() {
+    let token = std::env::get("MY_TOKEN").unwrap_or("");
+    emit("a", M.execute("use " + token)?.text.len());
+    emit("b", token.len());
+}
+""")
+    words = ("run", "p.conc", "--offline", "--allow-env=MY_TOKEN", "--record", "x.jsonl")
+    done = concerto(*words, cwd=tmp_path, MY_TOKEN="swordfish-4711")
+    assert done.code == 0, done
+    text = (tmp_path / "x.jsonl").read_text()
+    assert "swordfish" not in text and "<secret MY_TOKEN>" in text
