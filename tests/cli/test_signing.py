@@ -211,6 +211,10 @@ def test_verify_refuses_what_run_refuses(cli, signed, write, tmp_path):
         verified, ran = cli("verify", file, "--key", key), cli("run", file, "--trust-key", key)
         assert verified.code == ran.code == 74 and verified.out == ran.out == ""
         assert verified == ran or file in ("x.conc", "k.pub")
+    key = read_secret_key((tmp_path / "k.key").read_bytes(), str)
+    (tmp_path / "x.conc.minisig").write_bytes(sign(key, SOURCE.encode(), ""))
+    told = "x.conc: image rejected: V001: a file of 31 bytes holds no image\n"
+    assert cli("verify", "x.conc", "--key", "k.pub") == (74, "", told)
     assert cli("verify", signed, "--key", "other.pub", "--key", "k.pub")[0] == 0
     assert cli("run", signed, "--trust-key", "other.pub", "--trust-key=k.pub") == (0, "hello\n", "")
 

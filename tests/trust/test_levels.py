@@ -16,7 +16,9 @@ from concerto.runtime.errors import install_advice
 from concerto.runtime.trust.minisign import SecretKey, new_key, read_signature, sign, verify, written_public_key
 from concerto.vm.bytecode import encoding
 from concerto.vm.bytecode.encoding import encode
-from concerto.vm.interp.link import load_image
+from concerto.vm.bytecode.verify import verify as verified
+from concerto.vm.interp import link
+from concerto.vm.interp.link import ARITY, PERFORMED, load_image
 
 PROGRAM = concerto.compile('fn main() { emit("out", 1); }')
 IMAGE, HASH = PROGRAM.to_bytes(), PROGRAM.content_hash
@@ -67,7 +69,9 @@ def test_a_signature_that_nobody_asks_for_makes_nothing_trusted(path: Path) -> N
 
 def test_an_image_of_this_process_that_comes_back_as_bytes_is_not_local() -> None:
     assert concerto.load(PROGRAM.to_bytes()).trust == "foreign"
-    assert load_image(encoding.decode(IMAGE)).trust == "foreign", "the machine trusts only what the compiler's caller names"
+    image = encoding.decode(IMAGE)
+    for program in (load_image(image), link.Program(verified(image, ARITY, performed=PERFORMED))):
+        assert program.trust == "foreign", "the machine trusts nothing that nobody has named"
 
 
 # ---------------------------------------------------------------- pins

@@ -197,6 +197,24 @@ def test_what_is_no_secret_key(content: bytes, why: str) -> None:
     assert SECRET[62:94].hex() not in str(caught.value) and b64encode(SECRET)[80:120].decode() not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["hashed", "whole"])
+def test_another_algorithm_of_a_signature_is_refused_by_name(name: str) -> None:
+    lines = made(f"{name}.minisig").split(b"\n")
+    for code, shown in ((b"XX", "`XX`"), (b"ed", "`ed`"), (b"\0\xff", "00ff")):
+        lines[1] = b64encode(code + b64decode(lines[1])[2:])
+        with pytest.raises(MinisignError, match=f"^a signature of the algorithm {shown} is not supported, only `Ed` and `ED`"):
+            read_signature(b"\n".join(lines))
+
+
+@pytest.mark.parametrize(("number", "prefix"), [(0, "untrusted comment: "), (2, "trusted comment: ")])
+def test_each_comment_of_a_signature_says_which_it_is(number: int, prefix: str) -> None:
+    lines = made("hashed.minisig").split(b"\n")
+    for wrong in (b"", b"x" + lines[number], lines[number].replace(b": ", b":"), lines[2 - number]):
+        changed = [*lines[:number], wrong, *lines[number + 1 :]]
+        with pytest.raises(MinisignError, match=f"has a line that begins with `{prefix}`"):
+            read_signature(b"\n".join(changed))
+
+
 def test_a_checksum_of_a_key_without_password_counts_where_it_is_there() -> None:
     content = written_secret_key(key := new_key())
     data = b64decode(content.split(b"\n")[1])
