@@ -60,7 +60,8 @@ class Journaling:
                 self.journal = stored(self.store, claim, *times, forms)
                 host.args = self.journal.header.args
             elif options.get("replay") is not None:
-                self.journal = player(os.fspath(options["replay"]), program, bool(options.get("extend")), *times, options.get("faults"))
+                extends, faults = bool(options.get("extend")), options.get("faults")
+                self.journal = player(os.fspath(options["replay"]), program, extends, *times, faults)
             elif asked:
                 header = new_header(program, [], options.get("seed"), time.time(), host.offline, os.urandom)
                 if options.get("record") is not None:

@@ -112,8 +112,8 @@ def journal_of(arguments: argparse.Namespace, program: Program, host: Host) -> J
 
 
 def faults_of(path: str | None) -> dict[str, str]:
-    """Return the failures of a fault overlay, by effect key. Raise `Exit`: 66 for a file that cannot be read, 2 for one that is no
-    object of texts."""
+    """Return the failures of a fault overlay, by effect key. Raise `Exit`: 66 for a file that cannot be read, 2 for one that is
+    no object of texts."""
     if path is None:
         return {}
     from .inputs import read
@@ -126,9 +126,9 @@ def faults_of(path: str | None) -> dict[str, str]:
     from ..vm.values.errors import FAULTS
 
     if not isinstance(faults, dict) or not all(isinstance(name, str) and is_fault(name) for name in faults.values()):
-        form = '{"0:1/1": "429", "0:3/1": "timeout"}'
-        names = ", ".join(FAULTS)
-        raise exits.Exit(exits.USAGE, f"{path}: a fault overlay is a JSON object such as {form}; failures are statuses and {names}")
+        form, names = '{"0:1/1": "429", "0:3/1": "timeout"}', ", ".join(FAULTS)
+        why = f"a fault overlay is a JSON object such as {form}; failures are statuses and {names}"
+        raise exits.Exit(exits.USAGE, f"{path}: {why}")
     return faults
 
 

@@ -85,7 +85,9 @@ def _program(store: Any, row: RunRow) -> Program:
 
     content = refusing(store.path, lambda: store.image(row.header.image))
     try:
-        return load_bytes(content)
+        program = load_bytes(content)
+        program.trust = row.header.trust  # what the image was when the run began, by its hash
+        return program
     except ImageError as error:
         raise exits.Exit(exits.IMAGE_REJECTED, f"{store.path}: the image of the run {row.id} is refused: {error}") from None
 

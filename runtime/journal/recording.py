@@ -37,8 +37,9 @@ def new_header(
         seed = int.from_bytes(secure_bytes(8), "big") >> (64 - SEED_BITS)
     name, image = program.image.header.name, identity_of(program)
     return Header(
-        program=name, image=image, run=run_id(secure_bytes), args=list(args), seed=seed, wall=wall, offline=offline
-    )
+        program=name, image=image, run=run_id(secure_bytes), args=list(args), seed=seed, wall=wall, offline=offline,
+        trust=program.trust,
+    )  # fmt: skip
 
 
 def run_id(secure_bytes: Callable[[int], bytes]) -> str:
@@ -59,8 +60,8 @@ def require_image(header: Header, program: Program, where: str) -> None:
 def recorder(
     path: str, header: Header, real_time: Callable[[], float], real_wall: Callable[[], float], redact: Sequence[str] = ()
 ) -> Journal:
-    """Return the journal of a new run that is recorded into a new file, without what stands at the paths of `redact`. OSError where
-    it cannot be made."""
+    """Return the journal of a new run that is recorded into a new file, without what stands at the paths of `redact`. OSError
+    where it cannot be made."""
     return Journal(header, sink=EffectFileWriter(path, header), real_time=real_time, real_wall=real_wall, redact=redact)
 
 
@@ -68,8 +69,9 @@ def player(
     path: str, program: Program, extends: bool, real_time: Callable[[], float], real_wall: Callable[[], float],
     faults: Mapping[str, str] | None = None,
 ) -> Journal:  # fmt: skip
-    """Return the journal of a run that gets the outcomes of a file, with failures before some of them (`faults`). With `extends` what the run asks for beyond its end is
-    performed and appended. OSError, and JournalRefused for what is no effect file, or one of another program."""
+    """Return the journal of a run that gets the outcomes of a file, with failures before some of them (`faults`). With `extends`
+    what the run asks for beyond its end is performed and appended. OSError, and JournalRefused for what is no effect file, or one
+    of another program."""
     emits = _count_emits(path) if extends else 0
     reader = EffectFileReader(path)
     try:
