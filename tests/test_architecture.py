@@ -46,7 +46,7 @@ LIBRARIES = {
     "colours": {"pygments"},
     "lsp": {"pygls", "lsprotocol"},
     "cli": {"msgpack"},
-    "api": set(),
+    "api": {"pytest"},  # whoever tests with it has it
     "": set(),
 }
 # Of the standard library of some of the Pythons we run on.

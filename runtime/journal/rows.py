@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeAlias
 
+    from ...vm.interp.link import Trust
+
     Json: TypeAlias = Any
 
 FORMAT = "concerto-effects/1"
@@ -32,13 +34,14 @@ class JournalRefused(Exception):
 class Header:
     """What a journal begins with: of which `program` (its name) and `image` (content hash) the `run` is, the `args` of its main,
     the `seed` of its random numbers, and the time at which it began, in seconds since 1970 (`wall`); `offline` says that every
-    model was the offline provider. `trust` is the trust level of the image (G-1.2), "" where none is known."""
+    model was the offline provider. `trust` is the trust level of the image (G-1.2)."""
 
     __slots__ = ("program", "image", "run", "args", "seed", "wall", "offline", "trust")
 
     def __init__(
-        self, *, program: str, image: str, run: str, args: list[str], seed: int, wall: float, offline: bool, trust: str = ""
-    ) -> None:
+        self, *, program: str, image: str, run: str, args: list[str], seed: int, wall: float, offline: bool,
+        trust: Trust = "foreign",
+    ) -> None:  # fmt: skip
         self.program = program
         self.image = image
         self.run = run
@@ -245,5 +248,7 @@ def header_of(plain: Json) -> Header:
     fields = _take(plain, names, {})
     if any(not isinstance(word, str) for word in fields["args"]):
         raise JournalRefused("has arguments that are no texts")
+    if fields["trust"] not in ("local", "pinned", "signed", "foreign"):
+        raise JournalRefused("has a level of trust that no image has")
     del fields["format"]
     return Header(**fields)

@@ -119,3 +119,33 @@ def test_options_that_do_not_fit_are_refused(program: concerto.Program, tmp_path
         program.session(record=tmp_path / "x.jsonl")
     with pytest.raises(concerto.RecordingError, match="is of main with the image"):
         concerto.compile("fn main() { }").session(replay=tmp_path / "x.jsonl")
+
+
+def test_the_fixture_records_once_and_gives_again(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    (tmp_path / "test_it.py").write_text('''
+import concerto, pytest
+
+PROGRAM = concerto.compile("""
+model M { provider: openai, base: "m" }
+tool T {
+    description: "d"
+    /// asks
+    pub fn ask(self) -> Int { 0 }
+}
+pub fn f() -> Int { T.ask() }
+""")
+
+def test_one(concerto_recording, asked=[]):
+    with PROGRAM.session(offline=True, **concerto_recording) as session:
+        session.register_tool("T", "ask", lambda: open("count.txt", "a").write("x") + 6)
+        assert session.call("f") == 7
+''')
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+    for extra, count in (([], 1), ([], 1), (["--concerto-record"], 2)):
+        done = subprocess.run([*command, *extra], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert (tmp_path / "count.txt").read_text() == "x" * count
+    assert (tmp_path / "recordings" / "test_it.test_one.effects.jsonl").exists()
