@@ -637,10 +637,9 @@ class Session:
         `lasting` among all sessions that may use the same store (M-5.10)."""
         if not lasting:
             return f"-{self.generation}" if self.generation else ""
-        if not self.name and self.journal is not None:
-            self.name = self.journal.idem_key("session")[:16]
         if not self.name:
-            self.name = self.host.secure_bytes(8).hex()
+            drawn = self.host.secure_bytes(8).hex()
+            self.name = drawn if self.journal is None else self.journal.header.run  # the same when the run is gone on with
         return f"-{self.name}"
 
     def clean(self, value: Any) -> Any:
