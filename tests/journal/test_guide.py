@@ -45,7 +45,7 @@ def test_the_recording(folder: Path) -> None:
     for number, line in enumerate(blocks("console")[1].splitlines()):
         done = concerto(*shlex.split(line)[2:], *(["--offline-script", "plan.conc"] if number == 0 else []), cwd=folder)
         assert done.code == 0, done
-    overlay = re.findall(r"`(\{\"1:.*?\})`", GUIDE)[0]
+    overlay = re.findall(r"`(\{\"0:.*?\})`", GUIDE)[0]
     rows = [json.loads(line) for line in (folder / "plan.effects.jsonl").read_text().splitlines()]
     assert set(json.loads(overlay)) <= {row.get("effect") for row in rows}
 
