@@ -12,12 +12,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..runtime.breaker import Breakers
 from ..runtime.host import Host
 from ..runtime.journal.journal import Fenced, Journal
 from ..runtime.journal.journal import Suspended as Suspended
 from ..runtime.journal.recording import end_of, new_header, player, recorder, stored
 from ..runtime.journal.rows import JournalRefused
 from ..runtime.journal.run_store import Claim, RunStore
+from ..runtime.prompt_cache import PromptCaches
 from ..runtime.session.session import Outcome
 from ..vm.bytecode import image as im
 from ..vm.bytecode.encoding import encode
@@ -72,6 +74,7 @@ class Journaling:
         except JournalRefused as refused:
             raise RecordingError(str(refused)) from None
         if self.journal is not None:
+            host.breakers, host.prompt_caches = Breakers(), PromptCaches()  # those of the process know what no row has
             host.offline = self.journal.header.offline
         host.journal = self.journal
 

@@ -164,6 +164,7 @@ class Host:
         self.journal = journal
         self.journal_scope: Any = None
         self.journal_values: Any = None
+        self.look_at_clock: Callable[[], Awaitable[None]] | None = None
         self.awaited: Any = None  # the emit for which `answer` is called now
         self.operation: HostOperation | None = None
         self.around_provider: Callable[[Any], Any] | None = None

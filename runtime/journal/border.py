@@ -302,6 +302,13 @@ def bind(run: Any, host: Host) -> None:
         return await host_operation(run, kind, key, CLASSES[cls], request, work, effect)
 
     host.emit, host.print, host.sleep, host.answer, host.operation = record_emit, record_print, wait, ask, operation
+    async def look_at_clock() -> None:
+        async def look() -> None:
+            """An observed outcome, with the time at which it comes."""
+
+        await journal.perform(journal.next_key(scope, "clock"), "clock", OBSERVED, None, look)
+
+    host.look_at_clock = look_at_clock
     host.around_provider = lambda inner: JournaledProvider(journal, scope, inner)
 
     def around_connection(settings: Any, open_real: Callable[[], Awaitable[Any]]) -> Any:

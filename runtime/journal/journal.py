@@ -209,7 +209,7 @@ AS_IT_IS = Form(lambda value: value, lambda form: form)
 class Journal:
     """The journal of one session. `recorded` gives the rows of a recording, in their order; None for a new run. `sink` keeps new
     rows, None to keep none. With `goes_on` the run goes on live where the recording ends; without, it must not ask for more.
-    `unknown` are the rows of effects that began in the recording and whose outcome is not in it, by key, and `answers` outcomes
+    `unknown` has the rows of effects that began in the recording and whose outcome is not in it, by key, and `answers` outcomes
     that the host knows of them (plain forms). `real_time` gives seconds that only grow, `real_wall` seconds since 1970. `emits`
     is how many the recording has, and how many of them listeners have heard for certain. `close` gives back what the recording
     holds open. `clean` takes secrets out of plain data; the session sets it."""
@@ -221,7 +221,6 @@ class Journal:
         sink: Sink | None,
         recorded: Iterator[Row] | None = None,
         goes_on: bool = False,
-        unknown: dict[str, EffectRow] | None = None,
         answers: dict[str, Any] | None = None,
         real_time: Callable[[], float],
         real_wall: Callable[[], float],
@@ -233,13 +232,12 @@ class Journal:
         self.header = header
         self.sink = sink
         self.goes_on = goes_on
-        self.unknown = unknown or {}
+        self.unknown: dict[str, EffectRow] = {}
         self.answers = answers or {}
         self.real_time = real_time
         self.real_wall = real_wall
         self.clean: Callable[[Any], Any] = lambda plain: plain
         self.is_replaying = recorded is not None
-        self.replayed = 0  # rows of the recording that were used
         self.end: EndRow | None = None  # of the recording
         self._rows = recorded if recorded is not None else iter(())
         self._next: EffectRow | PieceRow | DeliveryRow | None = None  # of the recording
@@ -523,7 +521,6 @@ class Journal:
                 if self.goes_on and not self.end:
                     self._go_on_live()
                 return
-            self.replayed += 1
             if isinstance(row, EmitRow):
                 continue
             if isinstance(row, EndRow):
@@ -663,7 +660,7 @@ class Journal:
         """Record an emit, or a printed text (`channel` None), of the plain JSON `value`; `tell` delivers it, after the commit
         that has it. An emit that listeners have heard before the run went on is not told again."""
         self._told += 1
-        if self._told <= self._emits_heard:
+        if self.goes_on and self._told <= self._emits_heard:
             return
         if self._told <= self._emits_kept or (self.is_replaying and not self.goes_on):
             tell()

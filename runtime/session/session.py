@@ -201,6 +201,7 @@ class Session:
             remaining=self.remaining,
             future=self.future,
         )
+        self.services.look_at_clock = host.look_at_clock
         self.services.breakers = host.breakers
         self.services.prompt_caches = host.prompt_caches
         self.account = Account()  # what its calls draw on, all together

@@ -180,3 +180,32 @@ def test_a_claim_that_was_lost_ends_the_run(tmp_path: Path) -> None:
     with pytest.raises(Fenced):
         one.run(one.journal(Lost()))
     assert one.emits == []
+
+
+def test_a_breaker_closes_in_a_program_that_asks_on_and_on(tmp_path: Path) -> None:
+    """The clock of the run stands between outcomes; a call that the breaker refuses is none."""
+    source = """
+connect lab { provider: "offline", breaker: { failures: 1, seconds: 5 } }
+model M { provider: lab, base: "m" }
+fn main() {
+    let mut asked = 0;
+    let mut done = false;
+    emit("first", M.execute("a").is_err());
+    while !done && asked < 100000 {
+        asked += 1;
+        done = M.execute("b").is_ok();
+    }
+    emit("done", done);
+}
+"""
+    one = World(source, tmp_path, script=[{"error": "server"}, {"error": "server"}, {"error": "server"}, "fine"])
+    times = iter(range(10_000_000))
+    sink = Rows()
+    journal = one.journal(sink)
+    journal.real_time = lambda: next(times) / 100
+    one.run(journal)
+    assert one.emits[-1] == ("done", "true")
+    again = World(source, tmp_path)
+    ended = again.run(again.journal(None, sink))
+    assert ended.panic is None, ended.panic.message
+    assert again.emits == one.emits

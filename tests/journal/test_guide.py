@@ -10,6 +10,7 @@ from typing import Any
 
 import concerto as product
 import pytest
+
 from tests.command import concerto
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "durable.md").read_text(encoding="utf-8")

@@ -286,7 +286,8 @@ def test_a_fault_overlay_puts_failures_before_requests(recording: tuple[Path, En
 
 
 def test_what_is_redacted_is_in_no_row_and_the_recording_is_given_again(tmp_path: Path) -> None:
-    (tmp_path / "p.conc").write_text('model M { provider: openai, base: "m" } fn main() { emit("a", M.execute("hush")?.text.len()); }')
+    source = 'model M { provider: openai, base: "m" } fn main() { emit("a", M.execute("hush")?.text.len()); }'
+    (tmp_path / "p.conc").write_text(source)
     words = ("--record", "x.jsonl", "--redact", "request.messages.*.content")
     done = concerto("run", "p.conc", "--offline", *words, cwd=tmp_path)
     text = (tmp_path / "x.jsonl").read_text()
