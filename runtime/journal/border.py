@@ -8,6 +8,8 @@ a row in `WHOLE` here, or an operation of its own. The order of outcomes is for 
 
 from __future__ import annotations
 
+import json
+from inspect import isawaitable
 from random import Random
 
 from ...vm.builtins.json import Misfit
@@ -18,9 +20,11 @@ from ...vm.values import Err, ErrorValue, check, from_json, to_json
 from ...vm.values.errors import FAMILIES, FAULTS
 from ..access.files import WRITING
 from ..access.snapshot_secrets import SnapshotSecrets
+from ..calls.embedders import host_vectors
 from ..effects.answers import read_answer
 from ..errors import CallFailure
 from ..host import EffectUnknown, NoListener, ToolError, class_name, exception_text
+from ..memory.embedding import BASELINE
 from ..providers.base import origin_of
 from ..providers.offline import fault
 from .forms import canonical, cleaned, reply_form, reply_of
@@ -29,7 +33,7 @@ from .rows import OBSERVED, ONCE, REPEATABLE, JournalRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
     from typing import Any
 
     from ...vm.interp.effects import Effect
@@ -136,8 +140,6 @@ def _request_of(effect: Effect) -> Any:
 
 def _plain(value: Any) -> Any:
     """Return a value of a payload as JSON for comparing and reading; bytes and handles by what they say of themselves."""
-    import json
-
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     if isinstance(value, dict):
@@ -302,6 +304,10 @@ def bind(run: Any, host: Host) -> None:
         return await host_operation(run, kind, key, CLASSES[cls], request, work, effect)
 
     host.emit, host.print, host.sleep, host.answer, host.operation = record_emit, record_print, wait, ask, operation
+    embedders: Any = {name: JournaledEmbedder(run, name, inner) for name, inner in host.embedders.items()}
+    host.embedders = embedders  # they answer `aembed`, which is asked first
+    host.summarizers = {name: JournaledSummariser(run, name, inner) for name, inner in host.summarizers.items()}
+
     async def look_at_clock() -> None:
         async def look() -> None:
             """An observed outcome, with the time at which it comes."""
@@ -329,6 +335,50 @@ def _values(run: Any) -> _Values:
     if values is None:
         values = run.host.journal_values = _Values(run)
     return values
+
+
+class JournaledEmbedder:
+    """An embedder of the host, with the journal before it; it answers `aembed`, in the session's own thread."""
+
+    def __init__(self, run: EffectContext, name: str, inner: Any) -> None:
+        self.run = run
+        self.name = name
+        self.inner = inner
+        self.baseline = getattr(inner, "baseline", BASELINE)
+
+    async def aembed(self, texts: list[str]) -> list[list[float]]:
+        """Return a vector for each text. Raises what the host's embedder raises, from a recording an exception of the same name
+        and text."""
+
+        async def embedded() -> str:
+            vectors = await host_vectors(self.inner, texts)
+            return json.dumps([[float(number) for number in vector] for vector in vectors])
+
+        key = self.run.host.journal.next_key(self.run.host.journal_scope, self.name)
+        request = {"embedder": self.name, "texts": texts}
+        vectors: list[list[float]] = json.loads(await host_operation(self.run, "embed", key, REPEATABLE, request, embedded))
+        return vectors
+
+
+class JournaledSummariser:
+    """A summariser of the host, with the journal before it."""
+
+    def __init__(self, run: EffectContext, name: str, inner: Any) -> None:
+        self.run = run
+        self.name = name
+        self.inner = inner
+
+    async def fold(self, previous: str, entries: Sequence[Any]) -> Any:
+        """Return the new summary. Raises as `JournaledEmbedder.aembed`."""
+
+        async def folded() -> Any:
+            text = self.inner.fold(previous, entries)
+            return await text if isawaitable(text) else text
+
+        key = self.run.host.journal.next_key(self.run.host.journal_scope, self.name)
+        messages = [[entry.message.role, entry.message.content] for entry in entries]
+        request = {"summariser": self.name, "previous": previous, "messages": messages}
+        return await host_operation(self.run, "summary", key, REPEATABLE, request, folded)
 
 
 def is_fault(name: str) -> bool:

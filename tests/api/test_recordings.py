@@ -150,3 +150,39 @@ def test_one(concerto_recording, asked=[]):
         assert done.returncode == 0, done.stdout + done.stderr
         assert (tmp_path / "count.txt").read_text() == "x" * count
     assert (tmp_path / "recordings" / "test_it.test_one.effects.jsonl").exists()
+
+
+def test_embedders_and_summarisers_of_the_host_are_asked_once(tmp_path: Path) -> None:
+    (tmp_path / "Concerto.toml").write_text('[embedders.Mine]\nkind = "host"\n')
+    program = concerto.compile(manifest=tmp_path / "Concerto.toml", source="""
+memory chat: Memory = Memory::new().window(2).summary("short", every: 2).embed("Mine");
+model M { provider: openai, base: "m", memory: chat }
+fn main() {
+    for i in 0..4 { M.execute("turn ${i}")?; }
+    chat.remember("colour", "red");
+    emit("found", chat.recall("which colour").len());
+    emit("summary", chat.view("next")[0].content);
+}
+""")
+
+    class Vectors:
+        asked = 0
+
+        def embed(self, texts: list[str]) -> list[list[float]]:
+            type(self).asked += 1
+            return [[1.0, 0.5] for _ in texts]
+
+    class Short:
+        asked = 0
+
+        async def fold(self, previous: str, entries: Any) -> str:
+            type(self).asked += 1
+            return f"{previous}+{len(entries)}"
+
+    emits = []
+    for options in ({"offline": True, "record": tmp_path / "x.jsonl"}, {"replay": tmp_path / "x.jsonl"}):
+        asked = Vectors.asked, Short.asked
+        with program.session(embedders={"Mine": Vectors()}, summarizers={"short": Short()}, **options) as session:  # type: ignore[arg-type]
+            emits.append(session.run().emits)
+    assert emits[0] == emits[1] and len(emits[0]) == 2
+    assert (Vectors.asked, Short.asked) == asked and min(asked) > 0
