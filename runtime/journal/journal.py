@@ -361,10 +361,7 @@ class Journal:
             try:
                 return await within(loop, seconds, coroutine)
             except TimeoutError:
-                self._tick()
-                now = round(self._time, 3)
-                row = EffectRow(key, "limit", OBSERVED, "", None, self.idem_key(key), status=EXPIRED, t_start=now, t_end=now)
-                self._draft.append(row)
+                self.expired(key)
                 raise
         job = loop.create_task(coroutine)
         expiry = loop.create_future()
@@ -386,6 +383,27 @@ class Journal:
             expiry.cancel()
             await stop_all(loop, [job])
 
+    def expired(self, key: str) -> None:
+        """Record that a limit of time ran out."""
+        self._tick()
+        now = self._time
+        row = EffectRow(key, "limit", OBSERVED, "", None, self.idem_key(key), status=EXPIRED, t_start=now, t_end=now)
+        self._draft.append(row)
+
+    def expiry(self, key: str) -> Any:
+        """Return a future that is done when the recording has that this limit of time ran out, with None where it ends before.
+        `Journal.forget` takes it back."""
+        future = self._loop.create_future()
+        self._waiting[key] = (future, "limit", "", None, 0)
+        self._advance()
+        return future
+
+    def forget(self, key: str, future: Any) -> None:
+        """Take back a future of `expiry`."""
+        if self._waiting.get(key, (None,))[0] is future:
+            del self._waiting[key]
+        future.cancel()
+
     # ------------------------------------------------------------ giving a recording again
 
     async def _recorded(self, key: str, kind: str, digest: str, request: Any, pieces: int = 0) -> Any:
@@ -400,7 +418,7 @@ class Journal:
                 del self._waiting[key]
 
     def _take(self) -> None:
-        """Go to the next row of the recording; at its end, go on live."""
+        """Go to the next row of the recording; at its end, go on live once all that was given has been done."""
         while True:
             try:
                 row: Any = self._ahead.pop(0) if self._ahead else next(self._rows, None)
@@ -410,7 +428,7 @@ class Journal:
             if row is None:
                 self._next = None
                 if self.goes_on:
-                    self._go_on_live()
+                    self._advance()
                 return
             self.replayed += 1
             if type(row) is EmitRow:
@@ -453,6 +471,9 @@ class Journal:
         if not self.is_replaying:
             return
         row = self._next
+        if row is None and self.goes_on:
+            self._go_on_live()
+            return
         if row is None or type(row) is DeliveryRow:
             if type(row) is DeliveryRow and self._has_finished(row.key):
                 self._wake()
@@ -517,6 +538,11 @@ class Journal:
             self._end_run(error)
 
     # ------------------------------------------------------------ operations on stores, which `stores.py` performs
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the recording has outcomes that were not given yet."""
+        return self._next is not None
 
     def ahead(self, key: str, kind: str) -> EffectRow | None:
         """Return the recorded outcome of an operation that cannot wait for its row, also from behind the rows of operations side

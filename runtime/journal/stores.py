@@ -110,7 +110,9 @@ class Operation:
             return self._again(noted[3], form)
         if self.is_recorded:
             raise self._diverged(what, "the recording has nothing more")
-        is_in_doubt = what == self.in_doubt and at == len(self.known)
+        is_in_doubt = self.in_doubt is not None and at == len(self.known)
+        if is_in_doubt and what != self.in_doubt:
+            raise self._diverged(what, f"the recording has {self.in_doubt[1]} of {self.in_doubt[0]}", self.in_doubt)
         if changes:
             self.row.cls = REPEATABLE
             self.operations.home(lambda: journal.commit(self._intent(what)))
@@ -205,8 +207,11 @@ class JournaledOperations:
             if row.result.get("waits"):
                 raise MustWait
             return self._again(row, work)
+        is_early = self.journal.has_more and key not in self.journal.unknown
         operation = self._new(key)
         try:
+            if is_early:  # the recording has nothing of it, and outcomes that came before it are not given yet
+                raise MustWait
             value = self.inner.attempt(operation.running(work))
         except MustWait:
             operation.row.result = {"waits": True}
@@ -332,17 +337,47 @@ class _TimedLoop:
     def time(self) -> float:
         return self.journal.now()
 
-    def call_later(self, seconds: float, callback: Callable[[], object]) -> Any:
-        return self.loop.create_task(self._expire(seconds, callback))
-
-    async def _expire(self, seconds: float, callback: Callable[[], object]) -> None:
-        async def last() -> None:
-            await self.loop.create_future()
-
-        try:
-            await self.journal.within(self.loop, self.scope, seconds, last())
-        except TimeoutError:
-            callback()
+    def call_later(self, seconds: float, callback: Callable[[], object]) -> _Timer:
+        return _Timer(self.journal, self.journal.next_key(self.scope, "limit"), self.loop, seconds, callback)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.loop, name)
+
+
+class _Timer:
+    """A timer of a `_TimedLoop`; with the key "" it is not recorded."""
+
+    def __init__(self, journal: Journal, key: str, loop: Any, seconds: float, callback: Callable[[], object]) -> None:
+        self.journal = journal
+        self.key = key
+        self.loop = loop
+        self.seconds = seconds
+        self.callback = callback
+        self._real: Any = None
+        self._expiry: Any = None  # of the recording
+        if key and journal.is_replaying:
+            self._expiry = journal.expiry(key)
+            self._expiry.add_done_callback(self._given)
+        else:
+            self._begin()
+
+    def _begin(self) -> None:
+        self._real = self.loop.call_later(self.seconds, self._expire)
+
+    def _given(self, expiry: Any) -> None:
+        if not expiry.cancelled():
+            if expiry.result() is None:  # the recording has ended: from here on the time runs
+                self._begin()
+            else:
+                self.callback()
+
+    def _expire(self) -> None:
+        if self.key:
+            self.journal.expired(self.key)
+        self.callback()
+
+    def cancel(self) -> None:
+        if self._real is not None:
+            self._real.cancel()
+        if self._expiry is not None:
+            self.journal.forget(self.key, self._expiry)
