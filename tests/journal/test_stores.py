@@ -19,6 +19,9 @@ from concerto.runtime.journal.journal import Journal
 from concerto.runtime.journal.recording import end_of, new_header
 from concerto.runtime.journal.rows import EffectRow, plain_of, row_of
 from concerto.runtime.loop import OfflineLoop
+from concerto.runtime.memory.entries import memory_key
+from concerto.runtime.memory.memory import Memory
+from concerto.runtime.memory.stores.operations import IN_PLACE
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.session.session import Session, run_offline
 from concerto.vm.interp.link import Program, load_image
@@ -94,22 +97,26 @@ def file_of(path: Path) -> bytes | None:
 
 
 class World:
-    """One process: its emits, and how it ended. The clock stands, so that times are equal everywhere."""
+    """One process: its emits, and how it ended. The clock stands, so that times are equal everywhere, unless something `waits`:
+    then it is virtual."""
 
     def __init__(
         self, program: Program, folder: Path, sink: Any, recorded: Iterator[Any] | None = None, goes_on: bool = False,
         stores: dict[str, Any] | None = None, replies: Sequence[Any] = REPLIES, env: dict[str, str] | None = None,
+        waits: bool = False,
     ) -> None:  # fmt: skip
         self.emits: list[tuple[str, Any]] = []
         self.texts: list[str] = []
         header = new_header(program, [], 7, WALL, True, lambda count: b"\1" * count)
+        loop = OfflineLoop(0.0)
+        time = loop.time if waits else lambda: 0.0
         self.journal = Journal(
-            header, sink=sink, recorded=recorded, goes_on=goes_on, real_time=lambda: 0.0, real_wall=lambda: WALL
+            header, sink=sink, recorded=recorded, goes_on=goes_on, real_time=time, real_wall=lambda: WALL + time()
         )
         host = Host(
             emit=lambda channel, value, by_runtime: self.texts.append(f"{channel} {value!r}"), print=lambda text: None,
-            env=env or {}, now=lambda: 0.0, sleep=sleep, random=lambda: 0.5, offline=True, script=list(replies),
-            project=str(folder), folder=str(folder), loop=OfflineLoop(0.0), journal=self.journal, stores=stores or {},
+            env=env or {}, now=lambda: 0.0, sleep=loop.sleep, random=lambda: 0.5, offline=True, script=list(replies),
+            project=str(folder), folder=str(folder), loop=loop, journal=self.journal, stores=stores or {},
             log=lambda level, text: self.texts.append(f"{level} {text}"), wall=lambda: WALL,
             permissions=Permissions.of_texts(["env"]),
         )  # fmt: skip
@@ -118,10 +125,6 @@ class World:
         self.unused = self.journal.unused()
         self.journal.close(end_of(outcome, self.session.redactor.clean))
         self.ended = outcome.panic or outcome.error
-
-
-async def sleep(seconds: float) -> None:
-    raise AssertionError("nothing waits here")
 
 
 def content(path: Path) -> Any:
@@ -181,11 +184,11 @@ class Stores:
             store.close()
 
 
-def recorded(kind: str, folder: Path, source: str = PROGRAM) -> tuple[Program, World, Sink, Path]:
+def recorded(kind: str, folder: Path, source: str = PROGRAM, **more: Any) -> tuple[Program, World, Sink, Path]:
     program = program_of(source)
     with closing(Stores(kind, folder)) as stores:
         sink = Sink(stores.path)
-        world = World(program, folder, sink, stores=stores.of_host)
+        world = World(program, folder, sink, stores=stores.of_host, **more)
     assert world.ended is None, world.ended
     return program, world, sink, stores.path
 
@@ -311,3 +314,99 @@ def test_another_request_to_a_store_is_refused(tmp_path: Path) -> None:
     assert again.ended is not None and again.ended.code == "P406"
     assert "the run asks for commit of durable, and the recording has it with other arguments" in again.ended.message
     assert not os.path.exists(tmp_path / "second")
+
+
+SAID = """
+memory log: Memory = Memory::new().store("durable");
+model M { provider: offline, base: "m", memory: log }
+fn main() {
+    emit("first", M.execute("Where am I?")?.text);
+    log.append("user", "said directly");
+    emit("second", M.execute("And now?")?.text);
+}
+"""
+
+
+def test_what_others_wrote_after_a_change_in_doubt(tmp_path: Path) -> None:
+    """The process dies between a commit of the store and its row, and another one writes before it goes on."""
+    program, first, sink, path = recorded("in place", tmp_path / "first", SAID)
+    windows = [
+        (before, after)
+        for before, after in zip(sink.moments, sink.moments[1:], strict=False)
+        if before[0] == after[0] and before[1] != after[1] and sink.rows[before[0] - 1].get("status") == "intent"
+    ]
+    assert len(windows) == 3
+    for number, (_, (count, data)) in enumerate(windows):
+        folder = tmp_path / f"at{number}"
+        file = put(folder / ".concerto" / "memory.db", data)
+        with closing(SqliteStore(str(file))) as store:
+            (key,) = store.keys(())
+            Memory(name="log", store=store, key=key, clock=lambda: WALL + 5).append("user", "of another process")
+        again = World(program, folder, Sink(file), iter(map(row_of, sink.rows[:count])), goes_on=True)
+        assert again.ended is None and again.texts == first.texts, (number, again.ended)
+        with closing(SqliteStore(str(file))) as store:
+            said = [entry.message.content for entry in store.entries(key)]
+        mine = ["Where am I?", "In Bonn.", "said directly", "And now?", "Still there."]
+        assert sorted(said) == sorted([*mine, "of another process"]), number
+        assert [text for text in said if text != "of another process"] == mine, number
+
+
+def test_a_secret_in_a_store_comes_again_and_is_in_no_row(tmp_path: Path) -> None:
+    """G-10.3: an earlier process did not know it as a secret."""
+    source = """
+        memory log: Memory = Memory::new().store("durable");
+        fn main() {
+            let token = env("MY_TOKEN")?;
+            let text = log.messages()[0].content;
+            emit("there", [text.len(), text.contains(token), text.contains("hidden")]);
+        }
+    """
+    folder = tmp_path / "first"
+    file = put(folder / ".concerto" / "memory.db", None)
+    name = program_of(source).image.header.name
+    with closing(SqliteStore(str(file))) as store:
+        Memory(name="log", store=store, key=memory_key(name, "log"), clock=lambda: WALL).append("user", "it is t0k4-hidden.")
+    env = {"MY_TOKEN": "t0k4-hidden"}
+    program, first, sink, path = recorded("in place", folder, source, env=env)
+    assert "t0k4" not in json.dumps(sink.rows) and "<secret" not in json.dumps(sink.rows)
+    again = World(program, tmp_path / "second", None, iter(map(row_of, sink.rows)), env=env)
+    assert again.ended is None and again.texts == first.texts and "18" in first.texts[-1]
+
+
+def test_a_store_that_cannot_be_opened_fails_again(tmp_path: Path) -> None:
+    program = program_of("""
+        memory log: Memory = Memory::new().store("durable");
+        fn main() { emit("before", 1); log.append("user", "x"); }
+    """)
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / ".concerto").write_bytes(b"a file where a folder should be")
+    sink = Sink(tmp_path / "none.db")
+    first = World(program, tmp_path / "first", sink)
+    again = World(program, tmp_path / "second", None, iter(map(row_of, sink.rows)))
+    assert first.ended is not None and first.ended.code == "P451"
+    assert (again.ended.code, again.ended.message, again.texts) == (first.ended.code, first.ended.message, first.texts)
+
+
+def test_a_wait_for_a_lock_that_ends_in_vain(tmp_path: Path) -> None:
+    """M-5.19: the limit runs out when it did then, and the replay takes no time for it."""
+    source = """
+        memory log: Memory = Memory::new().store("durable");
+        model A { provider: offline, base: "m-1", memory: log }
+        model B { provider: offline, base: "m-2", memory: log, timeout: 1 }
+        fn main() {
+            let (one, two) = await (A.execute("1"), B.execute("2"));
+            let failed: Any = two.unwrap_err();
+            emit("out", [one?.text, failed.variant]);
+        }
+    """
+    replies = [{"text": "a", "delay_ms": 3000}]
+    program, first, sink, path = recorded("in place", tmp_path / "first", source, replies=replies, waits=True)
+    assert "Conflict" in first.texts[-1]
+    again = World(program, tmp_path / "second", None, iter(map(row_of, sink.rows)), waits=True, replies=[])
+    assert again.ended is None and again.texts == first.texts and again.unused is None
+
+
+def test_a_session_without_durable_stores_has_no_rows_of_memories(tmp_path: Path) -> None:
+    _, world, sink, _ = recorded("in place", tmp_path, SAID.replace('.store("durable")', ""))
+    assert world.session.operations is IN_PLACE
+    assert not [row for row in sink.rows if row.get("kind") == "memory"]
