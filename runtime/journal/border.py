@@ -27,7 +27,7 @@ from ..host import EffectUnknown, NoListener, ToolError, class_name, exception_t
 from ..memory.embedding import BASELINE
 from ..providers.base import origin_of
 from ..providers.offline import fault
-from .forms import canonical, cleaned, reply_form, reply_of
+from .forms import canonical, cleaned, hidden, reply_form, reply_of, shown
 from .journal import SCOPE, Form, RecordedPanic, Scope
 from .rows import OBSERVED, ONCE, REPEATABLE, JournalRefused
 
@@ -315,7 +315,7 @@ def bind(run: Any, host: Host) -> None:
         await journal.perform(journal.next_key(scope, "clock"), "clock", OBSERVED, None, look)
 
     host.look_at_clock = look_at_clock
-    host.around_provider = lambda inner: JournaledProvider(journal, scope, inner)
+    host.around_provider = lambda inner: JournaledProvider(journal, scope, inner, SnapshotSecrets(run))
 
     def around_connection(settings: Any, open_real: Callable[[], Awaitable[Any]]) -> Any:
         from .peers import JournaledConnection
@@ -414,10 +414,11 @@ def _check_answer(run: Any, key: str, channel: str, form: Any, expected: Any) ->
 class JournaledProvider:
     """The provider of one connection, with the journal before it. What it says of itself is that of `inner`."""
 
-    def __init__(self, journal: Journal, scope: Scope, inner: Any) -> None:
+    def __init__(self, journal: Journal, scope: Scope, inner: Any, secrets: SnapshotSecrets) -> None:
         self.journal = journal
         self.scope = scope
         self.inner = inner
+        self.secrets = secrets
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
@@ -461,7 +462,10 @@ class JournaledProvider:
         def details(reply: Reply) -> dict[str, Any]:
             return {"tokens": [reply.tokens_in, reply.tokens_out, reply.cached, reply.cache_write, reply.reasoning]}
 
-        return Form(reply_form, reply_of, details, lambda: self.inner.pass_over(request))
+        return Form(
+            lambda reply: hidden(reply_form(reply), self.secrets), lambda form: reply_of(shown(form, self.secrets)), details,
+            lambda: self.inner.pass_over(request),
+        )  # fmt: skip
 
     async def embed(self, request: EmbedRequest) -> list[list[float]]:
         record: dict[str, Any] = {"connection": request.connection, "model": request.model, "texts": request.texts}

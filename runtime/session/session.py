@@ -33,7 +33,7 @@ from ..loop import OfflineLoop, asyncio_loop, gather, within
 from ..memory.entries import MemoryFailure
 from ..memory.from_image import declarations, namespace, open_stores
 from ..memory.memories import Memories
-from ..memory.stores.operations import MustWait
+from ..memory.stores.operations import IN_PLACE, MustWait
 from ..providers.pool import ProviderPool
 from ..records import TreeBuilder
 from ..schema.strategy import Schema
@@ -137,6 +137,10 @@ class Session:
         self.metrics = Metrics()
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
         self.open_stores, self.operations = open_stores(image, host, lambda: self.work.loop, self._fuel_mark, self._is_committing)
+        if self.journal is not None and self.operations is not IN_PLACE:
+            from ..journal.stores import bind_stores
+
+            bind_stores(self, host)
         self.memories = Memories(
             declarations(image, self._step_function, host.token_counter, self.redactor, self._computed_bounds),
             namespace=namespace(image), clock=host.wall, stored_clock=None if host.volatile else host.stored_wall,
