@@ -79,7 +79,12 @@ class Sink:
         self.rows: list[Any] = []
         self.moments: list[tuple[int, bytes | None]] = []
 
-    def commit(self, rows: Sequence[Any]) -> None:
+    parks = False
+
+    def renew(self) -> None:
+        """Nobody else has it."""
+
+    def commit(self, rows: Sequence[Any], told: int, waits: Sequence[Any]) -> None:
         self.moments.append((len(self.rows), file_of(self.path)))
         self.rows += [json.loads(json.dumps(plain_of(row), allow_nan=False)) for row in rows]
         self.moments.append((len(self.rows), self.moments[-1][1]))
