@@ -1,4 +1,5 @@
-"""Recordings and durable runs in Python: which journal the options of a session ask for, and how it ends (O-9.33 to O-9.36, O-9.73).
+"""Recordings and durable runs in Python: which journal the options of a session ask for, and how it ends (O-9.33 to O-9.36,
+O-9.73).
 
 Hands on `Journaling`, one for each session, with ENDED and `Suspended`, which end its calls, to `session`, and `resumable` to
 `program`. What a journal does is said in `runtime/journal/`.
@@ -14,7 +15,7 @@ from typing import Any
 from ..runtime.host import Host
 from ..runtime.journal.journal import Fenced, Journal
 from ..runtime.journal.journal import Suspended as Suspended
-from ..runtime.journal.recording import end_of, new_header, player, recorder, stored
+from ..runtime.journal.recording import end_of, new_header, player, recorder, require_image, stored
 from ..runtime.journal.rows import JournalRefused
 from ..runtime.journal.run_store import Claim, RunStore
 from ..runtime.session.session import Outcome
@@ -112,14 +113,24 @@ class Journaling:
 
 
 def resumable(run: str, path: str, take_over: bool) -> tuple[RunStore, Claim, Program]:
-    """Return a store, the claim to a run of it, and its program, from the image in the store. Raises RecordingError for a store or
-    run that is refused, a run that is over, and one that another process holds, unless `take_over`; ImageError for its image."""
+    """Return a store, the claim to a run of it, and its program, from the image in the store. Raises RecordingError for a store
+    or run that is refused, a run that is over, and one that another process holds, unless `take_over`; ImageError for its
+    image."""
+    store: RunStore | None = None
     try:
         store = RunStore(path, time.time, must_exist=True)
         row = store.run(run)
         program = load_bytes(store.image(row.header.image))
+        require_image(row.header, program, f"{store.name}: the run {row.id}")
         return store, store.claim(row.id, take_over=take_over), program
     except JournalRefused as refused:
+        _close(store)
         raise RecordingError(str(refused)) from None
     except im.ImageError as refused:
+        _close(store)
         raise ImageError(refused.code, refused.message) from None
+
+
+def _close(store: RunStore | None) -> None:
+    if store is not None:
+        store.close()

@@ -181,7 +181,7 @@ class SqliteStore(SqlStore):
             self._connect(new)
             self._prepare()
             self.close()
-            _put(new, self.path)
+            put(new, self.path)
         except OSError as error:
             raise store_failed(self.name, f"cannot make {self.path}: {error.strerror}") from None
         finally:
@@ -325,7 +325,7 @@ def begun(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _put(new: str, path: str) -> None:
+def put(new: str, path: str) -> None:
     """Move a file to its place, never over another file."""
     try:
         os.link(new, path)
