@@ -136,8 +136,11 @@ class SqliteRuns:
                 with self.transaction():
                     for statement, values in statements:
                         self.change(statement, values)
+                # Closing would leave it in the log, without a word, where the file cannot be written.
+                self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
                 self.close()
                 put(new, self._path)
+                _sync_folder(self._path)
         finally:
             self.close()
             for left in (new, f"{new}-wal", f"{new}-shm"):
@@ -217,6 +220,16 @@ class SqliteRuns:
         if connection is not None:
             with suppress(sqlite3.Error):  # what was committed is in the write-ahead log
                 connection.close()
+
+
+def _sync_folder(path: str) -> None:
+    """Make a new name in a folder survive the loss of power, where the system can."""
+    with suppress(OSError):
+        folder = os.open(os.path.dirname(path), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 class NotInstalled(JournalRefused):

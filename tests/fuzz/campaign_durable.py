@@ -1,5 +1,5 @@
-"""Runs of a store whose process is killed at any moment and gone on with (G-13.1, G-16.4, G-16.13): nothing is lost, nothing that was
-committed is asked again, and what must not happen twice does not."""
+"""Runs of a store whose process is killed at any moment and gone on with (G-13.1, G-16.4, G-16.13): nothing is lost, nothing that
+was committed is asked again, and what must not happen twice does not."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Trial:
     def row(self, column: str) -> Any:
         """A column of the run, None before there is one."""
         try:
-            with sqlite3.connect(self.folder / "s.db") as store:
+            with sqlite3.connect(f"file:{self.folder}/s.db?mode=rw", uri=True) as store:
                 row = store.execute(f"SELECT {column} FROM runs").fetchone()
         except sqlite3.OperationalError:
             return None
@@ -56,7 +56,7 @@ class Trial:
 
     def bodies(self) -> list[dict[str, Any]]:
         try:
-            with sqlite3.connect(self.folder / "s.db") as store:
+            with sqlite3.connect(f"file:{self.folder}/s.db?mode=rw", uri=True) as store:
                 rows = store.execute("SELECT body FROM rows ORDER BY n").fetchall()
         except sqlite3.OperationalError:
             return []

@@ -180,6 +180,7 @@ class SqliteStore(SqlStore):
             os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             self._connect(new)
             self._prepare()
+            self._rows("PRAGMA wal_checkpoint(TRUNCATE)")  # closing would leave it in the log where the file cannot be written
             self.close()
             put(new, self.path)
         except OSError as error:
