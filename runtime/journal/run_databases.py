@@ -207,7 +207,7 @@ class SqliteRuns:
         except UnicodeDecodeError:  # in what SQLite says of a damaged schema, too
             raise JournalRefused(f"the run store {self.name} is damaged: a text is not UTF-8; {FILE_WAY_OUT}") from None
         except (sqlite3.Error, sqlite3.Warning) as error:
-            reason = str(error)
+            reason = str(error).partition(" with text ")[0]  # that of a column, which is nobody's business
             if any(word in reason for word in DAMAGED):
                 raise JournalRefused(f"the run store {self.name} is damaged: {reason}; {FILE_WAY_OUT}") from None
             way = next((way for said, way in WAYS_OUT.items() if said in reason), "what is committed is kept")

@@ -285,5 +285,5 @@ def wanted(name: str) -> tuple[list[Any], list[str]]:
 
 CAMPAIGNS = [
     Campaign("failing writes of a run store", "G-16.5", 12, 2_000, writers, part=200),
-    Campaign("failing writes of durable runs", "G-16.5", 2, 500, programs, part=50),
+    Campaign("failing writes of durable runs", "G-16.5", 1, 500, programs, part=50),
 ]
