@@ -1,8 +1,8 @@
 """The journal of a run on the command line: recorded into a file, given again from one, or kept in a store that outlives the
 process (O-9.33 to O-9.36).
 
-Hands on `add_journal_flags`, `add_store_flags`, `journal_of`, `is_replay` and `run_with_journal` to `run`, and with
-`stored_journal` and `open_store` to `resume` and `runs`.
+Hands on `add_journal_flags`, `journal_of` and `is_replay` to `run`, `run_with_journal` to `run` and `resume`, `add_store_flags`,
+`open_store` and `refusing` to `resume` and `runs`, KEPT, `settings_of` and `permission_names` to `resume`, `told_of` to `runs`.
 """
 
 from __future__ import annotations

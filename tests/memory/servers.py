@@ -96,9 +96,10 @@ def redis_url(folder: Path):
 
 
 class PostgresServer:
-    """A server with an empty database, which has ended with its block; `process` is its first one."""
+    """A server with an empty database, which has ended with its block; `process` is its first one. With `syncs` it waits for the
+    disk."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, syncs: bool = False) -> None:
         programs = postgres_programs()
         self._options = {"cwd": folder}
         if os.geteuid() == 0:
@@ -109,7 +110,8 @@ class PostgresServer:
         initdb = [programs / "initdb", "-D", data, "-U", "concerto", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
         subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, **self._options)
         self._port = free_port()
-        self._command = [str(programs / "postgres"), "-D", data, "-p", str(self._port), "-h", "127.0.0.1", "-k", folder, "-F"]
+        self._command = [str(programs / "postgres"), "-D", data, "-p", str(self._port), "-h", "127.0.0.1", "-k", folder]
+        self._command += [] if syncs else ["-F"]
         self.url = f"postgresql://concerto@127.0.0.1:{self._port}/postgres"
         self._stack = ExitStack()
 
@@ -127,10 +129,10 @@ class PostgresServer:
 
 
 @contextmanager
-def postgres_server():
+def postgres_server(syncs=False):
     """PostgreSQL refuses to run as root: there it runs as nobody, in a folder of its own that nobody can reach."""
     with tempfile.TemporaryDirectory(prefix="concerto-postgres-") as folder:
-        server = PostgresServer(folder)
+        server = PostgresServer(folder, syncs)
         try:
             server.start()
             yield server
@@ -139,8 +141,8 @@ def postgres_server():
 
 
 @contextmanager
-def postgres_url():
-    with postgres_server() as server:
+def postgres_url(syncs=False):
+    with postgres_server(syncs) as server:
         yield server.url
 
 
