@@ -16,7 +16,7 @@ from ..runtime.breaker import Breakers
 from ..runtime.host import Host
 from ..runtime.journal.journal import Fenced, Journal
 from ..runtime.journal.journal import Suspended as Suspended
-from ..runtime.journal.recording import end_of, new_header, player, recorder, stored
+from ..runtime.journal.recording import end_of, new_header, player, recorder, require_image, stored
 from ..runtime.journal.rows import JournalRefused
 from ..runtime.journal.run_store import Claim, RunStore
 from ..runtime.prompt_cache import PromptCaches
@@ -123,12 +123,21 @@ def resumable(run: str, path: str, take_over: bool) -> tuple[RunStore, Claim, Pr
     """Return a store, the claim to a run of it, and its program, from the image in the store. Raises RecordingError for a store
     or run that is refused, a run that is over, and one that another process holds, unless `take_over`; ImageError for its
     image."""
+    store: RunStore | None = None
     try:
         store = RunStore(path, time.time, must_exist=True)
         row = store.run(run)
         program = load_bytes(store.image(row.header.image))
+        require_image(row.header, program, f"{store.name}: the run {row.id}")
         return store, store.claim(row.id, take_over=take_over), program
     except JournalRefused as refused:
+        _close(store)
         raise RecordingError(str(refused)) from None
     except im.ImageError as refused:
+        _close(store)
         raise ImageError(refused.code, refused.message) from None
+
+
+def _close(store: RunStore | None) -> None:
+    if store is not None:
+        store.close()

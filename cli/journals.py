@@ -1,8 +1,8 @@
 """The journal of a run on the command line: recorded into a file, given again from one, or kept in a store that outlives the
 process (O-9.33 to O-9.36).
 
-Hands on `add_journal_flags`, `add_store_flags`, `journal_of`, `is_replay` and `run_with_journal` to `run`, and with
-`stored_journal` and `open_store` to `resume` and `runs`.
+Hands on `add_journal_flags`, `journal_of` and `is_replay` to `run`, `run_with_journal` to `run` and `resume`, `add_store_flags`,
+`open_store` and `refusing` to `resume` and `runs`, KEPT, `settings_of` and `permission_names` to `resume`, `told_of` to `runs`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from . import exits
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from ..runtime.host import Host
@@ -37,12 +37,12 @@ def add_journal_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--faults", metavar="FILE", help=faults)
     redact = "leave out what stands at this path of a row, such as request.messages.*.content"
     group.add_argument("--redact", action="append", default=[], metavar="PATH", help=redact)
-    add_store_flags(group, "keep the run in this file, so that `concerto resume` goes on with it after a crash")
+    add_store_flags(group, "keep the run there, so that `concerto resume` goes on with it after a crash")
 
 
 def add_store_flags(parser: Any, help: str) -> None:
     """Describe the flags that name a run store."""
-    parser.add_argument("--store", metavar="PATH", help=help)
+    parser.add_argument("--store", metavar="PATH", help=f"{help}; a path, or postgres://USER@HOST/DATABASE")
     full = "survive a power failure too: each commit waits for the disk"
     parser.add_argument("--sync-full", action="store_true", help=full)
 
@@ -52,11 +52,43 @@ def is_replay(arguments: argparse.Namespace) -> bool:
     return getattr(arguments, "replay", None) is not None and not arguments.extend
 
 
-# What of a command line a run of a store keeps, so that `resume` goes on with the same settings.
-KEPT = (
-    "offline", "offline_script", "env_file", "max_steps", "max_seconds", "max_tokens", "max_cost", "max_model_calls", "tier",
-    "seed", "emit_format", "verbose", "disable_tool",
-)  # fmt: skip
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and "\0" not in value
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 1
+
+
+def _is_amount(value: Any) -> bool:
+    return type(value) in (int, float) and 0 < value < float("inf")
+
+
+def _is_grant(value: Any) -> bool:
+    """Whether a value is what a flag that grants permissions holds: everything, and scopes, of hosts with a port."""
+
+    def is_scope(scope: Any) -> bool:
+        return scope is True or _is_text(scope) or (isinstance(scope, list) and bool(scope) and _is_text(scope[0]))
+
+    return isinstance(value, list) and all(map(is_scope, value))
+
+
+# What of a command line a run of a store keeps, so that `resume` goes on with the same settings, and what each may be.
+KEPT: dict[str, Callable[[Any], bool]] = {
+    "offline": lambda value: isinstance(value, bool),
+    "offline_script": _is_text,
+    "env_file": _is_text,
+    "max_steps": _is_count,
+    "max_seconds": _is_amount,
+    "max_tokens": _is_count,
+    "max_cost": _is_amount,
+    "max_model_calls": _is_count,
+    "tier": lambda value: value in ("interp", "both"),
+    "seed": lambda value: type(value) is int,
+    "emit_format": lambda value: value in ("text", "json"),
+    "verbose": lambda value: isinstance(value, bool),
+    "disable_tool": lambda value: isinstance(value, list) and all(map(_is_text, value)),
+}
 
 
 def kept_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -68,6 +100,19 @@ def kept_options(arguments: argparse.Namespace) -> dict[str, Any]:
     options["file"] = file if file in (None, "-") else os.path.abspath(file)
     options["folder"] = os.getcwd()
     return options
+
+
+def settings_of(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return the settings that a store has kept of a run, without those that were not set. Raise JournalRefused for one that no
+    command line sets."""
+    from ..runtime.journal.rows import JournalRefused
+
+    kept = {name: options[name] for name in (*names, "file") if options.get(name) is not None}
+    for name, value in kept.items():
+        fits = KEPT.get(name, _is_text if name == "file" else _is_grant)
+        if not fits(value):
+            raise JournalRefused(f"was kept with a setting {name} that no run has")
+    return kept
 
 
 def permission_names(arguments: argparse.Namespace) -> list[str]:
@@ -141,16 +186,23 @@ def open_store(arguments: argparse.Namespace, *, must_exist: bool = False) -> Ru
 
 def refusing(path: str, work: Callable[[], Any]) -> Any:
     """Return what `work` returns. Raise `Exit`: 66 for a file that cannot be read or made, 74 for one that is refused, 1 for a
-    run that another process holds."""
+    run that another process holds, or a library that is not installed."""
     from ..runtime.journal.rows import JournalRefused
 
     try:
         return work()
     except OSError as error:
-        raise exits.Exit(exits.NO_INPUT, f"cannot use {path}: {error.strerror or error}") from None
+        raise exits.Exit(exits.NO_INPUT, f"cannot use {_shown(path)}: {error.strerror or error}") from None
     except JournalRefused as refused:
-        code = exits.FAILED if getattr(refused, "is_held", False) else exits.IMAGE_REJECTED
+        code = exits.FAILED if refused.fails else exits.IMAGE_REJECTED
         raise exits.Exit(code, str(refused)) from None
+
+
+def _shown(path: str) -> str:
+    """Return what messages call a file or store: of a URL without its password."""
+    from ..runtime.journal.run_store import shown
+
+    return shown(path)
 
 
 def run_with_journal(session: Any, run: Callable[[], Outcome]) -> Outcome:
@@ -164,19 +216,20 @@ def run_with_journal(session: Any, run: Callable[[], Outcome]) -> Outcome:
 
     journal: Journal = session.journal
     try:
-        outcome = run()
-        unused = journal.unused() if outcome.panic is None else None
-        journal.close(end_of(outcome, session.redactor.clean))
-    except Suspended:
-        journal.close(None)
-        raise exits.Exit(exits.WAITING, waiting_text(journal)) from None
-    except (Fenced, JournalRefused) as refused:
+        try:
+            outcome = run()
+            unused = journal.unused() if outcome.panic is None else None
+            journal.close(end_of(outcome, session.redactor.clean))
+        except Suspended:
+            journal.close(None)
+            raise exits.Exit(exits.WAITING, waiting_text(journal)) from None
+        except KeyboardInterrupt:
+            journal.close(None if journal.sink is not None and journal.sink.parks else end_of(None, session.redactor.clean))
+            raise
+    except (Fenced, JournalRefused) as refused:  # of what closes it, too
         close_quietly(journal)
         code = exits.USAGE if isinstance(refused, AnswerRefused) else exits.FAILED
         raise exits.Exit(code, str(refused)) from None
-    except KeyboardInterrupt:
-        journal.close(None if journal.sink is not None and journal.sink.parks else end_of(None, session.redactor.clean))
-        raise
     except BaseException:
         close_quietly(journal)
         raise

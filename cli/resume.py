@@ -11,7 +11,7 @@ import sys
 import time
 
 from . import exits
-from .journals import KEPT, add_store_flags, open_store, permission_names, refusing, run_with_journal
+from .journals import KEPT, add_store_flags, open_store, permission_names, refusing, run_with_journal, settings_of
 from .run import code_cache, configure_run, finish, hint_of, host_of, limits_of, run_session, system_input, words_of
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-    from ..runtime.journal.run_store import RunRow
+    from ..runtime.journal.run_store import Claim, RunRow, RunStore
     from ..vm.interp.link import Program
 
 __all__ = ["configure", "execute", "hint_of", "words_of"]
@@ -43,7 +43,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.store is None:
         raise exits.Exit(exits.USAGE, "resume: --store names the run store")
     answers = dict(map(_answer, arguments.answer))
-    store = refusing(arguments.store, lambda: open_store(arguments, must_exist=True))
+    store: RunStore = refusing(arguments.store, lambda: open_store(arguments, must_exist=True))
     row: RunRow = refusing(arguments.store, lambda: store.run(arguments.run))
     if row.outcome is not None:
         return _ended(row)
@@ -52,8 +52,8 @@ def execute(arguments: argparse.Namespace) -> int:
     from ..runtime.journal.recording import stored
     from ..runtime.session.session import Session
 
-    _with_kept(arguments, row.options)
-    claim = refusing(arguments.store, lambda: store.claim(row.id, take_over=arguments.take_over))
+    refusing(arguments.store, lambda: _with_kept(arguments, store, row))
+    claim: Claim = refusing(arguments.store, lambda: store.claim(row.id, take_over=arguments.take_over))
     try:
         host = host_of(arguments, arguments.file or "-", program=program)
         host.code_cache, host.stdin = code_cache(arguments), system_input
@@ -62,7 +62,11 @@ def execute(arguments: argparse.Namespace) -> int:
         host.journal = refusing(arguments.store, lambda: stored(store, claim, host.now, host.wall, forms))
         session = Session(program, host)
     except ConfigFailure as failure:
+        claim.close()
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
+    except BaseException:
+        claim.close()  # nobody has to wait for the lease of a run that did not begin
+        raise
     session.machine.keeps_locals = arguments.debug
     outcome = run_with_journal(session, lambda: run_session(session, **limits_of(arguments)))
     sys.stdout.flush()
@@ -78,28 +82,36 @@ def _answer(word: str) -> tuple[str, Any]:
         raise exits.Exit(exits.USAGE, f"--answer {word}: {why}; write KEY=JSON, such as 0:5/approve.1=true") from None
 
 
-def _program(store: Any, row: RunRow) -> Program:
+def _program(store: RunStore, row: RunRow) -> Program:
     """Return the program of a run, from its image in the store. Raise `Exit` (74) where it is refused."""
+    from ..runtime.journal.recording import require_image
     from ..vm.bytecode.image import ImageError
     from ..vm.interp.link import load_bytes
 
-    content = refusing(store.path, lambda: store.image(row.header.image))
+    content = refusing(store.name, lambda: store.image(row.header.image))
     try:
         program = load_bytes(content)
         program.trust = row.header.trust  # what the image was when the run began, by its hash
-        return program
     except ImageError as error:
-        raise exits.Exit(exits.IMAGE_REJECTED, f"{store.path}: the image of the run {row.id} is refused: {error}") from None
+        raise exits.Exit(exits.IMAGE_REJECTED, f"{store.name}: the image of the run {row.id} is refused: {error}") from None
+    refusing(store.name, lambda: require_image(row.header, program, f"{store.name}: the run {row.id}"))
+    return program
 
 
-def _with_kept(arguments: argparse.Namespace, options: dict[str, Any]) -> None:
-    """Set what the command line leaves out to what the run was started with."""
-    for name in (*KEPT, *permission_names(arguments)):
-        kept = options.get(name)
-        if getattr(arguments, name) in (None, False, [], "both", "text") and kept is not None:
-            value = [tuple(one) if isinstance(one, list) else one for one in kept] if name.startswith("allow_") else kept
-            setattr(arguments, name, value)
-    arguments.file = options.get("file")
+def _with_kept(arguments: argparse.Namespace, store: RunStore, row: RunRow) -> None:
+    """Set what the command line leaves out to what the run was started with. Raise JournalRefused for what no command line
+    sets."""
+    from ..runtime.journal.rows import JournalRefused
+
+    try:
+        kept = settings_of(row.options, (*KEPT, *permission_names(arguments)))
+    except JournalRefused as refused:
+        raise JournalRefused(f"{store.name}: the run {row.id} {refused}") from None
+    arguments.file = kept.pop("file", None)
+    for name, value in kept.items():
+        if getattr(arguments, name) in (None, False, [], "both", "text"):
+            scopes = [tuple(one) if isinstance(one, list) else one for one in value] if name.startswith("allow_") else value
+            setattr(arguments, name, scopes)
     arguments.program_arguments = []
 
 

@@ -37,10 +37,13 @@ def execute(arguments: argparse.Namespace) -> int:
         raise exits.Exit(exits.USAGE, "runs: --store names the run store")
     wanted = {"list": 0, "show": 1, "answer": 3, "cancel": 1, "prune": 0}[arguments.action]
     if len(arguments.words) != wanted:
-        given = len(arguments.words)
-        raise exits.Exit(exits.USAGE, f"runs {arguments.action} takes {wanted or 'no'} words behind it, given {given}")
+        given = f"runs {arguments.action} takes {wanted or 'no'} words behind it, given {len(arguments.words)}"
+        raise exits.Exit(exits.USAGE, given)
     store: RunStore = refusing(arguments.store, lambda: open_store(arguments, must_exist=True))
-    refusing(arguments.store, lambda: _do(arguments, store))
+    try:
+        refusing(arguments.store, lambda: _do(arguments, store))
+    finally:
+        store.close()
     return exits.OK
 
 
@@ -63,7 +66,7 @@ def _do(arguments: argparse.Namespace, store: RunStore) -> None:
         except ValueError:
             raise exits.Exit(exits.USAGE, f"runs answer: {words[2]!r} is no JSON; a text stands in double quotes") from None
         store.answer(run, words[1], {"json": value})
-        print(f"kept; go on with: concerto resume {run} --store {store.path}")
+        print(f"kept; go on with: concerto resume {run} --store {store.name}")
 
 
 def _list(rows: list[RunRow], as_json: bool) -> None:

@@ -1,4 +1,5 @@
-"""The operation rows: what the machine and its runtime do once a call, a message or a line (V-8.3 to V-8.11, V-3.7, V-4.3, M-14).
+"""The operation rows: what the machine and its runtime do once a call, a message or a line (V-8.3 to V-8.11, V-3.7, V-4.3, M-14,
+G-16.10).
 
 `OPERATIONS` names them all, in the order they are shown. Each function takes a `Plan` and gives figures.
 """
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from ..figures import Figure
 from ..sampling import Plan
 from .builders import builder_dispatch
+from .committing import commits
 from .compiling import check_after_an_edit, compile_example, compile_speed
 from .growing import growth
 from .loading import image_loading, verifier
@@ -35,6 +37,7 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "request": request_assembly,
     "long_views": long_views,
     "durable_log": durable_log,
+    "commits": commits,
     "memory_bytes": bytes_of_memories,
     "recall": recall,
     "followed_recall": followed_recall,

@@ -28,7 +28,10 @@ STATUSES = (INTENT, DONE, FAILED, PANICKED, EXPIRED, DISCARDED)
 
 
 class JournalRefused(Exception):
-    """An effect file or a run that cannot be used; the text names the place and what to do."""
+    """An effect file or a run that cannot be used; the text names the place and what to do. `fails`: nothing is wrong with the
+    file or run itself, which cannot be used here and now."""
+
+    fails = False
 
 
 class Header:

@@ -1,23 +1,27 @@
-"""Run stores: runs that survive the death of their process, in a SQLite file (G-13.1, G-13.5, G-13.6).
+"""Run stores: runs that survive the death of their process, in a SQLite file or a PostgreSQL database (G-13.1, G-13.5, G-13.6).
 
 A run is its header, the image it runs, and the rows of its journal. Whoever runs it holds a lease and an epoch: every commit is
 one transaction that is bound to both, so that of several processes that go on with a run one does, and the others are fenced.
-Hands on `RunStore`, `RunRow` and `Claim` to the command line and the Python API; `Claim` is the sink of the run's journal.
-Nothing here knows a session.
+These laws and all statements are here, once; what a SQLite file and a PostgreSQL database have of their own is in
+`run_databases.py`. Hands on `RunStore`, `RunRow` and `Claim` to the command line and the Python API; `Claim` is the sink of the
+run's journal. Nothing here knows a session.
 
-A commit survives the death of the process (`synchronous=NORMAL`, write-ahead log); with `full` also the loss of power.
+What is read is checked, whoever wrote it. Each row of a journal has a seal, the beginning of a SHA-256 over the seal before and
+the row, so that a row that was changed, doubled or left out is refused by its number, and never taken for what happened.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import socket
-import sqlite3
-from contextlib import contextmanager
+from contextlib import suppress
 
+from ..memory.stores.sqlite import has_died, owner_name
 from .journal import Fenced
 from .rows import EffectRow, EmitRow, EndRow, JournalRefused, header_of, plain_of, row_of
+from .run_databases import database_of, is_url, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,311 +30,393 @@ if TYPE_CHECKING:
 
     from .rows import Header, Row
 
-FORMAT = 1
+__all__ = ["Claim", "Held", "RunRow", "RunStore", "is_url", "owner", "shown"]
+
+FORMAT = "concerto-runs/1"
 LEASE = 60.0  # seconds that a run is held without a commit or a renewal
-LOCKED = 30.0  # seconds that a write waits for that of another process
+SEAL = 16  # hexadecimal digits
+MOST = 2**53  # rows, emits and epochs of a run
+LATEST = 1e11  # seconds since 1970
 
 RUNNING, WAITING, DONE, FAILED, CANCELLED = "running", "waiting", "done", "failed", "cancelled"
 OVER = (DONE, FAILED, CANCELLED)
+STATES = (RUNNING, WAITING, *OVER)
 
-_TABLES = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE images (hash TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE runs (
-    id TEXT PRIMARY KEY, header TEXT NOT NULL, options TEXT NOT NULL, image TEXT NOT NULL, state TEXT NOT NULL, epoch INTEGER NOT NULL,
-    owner TEXT NOT NULL, lease REAL NOT NULL, created REAL NOT NULL, changed REAL NOT NULL, rows INTEGER NOT NULL,
-    emits INTEGER NOT NULL, told INTEGER NOT NULL, waits TEXT NOT NULL, outcome TEXT
-) WITHOUT ROWID;
-CREATE TABLE rows (run TEXT NOT NULL, n INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (run, n)) WITHOUT ROWID;
-CREATE TABLE answers (
-    run TEXT NOT NULL, key TEXT NOT NULL, form TEXT NOT NULL, given REAL NOT NULL, PRIMARY KEY (run, key)
-) WITHOUT ROWID;
-"""
+TABLES = {
+    "meta": "name {text} PRIMARY KEY, value TEXT NOT NULL",
+    "images": "hash {text} PRIMARY KEY, content {bytes} NOT NULL",
+    "runs": "id {text} PRIMARY KEY, header TEXT NOT NULL, options TEXT NOT NULL, image TEXT NOT NULL, state TEXT NOT NULL, "
+    "epoch {number} NOT NULL, owner TEXT NOT NULL, lease {seconds} NOT NULL, created {seconds} NOT NULL, "
+    "changed {seconds} NOT NULL, rows {number} NOT NULL, emits {number} NOT NULL, told {number} NOT NULL, waits TEXT NOT NULL, "
+    "outcome TEXT",
+    "rows": "run {text} NOT NULL, n {number} NOT NULL, body TEXT NOT NULL, seal TEXT NOT NULL, PRIMARY KEY (run, n)",
+    "answers": "run {text} NOT NULL, key {text} NOT NULL, form TEXT NOT NULL, given {seconds} NOT NULL, PRIMARY KEY (run, key)",
+}
+_COLUMNS = "id, header, options, image, state, epoch, owner, lease, created, changed, rows, emits, told, waits, outcome"
+_TEXTS = ("id", "header", "options", "image", "state", "owner", "waits")
+_COUNTS = ("epoch", "rows", "emits", "told")
+_TIMES = ("lease", "created", "changed")
 
 
 class RunRow:
-    """What a store says of a run: its `header`, `state` (one of the words above), `created` and `changed` in seconds since 1970,
-    how many `rows` its journal has and how many `emits`, the `options` of its host, what it `waits` for (plain rows with `key`,
-    `kind` and what was asked), the end row of its `outcome`, None before, who is its `owner`, and until when (`lease`)."""
+    """What a store says of a run: its `header`, `state` (one of STATES), `created` and `changed` in seconds since 1970, how many
+    `rows` its journal has and how many `emits`, the `options` of its host, what it `waits` for (plain rows with `key`, `kind` and
+    what was asked), the end row of its `outcome`, None before, who is its `owner`, and until when (`lease`). `begins` is the seal
+    in front of its first row. Raises JournalRefused, which says what is wrong but not where, for a row that is none."""
 
     __slots__ = (
-        "id", "header", "options", "state", "epoch", "owner", "lease", "created", "changed", "rows", "emits", "told", "waits",
-        "outcome",
+        "id", "header", "options", "image", "state", "epoch", "owner", "lease", "created", "changed", "rows", "emits", "told",
+        "waits", "outcome", "begins",
     )  # fmt: skip
+    id: str
+    header: Header
+    options: dict[str, Any]
+    image: str
+    state: str
+    epoch: int
+    owner: str
+    lease: float
+    created: float
+    changed: float
+    rows: int
+    emits: int
+    told: int
+    waits: list[dict[str, Any]]
+    outcome: EndRow | None
 
     def __init__(self, row: Sequence[Any]) -> None:
-        (
-            self.id, header, options, self.state, self.epoch, self.owner, self.lease, self.created, self.changed, self.rows, self.emits,
-            self.told, waits, outcome,
-        ) = row  # fmt: skip
-        self.header: Header = header_of(json.loads(header))
-        self.options: Any = json.loads(options)
-        self.waits: list[dict[str, Any]] = json.loads(waits)
-        self.outcome: EndRow | None = None
-        if outcome is not None:
-            end = row_of(json.loads(outcome))
-            assert isinstance(end, EndRow)
-            self.outcome = end
+        columns = dict(zip(self.__slots__, row, strict=False))
+        _check_columns(columns)
+        for name, value in columns.items():
+            setattr(self, name, value)
+        self.begins = _begins(columns["header"], columns["options"])
+        self.header = header_of(_plain(columns["header"], "header"))
+        self.options = _plain(columns["options"], "options")
+        self.waits = _plain(columns["waits"], "waits")
+        if self.header.run != self.id or self.header.image != self.image or not abs(self.header.wall) < LATEST:
+            raise JournalRefused("has a header of another run")
+        if not isinstance(self.options, dict):
+            raise JournalRefused("has options that are none")
+        if not isinstance(self.waits, list) or not all(map(_is_wait, self.waits)):
+            raise JournalRefused("waits for something that nobody can wait for")
+        end = None if columns["outcome"] is None else row_of(_plain(columns["outcome"], "outcome"))
+        if end is not None and not isinstance(end, EndRow) or (end is None) == (self.state in OVER):
+            raise JournalRefused("has an outcome that is none of its state")
+        self.outcome = end if isinstance(end, EndRow) else None
 
 
-_COLUMNS = "id, header, options, state, epoch, owner, lease, created, changed, rows, emits, told, waits, outcome"
+def _check_columns(columns: dict[str, Any]) -> None:
+    """Raise JournalRefused for a row of `runs` with a column of another type or out of its range."""
+    texts = [*(columns[name] for name in _TEXTS), "" if columns["outcome"] is None else columns["outcome"]]
+    if any(not isinstance(value, str) for value in texts):
+        raise JournalRefused("has a text that is none")
+    if any(not isinstance(columns[name], int) or not 0 <= columns[name] < MOST for name in _COUNTS):
+        raise JournalRefused("has a count that is none")
+    if any(not isinstance(columns[name], int | float) or not 0 <= columns[name] < LATEST for name in _TIMES):
+        raise JournalRefused("has a time that is none")
+    if columns["state"] not in STATES:
+        raise JournalRefused("has a state that no run has")
+
+
+def _is_wait(wait: Any) -> bool:
+    texts = ("key", "kind", "channel")
+    return isinstance(wait, dict) and "value" in wait and all(isinstance(wait.get(name), str) for name in texts)
+
+
+def _plain(text: Any, what: str) -> Any:
+    """Return JSON text as plain data. Raises JournalRefused."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise JournalRefused(f"has no readable {what}") from None
+
+
+def _sealed(before: str, text: str) -> str:
+    return hashlib.sha256(f"{before}{text}".encode("utf-8", "surrogatepass")).hexdigest()[:SEAL]
+
+
+def _begins(header: str, options: str) -> str:
+    """Return the seal in front of the first row of a run."""
+    return _sealed(_sealed("", header), options)
 
 
 class RunStore:
-    """The runs in the SQLite file at `path`, which is made unless `must_exist`. `wall` gives seconds since 1970. Every method
-    raises JournalRefused, with the way out, where the file is none of a run store, cannot be read or written, or the disk is
-    full."""
+    """The runs at `place`, a path, or a URL of PostgreSQL (`postgres://…`), which is made unless `must_exist`. `wall` gives
+    seconds since 1970; with `full` a commit survives the loss of power; `named` is what the store calls this process. Texts show
+    `name`, which holds no password. Every method raises JournalRefused, with the way out, where the place is none of a run store,
+    cannot be read or written, or the disk is full."""
 
-    def __init__(self, path: str, wall: Callable[[], float], *, full: bool = False, must_exist: bool = False) -> None:
-        self.path = path
-        self.wall = wall
-        if must_exist and not os.path.exists(path):
-            raise JournalRefused(f"there is no run store {path}")
-        with self._failures():
-            self._connection = sqlite3.connect(path, timeout=LOCKED, isolation_level=None, check_same_thread=False)
-            try:
-                self._prepare(full)
-            except BaseException:
-                self._connection.close()
-                raise
-
-    def _prepare(self, full: bool) -> None:
-        run = self._connection.execute
-        run("PRAGMA journal_mode=WAL")
-        run(f"PRAGMA synchronous={'FULL' if full else 'NORMAL'}")
-        with self._transaction():
-            known = run("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if not known:
-                for statement in _TABLES.strip().split(";\n"):
-                    run(statement)
-                run("INSERT INTO meta VALUES ('format', ?)", (f"concerto-runs/{FORMAT}",))
-                os.chmod(self.path, 0o600)
-            is_ours = run("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone()[0]
-            format_row = run("SELECT value FROM meta WHERE name = 'format'").fetchone() if is_ours else None
-        if format_row is None:
-            raise JournalRefused(f"{self.path} is a database of something else; name another file")
-        if format_row[0] != f"concerto-runs/{FORMAT}":
-            raise JournalRefused(f"{self.path} has the format {format_row[0]}; this release reads concerto-runs/{FORMAT}")
-
-    @contextmanager
-    def _failures(self) -> Iterator[None]:
+    def __init__(
+        self, place: str, wall: Callable[[], float], *, full: bool = False, must_exist: bool = False, named: str | None = None
+    ) -> None:
+        self._database = database_of(place, wall, full)
+        self._owner = owner() if named is None else named
+        self.name = self._database.name
         try:
-            yield
-        except sqlite3.Error as error:
-            raise JournalRefused(f"the run store {self.path} failed: {error}; what is committed is kept") from None
-        except OSError as error:
-            raise JournalRefused(f"the run store {self.path} failed: {error.strerror or error}; what is committed is kept") from None
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """One transaction, which sees no other writer in between; rolled back where the block raises."""
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
+            self._open(must_exist)
         except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+            self._database.close()
             raise
-        self._connection.execute("COMMIT")
+
+    def _open(self, must_exist: bool) -> None:
+        """Open the store. Nothing is written where it is there already, so that one on a full disk can be read."""
+        database = self._database
+        if not database.exists():
+            if must_exist:
+                raise JournalRefused(f"there is no run store {self.name}")
+            table = f"CREATE TABLE {{}} ({{}}){database.types['end']}"
+            made = [(table.format(name, columns.format(**database.types)), ()) for name, columns in TABLES.items()]
+            database.make([*made, ("INSERT INTO meta VALUES ('format', ?)", (FORMAT,))])
+        database.open()
+        there = database.tables()
+        known = database.rows("SELECT value FROM meta WHERE name = 'format'") if "meta" in there else []
+        if not known or not isinstance(known[0][0], str) or not known[0][0].startswith("concerto-runs/"):
+            raise JournalRefused(f"{self.name} is a database of something else; name another place")
+        if known[0][0] != FORMAT:
+            raise JournalRefused(f"{self.name} has the format {known[0][0][:40]}; this release reads {FORMAT}")
+        gone = sorted(TABLES.keys() - there)
+        if gone:
+            raise JournalRefused(f"the run store {self.name} is damaged: the table {gone[0]} is gone; restore it from a copy")
 
     # ------------------------------------------------------------ runs
 
     def begin(self, header: Header, image: bytes, options: Any) -> Claim:
         """Add a new run, which this process holds, and return the claim to it. `options` is plain data of the host, which gets it
         back with the run."""
-        now, claim = self.wall(), Claim(self, header.run, 1)
-        with self._failures(), self._transaction():
-            run = self._connection.execute
-            run("INSERT OR IGNORE INTO images VALUES (?, ?)", (header.image, image))
-            run(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, 0, 0, 0, '[]', NULL)",
-                (header.run, json.dumps(header.as_json()), json.dumps(options), header.image, RUNNING, owner(), now + LEASE, now, now),
+        database = self._database
+        kept, said = json.dumps(header.as_json()), json.dumps(options)
+        with database.transaction():
+            now = database.now()
+            database.change("INSERT INTO images VALUES (?, ?) ON CONFLICT DO NOTHING", (header.image, image))
+            database.change(
+                f"INSERT INTO runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, 0, 0, 0, '[]', NULL)",
+                (header.run, kept, said, header.image, RUNNING, self._owner, now + LEASE, now, now),
+            )
+        return Claim(self, header.run, 1, _begins(kept, said))
+
+    def claim(self, run: str, *, take_over: bool = False) -> Claim:
+        """Take a run that is not over, so that this process goes on with it. Raises JournalRefused for a run that is over, and
+        Held for one that another process holds that may still live, unless `take_over`: then that one is fenced at its next
+        commit."""
+        database = self._database
+        with database.transaction():
+            row = self._changing(run)
+            now = database.now()
+            if row.lease > now and not take_over and not _is_dead(row.owner):
+                raise Held(
+                    f"the run {row.id} is held by {_told(row.owner)} for another {row.lease - now:.0f} s; "
+                    "end that process, or take the run over"
+                )
+            claim = Claim(self, row.id, row.epoch + 1, self._seal_of(row), rows=row.rows, told=row.told)
+            database.change(
+                "UPDATE runs SET epoch = ?, owner = ?, lease = ?, state = ?, changed = ? WHERE id = ?",
+                (claim.epoch, self._owner, now + LEASE, RUNNING, now, row.id),
             )
         return claim
 
-    def claim(self, run: str, *, take_over: bool = False) -> Claim:
-        """Take a run that is not over, so that this process goes on with it. Raises JournalRefused for a run that is over, or
-        held by another process that may still live, unless `take_over`: then that one is fenced at its next commit."""
-        with self._failures(), self._transaction():
-            row = self._row(run)
-            if row.state in OVER:
-                raise JournalRefused(f"the run {run} is over: {row.state}")
-            now = self.wall()
-            if row.state == RUNNING and row.lease > now and not take_over and not _is_dead(row.owner):
-                seconds = row.lease - now
-                raise Held(
-                    f"the run {run} is held by {row.owner} for another {seconds:.0f} s; end that process, or take the run over"
-                )
-            self._connection.execute(
-                "UPDATE runs SET epoch = epoch + 1, owner = ?, lease = ?, state = ?, changed = ? WHERE id = ?",
-                (owner(), now + LEASE, RUNNING, now, row.id),
-            )
-            claim = Claim(self, row.id, row.epoch + 1)
-            claim.rows, claim.told = row.rows, row.told
-            return claim
+    def _seal_of(self, row: RunRow) -> str:
+        """Return the seal of the last row of a run. Raises JournalRefused where the run has more rows than it knows, or fewer."""
+        if self._database.rows("SELECT n FROM rows WHERE run = ? AND n >= ? LIMIT 1", (row.id, row.rows)):
+            raise self._damaged(row.id, f"has more rows than the {row.rows} that it knows of")
+        if not row.rows:
+            return row.begins
+        last = self._database.rows("SELECT seal FROM rows WHERE run = ? AND n = ?", (row.id, row.rows - 1))
+        if not last or not isinstance(last[0][0], str):
+            raise self._damaged(row.id, f"lacks its row {row.rows - 1}")
+        return str(last[0][0])
+
+    def _damaged(self, run: str, how: str) -> JournalRefused:
+        return JournalRefused(f"{self.name}: the run {run} {how}; restore the store from a copy")
 
     def run(self, run: str) -> RunRow:
         """Return a run by its id, or by an unambiguous beginning of it. Raises JournalRefused for an unknown one."""
-        with self._failures():
-            return self._row(run)
-
-    def _row(self, run: str) -> RunRow:
-        select = f"SELECT {_COLUMNS} FROM runs WHERE id >= ? AND id < ? LIMIT 3"
-        rows = self._connection.execute(select, (run, f"{run}\U0010ffff")).fetchall()
+        rows = []
+        if run and run.isascii() and run.isalnum():
+            select = f"SELECT {_COLUMNS} FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 3"
+            rows = self._database.rows(select, (run, f"{run}~"))
         exact = [row for row in rows if row[0] == run] or rows
-        if not run or not exact:
-            raise JournalRefused(f"the run store {self.path} has no run {run}; `concerto runs --store {self.path}` lists them")
+        if not exact:
+            raise JournalRefused(f"the run store {self.name} has no run {run!r}; `concerto runs --store {self.name}` lists them")
         if len(exact) > 1:
-            raise JournalRefused(f"several runs begin with {run}: {', '.join(row[0] for row in exact)}")
-        return RunRow(exact[0])
+            raise JournalRefused(f"several runs begin with {run}: {', '.join(str(row[0]) for row in exact)}")
+        return self._row(exact[0])
+
+    def _row(self, row: Sequence[Any]) -> RunRow:
+        try:
+            return RunRow(row)
+        except JournalRefused as refused:
+            raise self._damaged(ascii(row[0])[:40], str(refused)) from None
+
+    def _changing(self, run: str) -> RunRow:
+        """Return a run that is not over, which nobody else changes until the transaction ends. Raises JournalRefused for one that
+        is over."""
+        name = self.run(run).id
+        found = self._database.rows(f"SELECT {_COLUMNS} FROM runs WHERE id = ?{self._database.locking}", (name,))
+        if not found:
+            raise JournalRefused(f"the run store {self.name} has no run {name} any more")
+        row = self._row(found[0])
+        if row.state in OVER:
+            raise JournalRefused(f"the run {row.id} is over: {row.state}")
+        return row
 
     def runs(self) -> list[RunRow]:
         """Return all runs, the newest first."""
-        with self._failures():
-            rows = self._connection.execute(f"SELECT {_COLUMNS} FROM runs ORDER BY created DESC, id").fetchall()
-        return [RunRow(row) for row in rows]
+        return [self._row(row) for row in self._database.rows(f"SELECT {_COLUMNS} FROM runs ORDER BY created DESC, id")]
 
     def image(self, hash: str) -> bytes:
-        """Return the bytes of the image with that hash. Raises JournalRefused where the store has none."""
-        with self._failures():
-            row = self._connection.execute("SELECT content FROM images WHERE hash = ?", (hash,)).fetchone()
-        if row is None:
-            raise JournalRefused(f"the run store {self.path} has no image {hash}")
-        return bytes(row[0])
+        """Return the bytes of the image with that hash, which are not looked at. Raises JournalRefused where the store has
+        none."""
+        found = self._database.rows("SELECT content FROM images WHERE hash = ?", (hash,))
+        if not found or not isinstance(found[0][0], bytes):
+            raise JournalRefused(f"the run store {self.name} has no image {hash[:80]}")
+        return found[0][0]
 
     def rows(self, run: str) -> Iterator[Row]:
-        """Yield the rows of a run in their order. Raises JournalRefused, with the number of the row, for what is none."""
-        after = -1
-        while True:
-            with self._failures():
-                select = "SELECT n, body FROM rows WHERE run = ? AND n > ? ORDER BY n LIMIT 500"
-                part = self._connection.execute(select, (run, after)).fetchall()
-            for after, body in part:
-                try:
-                    yield row_of(json.loads(body))
-                except (JournalRefused, ValueError, RecursionError) as refused:
-                    raise JournalRefused(f"{self.path}: row {after} of the run {run} {refused}") from None
+        """Yield the rows of a run in their order, as many as it has now. Raises JournalRefused, with the number of the row, for
+        one that is not as it was written, or is not there."""
+        row = self.run(run)
+        seal, expected = row.begins, 0
+        while expected < row.rows:
+            select = "SELECT n, body, seal FROM rows WHERE run = ? AND n >= ? ORDER BY n LIMIT 500"
+            part = self._database.rows(select, (row.id, expected))
             if not part:
-                return
+                raise self._damaged(row.id, f"lacks its row {expected}")
+            for n, body, said in part[: row.rows - expected]:
+                if n != expected:
+                    raise self._damaged(row.id, f"lacks its row {expected}")
+                if not isinstance(body, str) or said != (seal := _sealed(seal, body)):
+                    raise self._damaged(row.id, f"has a row {n} that is not as it was written")
+                expected += 1
+                try:
+                    yield row_of(_plain(body, "row"))
+                except JournalRefused as refused:
+                    raise JournalRefused(f"{self.name}: row {n} of the run {row.id} {refused}") from None
 
     # ------------------------------------------------------------ what the host says
 
     def answer(self, run: str, key: str, form: Any) -> None:
         """Keep an answer for the effect that a run waits for, or whose outcome is not known, until the run goes on. Raises
         JournalRefused for an effect that the run does not wait for, and for one that has its answer."""
-        with self._failures(), self._transaction():
-            row = self._row(run)
-            if row.state in OVER:
-                raise JournalRefused(f"the run {row.id} is over: {row.state}")
+        database = self._database
+        with database.transaction():
+            row = self._changing(run)
             waiting = [wait["key"] for wait in row.waits]
             if key not in waiting:
                 raise JournalRefused(f"the run {row.id} does not wait for {key}; it waits for {', '.join(waiting) or 'nothing'}")
-            done = self._connection.execute(
-                "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)", (row.id, key, json.dumps(form), self.wall())
-            )
-            if not done.rowcount:
+            kept = (row.id, key, json.dumps(form), database.now())
+            if not database.change("INSERT INTO answers VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", kept):
                 raise JournalRefused(f"{key} of the run {row.id} has its answer already")
 
     def answers(self, run: str) -> dict[str, Any]:
         """Return the answers that a run has got and not used, by effect key."""
-        with self._failures():
-            rows = self._connection.execute("SELECT key, form FROM answers WHERE run = ?", (run,)).fetchall()
-        return {key: json.loads(form) for key, form in rows}
+        answers = {}
+        for key, form in self._database.rows("SELECT key, form FROM answers WHERE run = ?", (run,)):
+            if not isinstance(key, str) or not isinstance(form, str):
+                raise self._damaged(run, "has an answer that is none")
+            try:
+                answers[key] = _plain(form, "answer")
+            except JournalRefused as refused:
+                raise self._damaged(run, str(refused)) from None
+        return answers
 
     def cancel(self, run: str) -> None:
         """End a run that is not over, as cancelled; a process that runs it is fenced. Raises JournalRefused for one that is
         over."""
-        with self._failures(), self._transaction():
-            row = self._row(run)
-            if row.state in OVER:
-                raise JournalRefused(f"the run {row.id} is over: {row.state}")
+        with self._database.transaction():
+            row = self._changing(run)
             end = json.dumps(plain_of(EndRow("cancelled")))
-            self._connection.execute(
+            self._database.change(
                 "UPDATE runs SET epoch = epoch + 1, state = ?, waits = '[]', outcome = ?, changed = ? WHERE id = ?",
-                (CANCELLED, end, self.wall(), row.id),
+                (CANCELLED, end, self._database.now(), row.id),
             )
 
     def prune(self, before: float) -> int:
         """Remove the runs that were over before a time, in seconds since 1970, and images that no run has; return how many
         runs."""
-        with self._failures(), self._transaction():
-            run = self._connection.execute
-            marks = ", ".join("?" * len(OVER))
-            gone = [row[0] for row in run(f"SELECT id FROM runs WHERE state IN ({marks}) AND changed < ?", (*OVER, before))]
-            for one in gone:
-                for table in ("rows", "answers"):
-                    run(f"DELETE FROM {table} WHERE run = ?", (one,))
-                run("DELETE FROM runs WHERE id = ?", (one,))
-            run("DELETE FROM images WHERE hash NOT IN (SELECT image FROM runs)")
+        database = self._database
+        marks = ", ".join("?" * len(OVER))
+        with database.transaction(locked="images"):  # a run that begins now may need an image that no run has had before
+            gone = database.rows(f"SELECT id FROM runs WHERE state IN ({marks}) AND changed < ?", (*OVER, before))
+            for table, column in (("rows", "run"), ("answers", "run"), ("runs", "id")):
+                database.change_all(f"DELETE FROM {table} WHERE {column} = ?", gone)
+            database.change("DELETE FROM images WHERE hash NOT IN (SELECT image FROM runs)")
         return len(gone)
 
     def close(self) -> None:
-        self._connection.close()
+        """Close the connection; it may be called again."""
+        self._database.close()
 
     # ------------------------------------------------------------ commits
 
     def commit(self, claim: Claim, rows: Sequence[Row], told: int, waits: Sequence[Any]) -> None:
         """Append rows to a run under its claim, in one transaction; `told` emits were made before them and delivered. Raises
         Fenced where the claim holds no more."""
-        now = self.wall()
+        database = self._database
         end = next((row for row in rows if isinstance(row, EndRow)), None)
         state = _state_of(end) if end is not None else WAITING if waits else RUNNING
         emits = sum(isinstance(row, EmitRow) for row in rows)
-        with self._failures(), self._transaction():
-            run = self._connection.execute
-            changed = run(
-                "UPDATE runs SET state = ?, lease = ?, changed = ?, rows = rows + ?, emits = emits + ?, told = ?, waits = ?, outcome = ? "
-                "WHERE id = ? AND epoch = ?",
+        seal, kept = claim.seal, []
+        for at, row in enumerate(rows):
+            body = json.dumps(plain_of(row))
+            seal = _sealed(seal, body)
+            kept.append((claim.run, claim.rows + at, body, seal))
+        used = [(claim.run, row.key) for row in rows if isinstance(row, EffectRow) and row.is_settled]
+        with database.transaction():
+            now = database.now()
+            changed = database.change(
+                "UPDATE runs SET state = ?, lease = ?, changed = ?, rows = ?, emits = emits + ?, told = ?, waits = ?, "
+                "outcome = ? WHERE id = ? AND epoch = ?",
                 (
-                    state, now + LEASE, now, len(rows), emits, told - emits, json.dumps(list(waits)),
+                    state, now + LEASE, now, claim.rows + len(rows), emits, told - emits, json.dumps(list(waits)),
                     None if end is None else json.dumps(plain_of(end)), claim.run, claim.epoch,
                 ),
             )  # fmt: skip
-            if changed.rowcount != 1:
-                raise Fenced(f"the run {claim.run} was taken over, or cancelled, by another process: nothing more of this one is kept")
-            run_rows = [(claim.run, claim.rows + at, json.dumps(plain_of(row))) for at, row in enumerate(rows)]
-            self._connection.executemany("INSERT INTO rows VALUES (?, ?, ?)", run_rows)
-            used = [(claim.run, row.key) for row in rows if isinstance(row, EffectRow) and row.is_settled]
+            self._require(changed, claim)
+            if kept:
+                database.change_all("INSERT INTO rows VALUES (?, ?, ?, ?)", kept)
             if claim.has_answers and used:
-                self._connection.executemany("DELETE FROM answers WHERE run = ? AND key = ?", used)
-        claim.rows += len(rows)
+                database.change_all("DELETE FROM answers WHERE run = ? AND key = ?", used)
+        claim.rows, claim.seal = claim.rows + len(rows), seal
+
+    def _require(self, changed: int, claim: Claim) -> None:
+        if changed != 1:
+            said = f"the run {claim.run} was taken over, or cancelled, by another process"
+            raise Fenced(f"{said}: nothing more of this one is kept")
 
     def renew(self, claim: Claim) -> None:
         """Hold a run on. Raises Fenced."""
-        with self._failures(), self._transaction():
-            now = self.wall()
-            done = self._connection.execute(
-                "UPDATE runs SET lease = ? WHERE id = ? AND epoch = ?", (now + LEASE, claim.run, claim.epoch)
-            )
-            if done.rowcount != 1:
-                raise Fenced(f"the run {claim.run} was taken over, or cancelled, by another process")
+        self._require(self._lease(claim, self._database.now() + LEASE), claim)
 
     def release(self, claim: Claim) -> None:
         """Give a run back, so that another process may go on with it at once."""
-        with self._failures(), self._transaction():
-            self._connection.execute(
-                "UPDATE runs SET lease = 0 WHERE id = ? AND epoch = ?", (claim.run, claim.epoch)
-            )
+        self._lease(claim, 0.0)
+
+    def _lease(self, claim: Claim, until: float) -> int:
+        with self._database.transaction():
+            update = "UPDATE runs SET lease = ? WHERE id = ? AND epoch = ?"
+            return self._database.change(update, (until, claim.run, claim.epoch))
 
 
 class Held(JournalRefused):
     """A run that another process holds."""
 
-    is_held = True
+    fails = True
 
 
 class Claim:
     """The right to go on with a run: the sink of its journal. `epoch` is what its commits are bound to, `rows` how many the store
-    has; `told` is how many emits listeners have heard; `has_answers` whether answers were given from outside."""
+    has, `seal` that of the last of them; `told` is how many emits listeners have heard; `has_answers` whether answers were given
+    from outside."""
 
     parks = True
 
-    def __init__(self, store: RunStore, run: str, epoch: int) -> None:
+    def __init__(self, store: RunStore, run: str, epoch: int, seal: str, *, rows: int = 0, told: int = 0) -> None:
         self.store = store
         self.run = run
         self.epoch = epoch
-        self.rows = 0
-        self.told = 0
+        self.seal = seal
+        self.rows = rows
+        self.told = told
         self.has_answers = False
 
     def commit(self, rows: Sequence[Row], told: int, waits: Sequence[Any]) -> None:
@@ -338,34 +424,30 @@ class Claim:
         self.store.commit(self, rows, told, waits)
 
     def renew(self) -> None:
+        """Hold the run on. Raises as `commit`."""
         self.store.renew(self)
 
     def close(self) -> None:
-        self.store.release(self)
+        """Give the run back and close its store. That it cannot be given back is no failure of what is committed: its lease ends
+        by itself, and nobody waits for that of a process that is known to be dead."""
+        with suppress(JournalRefused):
+            self.store.release(self)
+        self.store.close()
 
 
 def owner() -> str:
-    """Return what a store calls this process: host, process, and when it started."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
+    """Return what a store calls this process: its machine and number for those who read it, and what tells whether it has
+    died."""
+    return f"{socket.gethostname()}:{os.getpid()} {owner_name()}"
 
 
-def _started(pid: int) -> str:
-    """Return when a process started, in ticks since the system did; "" where the system does not tell."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            fields = file.read().rpartition(")")[2].split()
-        return "" if fields[0] in ("Z", "X") else fields[19]  # a process that has ended, and that nobody has asked about
-    except (OSError, IndexError):
-        return ""
+def _told(name: str) -> str:
+    return name.partition(" ")[0]
 
 
 def _is_dead(name: str) -> bool:
     """Return whether the process that an owner's name stands for is known to be dead: only of this machine that can be told."""
-    host, _, rest = name.rpartition(":")[0].partition(":")
-    started = name.rpartition(":")[2]
-    if host != socket.gethostname() or not rest.isdecimal() or not started:
-        return False
-    return _started(int(rest)) != started  # another process may have its number by now
+    return has_died(name.partition(" ")[2])
 
 
 def _state_of(end: EndRow) -> str:

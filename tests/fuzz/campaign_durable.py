@@ -45,7 +45,7 @@ class Trial:
     def row(self, column: str) -> Any:
         """A column of the run, None before there is one."""
         try:
-            with sqlite3.connect(self.folder / "s.db") as store:
+            with sqlite3.connect(f"file:{self.folder}/s.db?mode=rw", uri=True) as store:
                 row = store.execute(f"SELECT {column} FROM runs").fetchone()
         except sqlite3.OperationalError:
             return None
@@ -57,7 +57,7 @@ class Trial:
 
     def bodies(self) -> list[dict[str, Any]]:
         try:
-            with sqlite3.connect(self.folder / "s.db") as store:
+            with sqlite3.connect(f"file:{self.folder}/s.db?mode=rw", uri=True) as store:
                 rows = store.execute("SELECT body FROM rows ORDER BY n").fetchall()
         except sqlite3.OperationalError:
             return []

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -95,25 +95,55 @@ def redis_url(folder: Path):
         yield f"redis://127.0.0.1:{port}/0"
 
 
-@contextmanager
-def postgres_url():
-    """PostgreSQL refuses to run as root: there it runs as nobody, in a folder of its own that nobody can reach."""
-    programs = postgres_programs()
-    options = {}
-    with tempfile.TemporaryDirectory(prefix="concerto-postgres-") as folder:
+class PostgresServer:
+    """A server with an empty database, which has ended with its block; `process` is its first one. With `syncs` it waits for the
+    disk."""
+
+    def __init__(self, folder: str, syncs: bool = False) -> None:
+        programs = postgres_programs()
+        self._options = {"cwd": folder}
         if os.geteuid() == 0:
             nobody = pwd.getpwnam("nobody")
             os.chown(folder, nobody.pw_uid, nobody.pw_gid)
-            options = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": [], "env": {"HOME": folder}}
-        options["cwd"] = folder
+            self._options |= {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": [], "env": {"HOME": folder}}
         data = f"{folder}/data"
         initdb = [programs / "initdb", "-D", data, "-U", "concerto", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
-        subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, **options)
-        port = free_port()
-        command = [str(programs / "postgres"), "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", folder, "-F"]
-        with running(command, port, **options):
-            _accepting(port)
-            yield f"postgresql://concerto@127.0.0.1:{port}/postgres"
+        subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, **self._options)
+        self._port = free_port()
+        self._command = [str(programs / "postgres"), "-D", data, "-p", str(self._port), "-h", "127.0.0.1", "-k", folder]
+        self._command += [] if syncs else ["-F"]
+        self.url = f"postgresql://concerto@127.0.0.1:{self._port}/postgres"
+        self._stack = ExitStack()
+
+    def start(self) -> None:
+        self.process = self._stack.enter_context(running(self._command, self._port, **self._options))
+        _accepting(self._port)
+
+    def restart(self) -> None:
+        """Start it once more after it was killed."""
+        self.process.wait(30)
+        self.start()
+
+    def close(self) -> None:
+        self._stack.close()
+
+
+@contextmanager
+def postgres_server(syncs=False):
+    """PostgreSQL refuses to run as root: there it runs as nobody, in a folder of its own that nobody can reach."""
+    with tempfile.TemporaryDirectory(prefix="concerto-postgres-") as folder:
+        server = PostgresServer(folder, syncs)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.close()
+
+
+@contextmanager
+def postgres_url(syncs=False):
+    with postgres_server(syncs) as server:
+        yield server.url
 
 
 def _accepting(port: int) -> None:

@@ -180,8 +180,9 @@ class SqliteStore(SqlStore):
             os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             self._connect(new)
             self._prepare()
+            self._rows("PRAGMA wal_checkpoint(TRUNCATE)")  # closing would leave it in the log where the file cannot be written
             self.close()
-            _put(new, self.path)
+            put(new, self.path)
         except OSError as error:
             raise store_failed(self.name, f"cannot make {self.path}: {error.strerror}") from None
         finally:
@@ -325,7 +326,7 @@ def begun(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _put(new: str, path: str) -> None:
+def put(new: str, path: str) -> None:
     """Move a file to its place, never over another file."""
     try:
         os.link(new, path)
