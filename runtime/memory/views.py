@@ -62,10 +62,10 @@ class Recalled:
 class View:
     """Parts 2 to 6 of M-4.17, without the prompt itself.
 
-    `before`: pinned messages older than the window; `window`: the messages in it, pinned ones among them; `texts`: (inject,
-    role, text) of summary and facts, in this order. `entries` are the shown ones. `needed` exceeds `budget`, both in tokens, when more had to be shown than it
-    allows (`memory:overflow`); both are None without a budget. `is_shaped`: a function made its messages (M-4.13). `facts`:
-    how many the texts show.
+    `before`: pinned messages older than the window; `window`: the messages in it, pinned ones among them; `texts`: (inject, role,
+    text) of summary and facts, in this order. `entries` are the shown ones. `needed` exceeds `budget`, both in tokens, when more
+    had to be shown than it allows (`memory:overflow`); both are None without a budget. `is_shaped`: a function made its messages
+    (M-4.13). `facts`: how many the texts show.
     """
 
     __slots__ = ("before", "window", "texts", "entries", "needed", "budget", "is_shaped", "facts")
