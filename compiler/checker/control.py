@@ -131,7 +131,8 @@ def _statement(c: Checker, node: ast.Stmt) -> bool:
 
 def let(c: Checker, node: ast.Let) -> bool:
     """Check a `let` and bind its variables; return whether its value never comes to its end, False without a value. E2004 for a
-    type that nothing says, E2001 for a value of another one."""
+    type that nothing says, E2001 for a value of another one. Warns of a value that a `catch` never sees, of a change that gives
+    nothing and of a closure whose parameter is Any (W0017, W0024, W0025)."""
     diverges = _let(c, node)
     if node.value is not None:
         keep_text(c, node)

@@ -9,8 +9,9 @@ what guards and writes elements of Arrays and Maps: `guard_key`, `checks_at_push
 A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode and its operand. It pops abstract values (a `Value` is
 a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
 returns nothing: it moves no value of the program, and what fails does so when the text runs. In the text `lN` is local N, `cN` a
-cell, `aN` the list of the array in local N, `KEEP` whether panics show locals, so that what moves on has to stay as it is, `M`
-the most elements of a container, `Q` the most characters that are surely allowed. Unique is what no other place holds.
+cell, `aN` the list of the Array or the dict of the Map in local N (the other names are those of `emitter`), `KEEP` whether panics
+show locals, so that what moves on has to stay as it is, `M` the most elements of a container, `Q` the most characters that are
+surely allowed. Unique is what no other place holds.
 """
 
 from __future__ import annotations
@@ -238,8 +239,8 @@ def copier(e: Emitter, kind: Kind) -> str:
 
 
 def make_list_unique(e: Emitter, slot: int) -> None:
-    """Do as `make_unique` for the array in local `slot`, whose list is in a variable throughout a loop: only the first write in
-    the loop tests."""
+    """Do as `make_unique` for the Array or Map in local `slot`, whose list or dict is in a variable throughout a loop: only the
+    first write in the loop tests."""
     name = f"l{slot}"
     key = (name, e.lists[name])
     if key in e.facts.opened:
