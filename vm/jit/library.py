@@ -97,7 +97,7 @@ def unshared(value: Any) -> Any:
 def own_plain(value: Any) -> Any:
     """Return a copy of a value that the translator takes for an Array whose elements are immutable, so that none is marked as
     shared. Any other value is copied as `own` does."""
-    if type(value) is not Array:
+    if type(value) is not Array or value.shared is not True:
         return own(value)
     copy = NEW_ARRAY()
     copy.items, copy.shared = value.items[:], False
