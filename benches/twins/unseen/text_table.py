@@ -28,7 +28,7 @@ def columns(titles, rows):
 
 def line(cells, table):
     out = []
-    for cell, (_, align, width) in zip(cells, table):
+    for cell, (_, align, width) in zip(cells, table, strict=True):
         out.append(padded(cell, width, align))
     return "| " + " | ".join(out) + " |"
 

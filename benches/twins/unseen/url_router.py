@@ -31,7 +31,7 @@ def parameters(pieces, given):
     if len(pieces) != len(given):
         return None
     out = {}
-    for (kind, name), text in zip(pieces, given):
+    for (kind, name), text in zip(pieces, given, strict=True):
         if kind == FIXED:
             if name != text:
                 return None
