@@ -228,7 +228,12 @@ def divide_floats(e: Emitter, op: Opcode, operand: int) -> None:
 @emit("CONCAT")
 def concat(e: Emitter, op: Opcode, operand: int) -> None:
     parts = e.pop_many(2)
-    e.push_expression(f"concat({parts[0].text}, {parts[1].text})", parts, kinds.STRING, fails=True)
+    if any(part.kind[0] != "string" for part in parts):
+        e.push_expression(f"concat({parts[0].text}, {parts[1].text})", parts, kinds.STRING, fails=True)
+        return
+    # The text of two that are within the limit may be made before it is tested.
+    text = f"(w if len(w := {parts[0].text} + {parts[1].text}) <= Q else concat(EMPTY, w))"
+    e.push_expression(text, parts, kinds.STRING, fails=True)
 
 
 @emit("JOIN")
