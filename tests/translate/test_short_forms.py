@@ -56,13 +56,48 @@ fn main() {
     grown(rows, 3, 1);
 }
 """
+ENUMS = """
+enum Cell { Empty, Cross, Held(Int, String), Deep { inner: Cell, more: Int } }
+enum Other { Empty, Cross }
+fn cell(i: Int) -> Cell {
+    match i % 5 {
+        0 => Cell::Empty,
+        1 => Cell::Cross,
+        2 => Cell::Held(i % 2, "a"),
+        3 => Cell::Held(i % 3, "a"),
+        _ => Cell::Deep { inner: cell(i / 5), more: 1 },
+    }
+}
+fn count(a: Cell, b: Cell) -> Int {
+    let mut n = 0;
+    if a == b { n += 1; }
+    if a != b { n += 10; }
+    if a == Cell::Empty { n += 100; }
+    if b != Cell::Cross { n += 1000; }
+    n
+}
+fn main() {
+    let mut all: Array<Int> = [];
+    for i in 0..40 { for k in 0..12 { all.push(count(cell(i), cell(k))); } }
+    emit("all", all);
+    let any: Array<Any> = [Cell::Empty, Other::Empty, 1, Cell::Held(1, "a"), "x", nil];
+    for a in any { for b in any { emit("any", "${a == b} ${a != b} ${a == Other::Cross}"); } }
+    for (i, part) in ["a", "b"].enumerate() { emit("part", part + "${i + 1}"); }
+    for (key, value) in {"k": 1}.entries() { emit(key, value + 1); }
+    for (a, b) in [1, 2].zip(["x", "y"]) { emit(b, a * 2); }
+    for text in ["12", "x", "", "-3"] {
+        let n = text.parse_int();
+        emit("int", "${n.is_ok()} ${n.is_err()} ${text.parse_int().is_err()} ${n.unwrap_or(7)}");
+    }
+}
+"""
 TEXTS = """
 fn put(a: String, b: String, c: String) -> String { let head = a + b; c + head + (b + c) + a }
 fn main() { let mut s = ""; for i in 0..60 { s = put("${i}", s[0..3], "-") + s[0..40]; } emit("s", s); }
 """
 
 
-@pytest.mark.parametrize("source", [SLICES, NUMBERS, TABLES, TEXTS], ids=["slices", "numbers", "tables", "texts"])
+@pytest.mark.parametrize("source", [SLICES, NUMBERS, TABLES, ENUMS, TEXTS], ids=["slices", "numbers", "tables", "enums", "texts"])
 @pytest.mark.parametrize("counted", [True, False])
 def test_both_tiers_give_the_same(source: str, counted: bool) -> None:
     expected = observed(source, "interp", counted=counted)

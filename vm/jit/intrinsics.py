@@ -157,8 +157,11 @@ UNBOXED: dict[tuple[str, str], Intrinsic] = {
     ("Array", "last"): Intrinsic("{items}[-1] if {items} else END", named=True),
 }  # fmt: skip
 UNWRAPPING = frozenset({("Option", "unwrap"), ("Option", "unwrap_or"), ("Result", "unwrap_or")})
-# What an Option asks of itself, by the variable with its payload.
-ASKING = {("Option", "is_some"): "({} is not END)", ("Option", "is_none"): "({} is END)"}
+# What an Option or Result that is not built is asked, by the variable with its payload.
+ASKING = {
+    ("Option", "is_some"): "({} is not END)", ("Option", "is_none"): "({} is END)",
+    ("Result", "is_ok"): "(type({}) is not Err)", ("Result", "is_err"): "(type({}) is Err)",
+}  # fmt: skip
 KEYED = {"get": 1, "has": 1, "set": 2}  # methods of Map with a key, and where that lies on the stack
 SCALAR_RECEIVERS = frozenset({"String", "Int", "Float", "Bool"})
 # These change no element of an Array or field of a struct that is there already: facts of elements still hold behind them.
@@ -196,7 +199,7 @@ def call_builtin(e: Emitter, op: Opcode, operand: int) -> None:
         call_unboxed(e, UNBOXED[method], parts, kind, operand)
     elif method in UNWRAPPING and parts[0].unboxed is not None:
         unwrap_unboxed(e, operand, parts)
-    elif method in ASKING and parts[0].unboxed is not None and parts[0].kind[0] == "option":
+    elif method in ASKING and parts[0].unboxed is not None and parts[0].kind[0] == receiver.lower():
         e.push(Value(ASKING[method].format(parts[0].unboxed), kinds.BOOL))
     else:
         call_method(e, INTRINSICS.get(method), parts, kind, operand)
