@@ -16,8 +16,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# References to a struct that a method has given back: that of the variable, and that of the argument.
-ALONE = 2
+
+def _references(value: Any) -> int:
+    return sys.getrefcount(value)
+
+
+def _references_beside() -> int:
+    """Return what `_references` gives in `have_read` for a struct that nobody has kept; how many of them the calls themselves
+    count is Python's own affair."""
+
+    def have_read(view: Any) -> int:
+        return _references(view)
+
+    view = object()
+    return have_read(view)
+
+
+ALONE = _references_beside()
 
 
 class States:
@@ -58,7 +73,7 @@ class States:
     def have_read(self, tool: str, view: Any) -> None:
         """Note that a method is over. If anybody has kept its struct, what it holds is shared from now on."""
         self.readers[tool] -= 1
-        if sys.getrefcount(view) > ALONE + 1:  # and that of the caller
+        if _references(view) > ALONE:
             share(self._states[tool])
 
     # ------------------------------------------------------------ methods that change
