@@ -161,7 +161,7 @@ LAYERS = {
         "errors", "trust", "access", "loop", "effects/runner", "records", "connections", "breaker", "prompt_cache", "media",
         "running", "host", "schema", "memory/terms", "memory/entries", "memory/facts", "memory/fact_index", "memory/retention",
         "memory/stores", "memory", "search", "providers", "calls", "search/session_indexes",
-        "agents", "tools/tools", "mcp", "tools", "effects", "journal", "session",
+        "agents", "tools/held", "tools/tools", "mcp", "tools", "effects", "journal", "session",
     ),
 }  # fmt: skip
 

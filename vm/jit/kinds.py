@@ -132,8 +132,12 @@ class Kinds:
             return (str(word), UNKNOWN)
         if word in ("array", "option"):
             return self.container(word, self.result(descriptor[1], receiver, kind))
+        if word == "tuple":
+            return self.tuple([self.result(part, receiver, kind) for part in descriptor[1]])
         if word == "var" and receiver is not None and receiver[0] in HOLDERS and receiver[HOLDERS[receiver[0]]] == descriptor:
             return self.inner(kind)
+        if word == "var" and receiver is not None and receiver[0] == "map" and receiver[1] == descriptor:
+            return self.inner(kind, 1)
         return (word, UNKNOWN) if word in ("map", "result") else ANY
 
     def filled(self, kind: Kind, element: Kind, key: Kind) -> Kind:
