@@ -33,11 +33,19 @@ named so.
 """
 
 
+def told(*command: str) -> str:
+    """What a command prints in this tree; "" where there is no such command or it fails."""
+    try:
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return ""
+
+
 def where() -> str:
     """The commit and the machine that a row is of."""
-    command = ["git", "describe", "--always", "--dirty=, changed"]
-    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    commit = told.stdout.strip() or "no commit"
+    commit = told("git", "describe", "--always") or "no commit"
+    if told("git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/generated/soak.md"):  # rows change the page
+        commit += ", changed"
     system = f"{platform.python_implementation()} {platform.python_version()}, {platform.system()} {platform.machine()}"
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     busy = "idle" if load < cores / 2 else f"busy, load {load:.0f}"
