@@ -99,8 +99,8 @@ def require_reports(case: Case, size: int, diagnostics: Diagnostics, data: bytes
 
 
 def measure(case: Case, most: float, size: int = 16) -> tuple[float, bool]:
-    """How many times as long a text of twice the bytes takes, beside SLACK seconds, which is at most RATIO; 0 where G-5.7 promises
-    none, for E0114 or a text that takes no time. And whether the larger one was refused."""
+    """How many times as long a text of twice the bytes takes, beside SLACK seconds, which is at most RATIO; 0 where G-5.7
+    promises none, for E0114 or a text that takes no time. And whether the larger one was refused."""
     work = WORK[case.work]
     while True:
         data = case.source(size)

@@ -44,7 +44,7 @@ def told(*command: str) -> str:
 def where() -> str:
     """The commit and the machine that a row is of."""
     commit = told("git", "describe", "--always") or "no commit"
-    if told("git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/generated/soak.md"):  # rows change the page
+    if told("git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/generated/soak.md"):
         commit += ", changed"
     system = f"{platform.python_implementation()} {platform.python_version()}, {platform.system()} {platform.machine()}"
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
