@@ -1,5 +1,5 @@
-"""The blocks of the guide as a reader runs them: each that says what it emits prints just that, with the replies and answers of its own
-comments (O-1.280, O-5.39)."""
+"""The blocks of the guide as a reader runs them: each that says what it emits prints just that, with the replies and answers of
+its own comments (O-1.280, O-5.39)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUNTIME = re.compile(r"(?:model|memory|pipeline):")  # channels that --verbose s
 
 def blocks(page: str) -> list[str]:
     text = (GUIDE / page).read_text(encoding="utf-8")
-    return [block for block in re.findall(r"^```concerto\n(.*?)^```", text, re.DOTALL | re.MULTILINE) if block.startswith("// run\n")]
+    return re.findall(r"^```concerto\n(// run\n.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
 TOUR = blocks("tour.md")
