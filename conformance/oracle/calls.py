@@ -303,8 +303,8 @@ class Calls:
         signature, rows = target.signature, []
         result, is_emit = substitute(signature.result, names), target is METHODS["Core", "emit"]
         wanted = known(expected) if isinstance(prune(result), Var) else inside(expected, prune(result)[0])
-        is_end = wanted and wanted[0] == "Result" and wanted is scope.frame.expected and isinstance(prune(result), Var)
-        may_wrap = is_end and self._is_plain(signature, names, rest, scope)
+        is_end = wanted and wanted[0] == "Result" and wanted is scope.frame.expected
+        may_wrap = is_end and isinstance(prune(result), Var) and self._is_plain(signature, names, rest, scope)
         if wanted not in (None, ANY) and not may_wrap:
             convert(result, wanted)
         for i, argument in enumerate(rest):  # `print` takes any number
@@ -329,8 +329,8 @@ class Calls:
         return lambda env: ordered({at: code(env) for at, _, code in rows}), prune(result)
 
     def _is_plain(self, signature: Any, names: dict[Any, Any], rest: Any, scope: Scope) -> bool:
-        """Return whether the arguments of a call whose result is a bare type parameter say that it is no Result, so that
-        it is wrapped where its function ends (L-3.3.19)."""
+        """Return whether the arguments of a call whose result is a bare type parameter say that it is no Result, so
+        that it is wrapped where its function ends (L-3.3.19)."""
         own = Var()
         for i, argument in enumerate(rest):
             at = signature.names.index(argument.name.text) if argument.name else min(i, len(signature.types) - 1)
