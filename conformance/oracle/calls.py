@@ -311,7 +311,7 @@ class Calls:
             named, last = argument.name and argument.name.text, len(signature.types) - 1
             at = signature.names.index(named) if named else min(i, last)
             wanted = substitute(signature.types[at], names)
-            type_, code = self.expr(argument.value, scope, known(wanted))
+            type_, code = self.expr(argument.value, scope, None if prune(result) == ("Number",) else known(wanted))
             panic_code = "P415" if is_emit and at else None
             rows.append((at, type_, self.converted(code, convert(type_, wanted), argument.value, panic_code)))
         if target in (METHODS["Core", "assert_eq"], METHODS["Core", "assert_ne"]):
