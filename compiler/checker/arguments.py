@@ -261,7 +261,7 @@ def hints_of(result: Type, expected: Expected) -> Bindings:
 def is_wrapped_or_not(result: Type, expected: Expected) -> bool:
     """Return whether the value of a call is either the Result that its function ends with or is wrapped in one, which only the
     arguments tell: then the expected type guides them only where they are Results, and says what they leave open."""
-    return expected.ends and isinstance(result, Parameter) and generic(expected.type, "Result") is not None
+    return (expected.ends or expected.guess) and isinstance(result, Parameter) and generic(expected.type, "Result") is not None
 
 
 def _is_wrapped(type_: Type | None) -> bool:
