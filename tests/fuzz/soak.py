@@ -28,8 +28,8 @@ What ran last of each fuzzer of `tests/fuzz/` at length, with fresh seeds: `make
 for one, whose row is then replaced. `make test` runs a few seconds of each. A machine that does other things is slower, and is
 named so.
 
-Of hostile sources `max ratio` is the figure that G-5.7 promises to be at most 2.5: how many times as long twice the bytes took. 0.05 s
-of CPU time are left out, which a busy machine may need once, and so are texts that E0114 refuses.
+Of hostile sources `max ratio` is the figure that G-5.7 promises to be at most 2.5: how many times as long twice the bytes took.
+0.05 s of CPU time are left out, which a busy machine may need once, and so are texts that E0114 refuses.
 
 | what | clause | cases | first seed | seconds | figures | run |
 |---|---|---|---|---|---|---|
