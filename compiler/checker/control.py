@@ -43,7 +43,7 @@ from .exhaustiveness import check_arms
 from .json_shapes import answer_in
 from .narrowing import forget, implied, implied_behind, learn_present, optional
 from .patterns import bind_irrefutable, check_pattern, is_some, matches_nil_only
-from .prompts import keep_text
+from .prompts import keep_text, keep_texts_of
 from .propagation import check_discarded, leave, warn_uncaught_value
 from .relations import (
     ERRONEOUS,
@@ -399,6 +399,7 @@ def for_(c: Checker, node: ast.For, expected: Expected) -> Type:
     if is_stream(type_):  # a failure in mid-stream leaves as by `?` (O-1.73)
         node.failure = leave(c, Raise(node.iterable, error("AgentError"), "?"))
     bind_irrefutable(c, node.pattern, element_type(c, node.iterable, type_))
+    keep_texts_of(c, node.iterable, node.pattern)
     return _repeat(c, node, "for", node.body)
 
 
