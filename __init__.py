@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .api.program import arun as arun
     from .api.program import compile as compile
     from .api.program import load as load
+    from .api.program import resume as resume
     from .api.program import run as run
     from .api.results import Breaker as Breaker
     from .api.results import CompileError as CompileError
@@ -40,10 +41,12 @@ if TYPE_CHECKING:
     from .api.results import Metrics as Metrics
     from .api.results import Panic as Panic
     from .api.results import ProgramError as ProgramError
+    from .api.results import RecordingError as RecordingError
     from .api.results import RunResult as RunResult
     from .api.results import TestReport as TestReport
     from .api.results import TestResult as TestResult
     from .api.results import ToolError as ToolError
+    from .api.results import Wait as Wait
     from .api.session import Session as Session
     from .api.values import Enum as Enum
     from .api.values import Err as Err
@@ -60,10 +63,10 @@ _HOMES = {
     "media": "Media",
     "options": "Browser Budgets Buffered Immediate Permissions SharedBudget",
     "channels": "Channel",
-    "program": "Program arun compile load run",
+    "program": "Program arun compile load resume run",
     "results": (
-        "Breaker CompileError Diagnostic Emit Frame ImageError Metrics Panic ProgramError RunResult "
-        "TestReport TestResult ToolError"
+        "Breaker CompileError Diagnostic Emit Frame ImageError Metrics Panic ProgramError RecordingError RunResult "
+        "TestReport TestResult ToolError Wait"
     ),
     "session": "Session",
     "values": "Enum Err ErrorValue Handle Ok Struct",

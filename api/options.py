@@ -273,6 +273,17 @@ class Options(TypedDict, total=False):
     stdin: str | bytes | Any
 
 
+class RunOptions(Options, total=False):
+    """Those of a session that begins anew, which may have a journal: `record` is a new effect file, `replay` one that is there, with
+    which nothing outside is reached, and with `extend` what comes behind its end is performed and appended; `store` is a run store,
+    in which a run of main outlives the process."""
+
+    record: str | os.PathLike[str] | None
+    replay: str | os.PathLike[str] | None
+    extend: bool
+    store: str | os.PathLike[str] | None
+
+
 _BREAKERS = Breakers()  # of the process: what one session has seen of an endpoint, the others need not find out
 _PROMPT_CACHES = PromptCaches()  # of the process likewise: what its requests have told providers to keep of their prompts
 
@@ -442,6 +453,10 @@ RULES: dict[str, Rule] = {
         "a str, bytes, a file with a descriptor such as sys.stdin, or None",
     ),
     "code_cache": Rule(_one_of((str, os.PathLike), None), "the path of a directory, or None"),
+    "record": Rule(_one_of((str, os.PathLike), None), "the path of a new effect file, or None"),
+    "replay": Rule(_one_of((str, os.PathLike), None), "the path of an effect file, or None"),
+    "extend": Rule(_one_of(bool), "a bool"),
+    "store": Rule(_one_of((str, os.PathLike), None), "the path of a run store, or None"),
 }
 
 

@@ -1,6 +1,6 @@
 """A compiled program, and the short ways to one and to a run of it (O-9.6).
 
-Hands on `Program`, `compile` and `load` (O-9.39), `run` and `arun` to users. An image is a compiled program as bytes. The
+Hands on `Program`, `compile` and `load` (O-9.39), `run`, `arun` and `resume` to users. An image is a compiled program as bytes. The
 compiler is imported by `compile` only: a host that runs images does not load it. Calls and what they leave are for `session.py`;
 a new way to a program is a function here.
 """
@@ -8,14 +8,15 @@ a new way to a program is a function here.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..vm.bytecode import image as im
 from ..vm.bytecode.encoding import MAGIC, content_hash, encode
 from ..vm.interp import link
 from ..vm.interp.link import load_bytes, load_image
 from .channels import Channel, channels_of
-from .options import Options
+from .options import Options, RunOptions
 from .results import CompileError, Diagnostic, ImageError, RunResult, TestReport, tested
 from .session import Session
 
@@ -74,7 +75,7 @@ class Program:
         with open(path, "wb") as file:
             file.write(data)
 
-    def session(self, **options: Unpack[Options]) -> Session:
+    def session(self, **options: Unpack[RunOptions]) -> Session:
         """Return a session of this program; several share nothing but code and what their options have in common, such as a
         SharedBudget or a store. Raises TypeError or ValueError for wrong options, ValueError for a wrong configuration of the
         program, such as a connection without its fields, and for pins that cannot be read, OSError if the working directory has
@@ -170,7 +171,7 @@ def load(image: bytes | PathLike) -> Program:
 # The short way to run a program.
 
 
-def run(target: Program | PathLike, **options: Unpack[Options]) -> RunResult:
+def run(target: Program | PathLike, **options: Unpack[RunOptions]) -> RunResult:
     """Run `main` of a program, or of a source or image file, in a session of its own, and return how it ended. Failures of the
     program are in the result. Raises CompileError for a source with errors, ImageError for an image that is refused, OSError for
     a file that cannot be read; TypeError, ValueError or OSError as `Program.session`, and ValueError for a program without main;
@@ -179,11 +180,26 @@ def run(target: Program | PathLike, **options: Unpack[Options]) -> RunResult:
         return session.run()
 
 
-async def arun(target: Program | PathLike, **options: Unpack[Options]) -> RunResult:
+async def arun(target: Program | PathLike, **options: Unpack[RunOptions]) -> RunResult:
     """Do what `run` does, within a running event loop, and return the same. Raises what it raises, but for RuntimeError about the
     loop and KeyboardInterrupt: Ctrl-C is a matter of whoever runs the loop."""
     async with _program(target).session(**options) as session:
         return await session.arun()
+
+
+def resume(
+    run: str, *, store: PathLike, answers: Mapping[str, Any] | None = None, take_over: bool = False, **options: Unpack[Options]
+) -> RunResult:
+    """Go on with a run of a run store after its process died, or once it has an answer, and return how it ended: with all that its
+    journal has it asks nobody again. `run` is its id or the beginning of it; `answers` has JSON data by the keys of effects: for
+    emits that it waits for, and for effects whose outcome is not known. With `take_over` a process that may still hold the run is
+    fenced. Raises RecordingError for a store or run that is refused, is over or is held; ImageError for its image; else as
+    `run`."""
+    from .recordings import resumable
+
+    store_of_run, claim, linked = resumable(run, os.fspath(store), take_over)
+    with Session(linked, options, None, (store_of_run, claim), answers) as session:
+        return session.run()
 
 
 def _program(target: Program | PathLike) -> Program:

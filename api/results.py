@@ -176,13 +176,28 @@ class Breaker:
     seconds_left: float
 
 
+class RecordingError(Exception):
+    """A recording that does not fit, is damaged or has more than the run asked for; a run store that fails; a run that another
+    process holds or has taken over. The text says which, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a run of a store waits for: the `key` of the effect, the `channel` and the `payload` of its emit as JSON data."""
+
+    key: str
+    channel: str
+    payload: Any
+
+
 @dataclass(frozen=True, slots=True)
 class RunResult:
     """How a run of `main` ended. `value` is what it returned, of `Ok(value)` the value; None if `ok` is false. `error` is the
     error of an Err, the panic, or `TaskError::Cancelled` after `cancel`, None if `ok` is true; an Err of anything but an
     ErrorValue is one whose kind is the type of that, with it as the field `value`. `trace` is where the error was made and what
     it passed, or the frames of the panic. `exit_code` is that of `concerto run` (L-5.14.3): 0, 1 after an Err or panic, 77 after
-    one that denies a permission, and 130 after `cancel`. `emits` are those of the program, in order."""
+    one that denies a permission, 130 after `cancel`, and 75 for a run of a store that waits for the answers in `waits`, with which
+    `resume` goes on. `emits` are those of the program, in order. `run` is the id of a run of a store."""
 
     ok: bool
     value: Any
@@ -191,6 +206,8 @@ class RunResult:
     emits: list[Emit]
     metrics: Metrics
     trace: tuple[Frame, ...] = ()
+    run: str | None = None
+    waits: tuple[Wait, ...] = ()
 
 
 # The tests of a program, run by the host (O-8.3).

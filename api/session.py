@@ -29,9 +29,12 @@ from ..vm.panics import Panic as RaisedPanic
 from ..vm.values.limits import LONGEST_STRING
 from .calls import EVERY_CHANNEL, Call, Running, require_callable
 from .options import Options, amounts, check_options, host_of, limits_of
-from .results import Breaker, Emit, Frame, ImageError, Metrics, Panic, ProgramError, RunResult, frames_of
+from .recordings import ENDED, Journaling, Suspended
+from .results import Breaker, Emit, Frame, ImageError, Metrics, Panic, ProgramError, RecordingError, RunResult, frames_of
 from .values import Enum, Err, ErrorValue, Ok, Run, from_python, read_value, to_python
 from .waiting import Interruptible, SessionLoop, Turns
+
+WAITING = 75  # the exit code of a run that waits for an answer
 
 Listener = Callable[[Any], object]
 Handler = Callable[[Any], Any]
@@ -48,10 +51,14 @@ class Session:
     and `close` are for code without an event loop: they raise RuntimeError where one runs, and KeyboardInterrupt after Ctrl-C.
     `arun`, `acall`, `adump` and `arestore` are for code in an event loop. All but `close` raise RuntimeError for a session that
     is closed, is called by a handler of its own call, or runs a call in another event loop. `project` is the folder of the
-    manifest, None for the current one. Raises TypeError or ValueError for wrong options, ValueError for a wrong configuration.
+    manifest, None for the current one. `resumed` is a run of a store that it goes on with, and `answers` what the host knows of
+    its effects. Raises TypeError or ValueError for wrong options, ValueError for a wrong configuration, RecordingError for a
+    recording or store that is refused.
     """
 
-    def __init__(self, program: link.Program, options: Options, project: str | None = None) -> None:
+    def __init__(
+        self, program: link.Program, options: Options, project: str | None = None, resumed: Any = None, answers: Any = None
+    ) -> None:
         check_options(options)
         self._program = program
         self._listeners: dict[str, list[Listener]] = {}
@@ -66,7 +73,9 @@ class Session:
         self._current: Call | None = None  # the one whose turn it is, if it has a handle
         self._calls: WeakSet[Call] = WeakSet()  # those that have not ended, and that somebody has
         try:
-            self._session = runtime.Session(program, host_of(options, self._hear, self._answer, project, self._hears))
+            host = host_of(options, self._hear, self._answer, project, self._hears)
+            self._journaling = Journaling(program, options, host, resumed, answers)
+            self._session = runtime.Session(program, host)
         except ConfigFailure as failure:
             raise ValueError(f"{failure.code}: {failure.message}") from None
         self._session.account.whose = "session"
@@ -208,13 +217,18 @@ class Session:
             if not isinstance(arg, str):
                 raise TypeError(f"run: the arguments of a program are str, given {type(arg).__name__}")
         async with self._turns:
-            self._session.host.args = args
+            if not self._journaling.is_resumed:
+                self._session.host.args = args
+            self._journaling.begin(args)
             outcome = await self._outcome(number, [])
             emits, self._emits = self._emits, []
+        waits = self._journaling.waits()
+        if waits:
+            return RunResult(False, None, None, WAITING, emits, self.metrics(), (), self._journaling.run, waits)
         error = self._error(outcome)
         value = outcome.host_value if error is None and outcome is not None else None
         exit_code = 130 if outcome is None else outcome.exit_code
-        return RunResult(error is None, value, error, exit_code, emits, self.metrics(), _trace(outcome))
+        return RunResult(error is None, value, error, exit_code, emits, self.metrics(), _trace(outcome), self._journaling.run)
 
     def call(self, function: str, /, *args: Any, **named: Any) -> Any:
         """Call a public function with values of Python, by position or name, and return its value; that of `Ok(value)` for
@@ -319,9 +333,12 @@ class Session:
         call = asyncio.ensure_future(work)
         self._running.begin(self._current, call, lambda: setattr(session.machine, "stop", None))
         try:
-            return await call
-        except Stopped:
+            outcome = self._journaling.last = await call
+            return outcome
+        except (Stopped, Suspended):
             return None
+        except ENDED as refused:
+            raise RecordingError(str(refused)) from None
         except asyncio.CancelledError:
             if not self._running.was_stopped:  # the caller itself was cancelled
                 raise
@@ -451,7 +468,10 @@ class Session:
 
     async def _close(self) -> None:
         self._turns.closed = True
-        await self._session.aclose()
+        try:
+            await self._session.aclose()
+        finally:
+            self._journaling.end(self._session.redactor.clean)
 
     def __enter__(self) -> Self:
         return self

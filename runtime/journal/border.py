@@ -243,7 +243,8 @@ def bind(run: Any, host: Host) -> None:
     generator = Random(journal.header.seed)
     scope = host.journal_scope = Scope("session")
     emit, write, sleep, answer = host.emit, host.print, host.sleep, host.answer
-    journal.clean = lambda plain: cleaned(plain, host.redactor.clean)
+    redactor = host.redactor
+    journal.clean = lambda plain: plain if redactor.is_empty else cleaned(plain, redactor.clean)
     host.now, host.wall = journal.now, journal.wall
     if host.stored_wall is not None:
         host.stored_wall = journal.wall

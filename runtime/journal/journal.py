@@ -60,6 +60,39 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
 
+if TYPE_CHECKING:
+    class Runner(Protocol):
+        """The effects of a session that are on their way."""
+
+        def wake(self) -> None:
+            """Make the session look for a result to hand out."""
+
+        def has_finished(self, key: str) -> bool:
+            """Return whether the effect of that key has a result that was not handed out yet."""
+
+        def is_waiting(self) -> bool:
+            """Return whether the session waits for a result."""
+
+        def load(self) -> int:
+            """Return how many effects are on their way, with work that goes on after an answer."""
+
+
+class _Nobody:
+    """The runner of a journal that no session uses."""
+
+    def wake(self) -> None: ...
+    def has_finished(self, key: str) -> bool:
+        return False
+
+    def is_waiting(self) -> bool:
+        return False
+
+    def load(self) -> int:
+        return 0
+
+
+_NOBODY = _Nobody()
+
 HOPS = 12  # rounds of the loop after which all that an outcome set off has been done
 STANDSTILL = 1.0  # seconds without a step, while every task waits, after which nothing more comes
 RENEWAL = 20.0  # seconds between renewals of the right to go on with a run
@@ -188,8 +221,7 @@ class Journal:
         self._time = 0.0  # milliseconds since the run began
         self._began = real_time()
         self._loop: Any = None
-        self._wake: Callable[[], object] = lambda: None
-        self._has_finished: Callable[[str], bool] = lambda key: False
+        self._runner: Runner = _NOBODY
         self._hopping = False
         self._steps = 0
         self.begun: float | None = None  # when the operation whose work is about to be done began in another process
@@ -204,20 +236,15 @@ class Journal:
         self.failure: BaseException | None = None  # what ended the run, once
         self._end_run: Callable[[BaseException], object] = lambda error: None
         self._emit_again: Callable[[str, Any], object] = lambda channel, payload: None
-        self._is_idle: Callable[[], bool] = lambda: False
 
     # ------------------------------------------------------------ the session
 
     def begin(
-        self, loop: Any, wake: Callable[[], object], has_finished: Callable[[str], bool],
-        end_run: Callable[[BaseException], object], emit: Callable[[str, Any], object],
-        is_idle: Callable[[], bool],
-    ) -> None:  # fmt: skip
-        """Serve a call of the session on this loop. `wake` makes the session look for a result to hand out; `has_finished` says
-        whether the effect of a key has one; `end_run` ends the call with an error; `emit` makes an emit of the runtime;
-        `is_idle` says whether the session waits for a result."""
-        self._loop, self._wake, self._has_finished, self._end_run = loop, wake, has_finished, end_run
-        self._emit_again, self._is_idle = emit, is_idle
+        self, loop: Any, runner: Runner, end_run: Callable[[BaseException], object], emit: Callable[[str, Any], object]
+    ) -> None:
+        """Serve a call of the session on this loop. `runner` has the effects that are on their way; `end_run` ends the call with an
+        error; `emit` makes an emit of the runtime."""
+        self._loop, self._runner, self._end_run, self._emit_again = loop, runner, end_run, emit
         if self.is_replaying and self._next is None:
             self._take()
         if self.sink is not None and self.sink.parks and not hasattr(loop, "hold_clock"):  # a virtual clock does not wait
@@ -435,6 +462,12 @@ class Journal:
 
     async def _recorded(self, key: str, kind: str, digest: str, request: Any, pieces: int = 0) -> Any:
         """Wait for the next row of an operation and return it; None where the recording has none and the run goes on live."""
+        row = self._next
+        if row is not None and row.key == key and not self._waiting and self._runner.load() == 1:  # nothing stands beside it
+            if isinstance(row, EffectRow) and (row.kind != kind or row.digest != digest):
+                self._fail(self._mismatch(row, kind, request))
+            elif not isinstance(row, DeliveryRow):
+                return self._used(row)
         future = self._loop.create_future()
         self._waiting[key] = (future, kind, digest, request, pieces)
         self._advance()
@@ -482,7 +515,7 @@ class Journal:
         for future, *_ in waiting:
             if not future.done():
                 future.set_result(None)
-        self._wake()
+        self._runner.wake()
 
     def _advance(self) -> None:
         """Give the next outcome once the loop has nothing else to do."""
@@ -498,9 +531,9 @@ class Journal:
         if not self.is_replaying:
             return
         row = self._next
-        if row is None or type(row) is DeliveryRow:
-            if type(row) is DeliveryRow and self._has_finished(row.key):
-                self._wake()
+        if row is None or isinstance(row, DeliveryRow):
+            if isinstance(row, DeliveryRow) and self._runner.has_finished(row.key):
+                self._runner.wake()
             self._watch_standstill()
             return
         waiter = self._waiting.get(row.key)
@@ -510,20 +543,20 @@ class Journal:
         future, kind, digest, request, pieces = waiter
         if future.done():
             return
+        if isinstance(row, EffectRow) and (row.kind != kind or row.digest != digest):
+            self._fail(self._mismatch(row, kind, request))
+            return
+        del self._waiting[row.key]
+        future.set_result(self._used(row))
+        self._advance()
+
+    def _used(self, row: EffectRow | PieceRow) -> EffectRow | PieceRow:
+        """Set the clock to the time of the next row of the recording, go on to the one behind it, and return it."""
         self._steps += 1
         self._patient = False
-        if type(row) is PieceRow:
-            self._time = max(self._time, row.t)
-        else:
-            assert type(row) is EffectRow
-            if row.kind != kind or row.digest != digest:
-                self._fail(self._mismatch(row, kind, request))
-                return
-            self._time = max(self._time, row.t_end)
-        del self._waiting[row.key]
+        self._time = max(self._time, row.t if isinstance(row, PieceRow) else row.t_end)
         self._take()
-        future.set_result(row)
-        self._advance()
+        return row
 
     def _mismatch(self, row: EffectRow, kind: str, request: Any) -> Diverged:
         if row.kind != kind:
@@ -628,7 +661,7 @@ class Journal:
     def _suspend_soon(self, left: int) -> None:
         if left:
             self._loop.call_soon(partial(self._suspend_soon, left - 1))
-        elif self.parked and not self._in_flight and self._is_idle() and self.failure is None:
+        elif self.parked and not self._in_flight and self._runner.is_waiting() and self.failure is None:
             self.suspended = list(self.parked.values())
             self._fail(Suspended())
 

@@ -323,7 +323,7 @@ class Session:
         self.work = EffectRunner(self.host.loop or asyncio_loop())
         if self.journal is not None:
             self.work.journal = self.journal
-            self.journal.begin(self.work.loop, self.work.wake, self.work.has_finished, self._end_by, self.runtime_emit, self.work.is_waiting)
+            self.journal.begin(self.work.loop, self.work, self._end_by, self.runtime_emit)
         self.watch.begin(seconds, lambda: self._overdue(seconds or 0.0))
         self.deadline = None  # not that of the call before
         timer = None if seconds is None else self._set_deadline(seconds)

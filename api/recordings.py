@@ -1,0 +1,125 @@
+"""Recordings and durable runs in Python: which journal the options of a session ask for, and how it ends (O-9.33 to O-9.36, O-9.73).
+
+Hands on `Journaling`, one for each session, with ENDED and `Suspended`, which end its calls, to `session`, and `resumable` to
+`program`. What a journal does is said in `runtime/journal/`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..runtime.host import Host
+from ..runtime.journal.journal import Fenced, Journal
+from ..runtime.journal.journal import Suspended as Suspended
+from ..runtime.journal.recording import end_of, new_header, player, recorder, stored
+from ..runtime.journal.rows import JournalRefused
+from ..runtime.journal.run_store import Claim, RunStore
+from ..runtime.session.session import Outcome
+from ..vm.bytecode import image as im
+from ..vm.bytecode.encoding import encode
+from ..vm.interp.link import Program, load_bytes
+from .results import ImageError, RecordingError, Wait
+
+ENDED = (Fenced, JournalRefused)  # what ends a run whose journal can keep nothing more
+
+
+class Journaling:
+    """The journal of a session. `options` are those of the session, `claim` a run of a store that is gone on with, `answers` what
+    the host answers in it, by effect key. Raises ValueError for options that do not fit together, RecordingError for a file or
+    store that is refused, OSError for one that cannot be opened."""
+
+    def __init__(
+        self, program: Program, options: Mapping[str, Any], host: Host, resumed: tuple[RunStore, Claim] | None = None,
+        answers: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        asked = [name for name in ("record", "replay", "store") if options.get(name) is not None]
+        if resumed is not None and asked:
+            raise ValueError(f"{asked[0]}: a run that is gone on with has its journal already")
+        if len(asked) > 1:
+            raise ValueError(f"{' and '.join(asked)}: a session has one journal; choose one of them")
+        if options.get("extend") and asked != ["replay"]:
+            raise ValueError("extend goes on with the recording that `replay` names")
+        self.program = program
+        self.host = host
+        self.is_resumed = resumed is not None
+        self.store: RunStore | None = None
+        self.last: Outcome | None = None
+        self.journal: Journal | None = None
+        times = (time.monotonic, time.time)
+        try:
+            if resumed is not None:
+                self.store, claim = resumed
+                forms = {key: {"json": value} for key, value in (answers or {}).items()}
+                self.journal = stored(self.store, claim, *times, forms)
+                host.args = self.journal.header.args
+            elif options.get("replay") is not None:
+                self.journal = player(os.fspath(options["replay"]), program, bool(options.get("extend")), *times)
+            elif asked:
+                header = new_header(program, [], options.get("seed"), time.time(), host.offline, os.urandom)
+                if options.get("record") is not None:
+                    self.journal = recorder(os.fspath(options["record"]), header, *times)
+                else:
+                    self.store = RunStore(os.fspath(options["store"]), time.time)
+                    self.journal = Journal(header, sink=None, real_time=times[0], real_wall=times[1])
+        except JournalRefused as refused:
+            raise RecordingError(str(refused)) from None
+        if self.journal is not None:
+            host.offline = self.journal.header.offline
+        host.journal = self.journal
+
+    @property
+    def run(self) -> str | None:
+        """The id of the run in a store, None without a store."""
+        return None if self.store is None or self.journal is None else self.journal.header.run
+
+    def begin(self, args: Sequence[str]) -> None:
+        """Add the run to its store, if it has one and is new. Raises RecordingError."""
+        journal = self.journal
+        if self.store is None or journal is None or journal.sink is not None:
+            return
+        journal.header.args = list(args)
+        try:
+            journal.sink = self.store.begin(journal.header, encode(self.program.image), {})
+        except JournalRefused as refused:
+            raise RecordingError(str(refused)) from None
+
+    def waits(self) -> tuple[Wait, ...]:
+        """Return what a suspended run waits for."""
+        suspended = [] if self.journal is None else self.journal.suspended
+        return tuple(Wait(one["key"], one["channel"], one["value"]) for one in suspended)
+
+    def end(self, clean: Any) -> None:
+        """Write the end of the session, which is that of its last call; of a run of a store that is not over, nothing. Raises
+        RecordingError for a recording that has more than was asked for, and for a store that fails."""
+        journal, self.journal = self.journal, None
+        if journal is None:
+            return
+        outcome = self.last
+        unused = journal.unused() if outcome is not None and outcome.panic is None else None
+        try:
+            journal.close(None if outcome is None else end_of(outcome, clean))
+        except ENDED as refused:
+            raise RecordingError(str(refused)) from None
+        finally:
+            if self.store is not None:
+                self.store.close()
+        if unused is not None:
+            raise RecordingError(f"P406: {unused}")
+
+
+
+def resumable(run: str, path: str, take_over: bool) -> tuple[RunStore, Claim, Program]:
+    """Return a store, the claim to a run of it, and its program, from the image in the store. Raises RecordingError for a store or
+    run that is refused, a run that is over, and one that another process holds, unless `take_over`; ImageError for its image."""
+    try:
+        store = RunStore(path, time.time, must_exist=True)
+        row = store.run(run)
+        program = load_bytes(store.image(row.header.image))
+        return store, store.claim(row.id, take_over=take_over), program
+    except JournalRefused as refused:
+        raise RecordingError(str(refused)) from None
+    except im.ImageError as refused:
+        raise ImageError(refused.code, refused.message) from None
