@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from ..runtime.journal.rows import Header, Row
+    from ..runtime.journal.rows import Header, JournalRefused, Row
 
 __all__ = ("configure", "execute", "hint_of", "words_of")
 
@@ -41,9 +41,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Show a recording, or compare it with a program. Return 0, or 1 where the program does something else or the recording has no
-    such effect. Raise `Exit`: 2 for flags that do not fit, 66 for a file that cannot be read or written, 74 for one that is no
-    recording; as `run` for a program."""
+    """Show a recording, or compare it with a program. Return 0, or 1 where the program does something else or the recording has
+    no such effect. Raise `Exit`: 2 for flags that do not fit, 66 for a file that cannot be read or written, 74 for one that is
+    no recording; as `run` for a program."""
     modes = [name for name in ("json", "effect", "html", "check") if getattr(arguments, name)]
     if len(modes) > 1:
         raise exits.Exit(exits.USAGE, f"trace: --{modes[0]} and --{modes[1]}: choose one of them")
@@ -65,11 +65,13 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 class Recording:
-    """A recording that is read once: its `header` at once, its rows by iteration. `has_end` says, behind the last row, whether the
-    run is over. Raises JournalRefused, and `Exit` (66) where it cannot be read."""
+    """A recording that is read once: its `header` at once, its rows by iteration. `has_end` says, behind the last row, whether
+    the run is over, `refusal` why no more rows came, None for the end. Raises JournalRefused, and `Exit` (66) where it cannot
+    be read."""
 
     def __init__(self, name: str, store: str | None) -> None:
         self.has_end = False
+        self.refusal: JournalRefused | None = None
         self.header: Header
         self._rows: Iterable[Row]
         if store is None:
@@ -93,7 +95,7 @@ class Recording:
         self.name, self.header, self._rows = store, run.header, runs.rows(run.id)
 
     def __iter__(self) -> Iterator[Row]:
-        from ..runtime.journal.rows import EndRow
+        from ..runtime.journal.rows import EndRow, JournalRefused
 
         rows = iter(self._rows)
         while True:
@@ -101,6 +103,9 @@ class Recording:
                 row = next(rows, None)
             except OSError as error:
                 raise _unreadable(self.name, error) from None
+            except JournalRefused as refused:
+                self.refusal = refused
+                raise
             if row is None:
                 return
             self.has_end = self.has_end or isinstance(row, EndRow)
@@ -146,10 +151,10 @@ def _show_text(recording: Recording, arguments: argparse.Namespace) -> int:
 
 def _show_json(recording: Recording, kind: str) -> int:
     """Print one array: the header, the rows, and what they come to."""
-    from .trace_rows import Reading, finite
+    from .trace_rows import Reading
 
     reading = Reading()
-    print("[" + _json(finite(recording.header.as_json())), end="")
+    print("[" + _json(recording.header.as_json()), end="")
     for step in reading.steps(recording):
         if not kind or step.kind == kind:
             print(",\n " + _json(step.as_json()), end="")
@@ -162,7 +167,7 @@ def _show_effect(recording: Recording, arguments: argparse.Namespace) -> int:
     import json
 
     from ..runtime.journal.rows import EffectRow
-    from .trace_rows import Reading, finite
+    from .trace_rows import Reading, json_of
 
     found: Any = None
     beneath: dict[str, None] = {}
@@ -175,11 +180,13 @@ def _show_effect(recording: Recording, arguments: argparse.Namespace) -> int:
     if found is None:
         hint = f"; its operations are {', '.join(beneath)}" if beneath else "; the text of `concerto trace` has all keys"
         raise exits.Exit(exits.FAILED, f"trace: no row has the key {arguments.effect}{hint}")
-    print(json.dumps(finite(found), indent=2, ensure_ascii=True))
+    print(json_of(found, lambda plain: json.dumps(plain, indent=2, allow_nan=False)))
     return exits.OK
 
 
 def _json(plain: Any) -> str:
     import json
 
-    return json.dumps(plain, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    from .trace_rows import json_of
+
+    return json_of(plain, lambda one: json.dumps(one, allow_nan=False, separators=(",", ":")))

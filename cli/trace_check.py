@@ -1,8 +1,8 @@
 """`concerto trace FILE --check PROGRAM`: what a program does now, against what a recording says that it did (O-9.22).
 
-Hands on `check` to `cli/trace.py`. The program gets every outcome from the recording, as with `run --replay`, and reaches nothing; what
-is compared beyond that are its emits, what it prints, and how it ends. The program need not be the one that was recorded: that is what
-the comparison is for.
+Hands on `check` to `cli/trace.py`. The program gets every outcome from the recording, as with `run --replay`, and reaches
+nothing; what is compared beyond that are its emits, what it prints, and how it ends. The program need not be the one that was
+recorded: that is what the comparison is for.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ ENDS = ("outcome", "code", "message", "value")
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Print the first difference between a recording and what the program does with its outcomes, and return 1; return 0, printing
-    that they are equal, where there is none. Raise `Exit`: as `run` for a program, 66 and 74 for a recording that cannot be read."""
+    """Print the first difference between a recording and what the program does with its outcomes, and return 1; return 0,
+    printing that they are equal, where there is none. Raise `Exit`: as `run` for a program, 66 and 74 for a recording that
+    cannot be read."""
     program = load_program(arguments.check, quiet=arguments.quiet)
     if program.image.header.entry is None:
         raise exits.Exit(exits.COMPILE_ERRORS, f"{arguments.check}: error[E1013]: no main function to run; add `fn main() {{ }}`")
@@ -59,7 +60,8 @@ def _journal_of(arguments: argparse.Namespace, told: _Told) -> Journal:
 
     class Comparing(Journal):
         def emit(self, channel: str | None, value: Any, by_runtime: bool, tell: Callable[[], object]) -> None:
-            told.compare(channel, value, by_runtime)
+            if self.failure is None:  # else it ends, since it differs, and its last emits say so
+                told.compare(channel, value, by_runtime)
             super().emit(channel, value, by_runtime, tell)
 
     emitted, rows = (Recording(arguments.recording, arguments.store) for _ in range(2))
@@ -69,8 +71,8 @@ def _journal_of(arguments: argparse.Namespace, told: _Told) -> Journal:
 
 
 class _Told:
-    """What the recording has of emits and printed texts, against those of the run: `compare` takes each of the run, `rest` is called
-    at its end. `found` is the first difference."""
+    """What the recording has of emits and printed texts, against those of the run: `compare` takes each of the run, `rest` is
+    called at its end. `found` is the first difference."""
 
     def __init__(self) -> None:
         self.found = ""
@@ -147,13 +149,15 @@ def _difference(session: Session, journal: Journal, told: _Told, run: Callable[[
         raise
     except Exception as error:  # an outcome of the recording is none that this program can take
         return told.found or f"after {journal.replayed} rows: {type(error).__name__}: {error}"
+    for refusal in (one.refusal for one in told.opened if one.refusal is not None):
+        raise refusal
     unused = journal.unused() if outcome.panic is None else None
     now = end_of(outcome, clean)
     journal.close(None)
     if told.found:
         return told.found
     if outcome.panic is not None and outcome.panic.code == "P406":
-        return f"row {journal.replayed}: {now.message}"
+        return now.message
     return unused or told.rest() or _end_difference(journal.end, now)
 
 

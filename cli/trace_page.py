@@ -1,8 +1,9 @@
 """A recording as one page for a browser, which needs nothing else: no network, no server, no other file (O-9.73).
 
-Hands on `write_page` to `cli/trace.py`. The page is what stands in the folder `page/`, with the recording in it as blocks of JSON that
-its script reads when they are needed. Messages that several requests have are in it once. Nothing of the recording can become markup
-or script: `<`, `>` and `&` are written as escapes of JSON, and the policy of the page runs only the one script that it was written with.
+Hands on `write_page` to `cli/trace.py`. The page is what stands in the folder `page/`, with the recording in it as blocks of
+JSON that its script reads when they are needed. Messages that several requests have are in it once. Nothing of the recording
+can become markup or script: `<`, `>` and `&` are written as escapes of JSON, and the policy of the page runs only the one
+script that it was written with.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import os
 import time
 from array import array
 from base64 import b64encode
+from functools import partial
 
 from ..runtime.journal.forms import canonical
 from ..runtime.journal.rows import DONE, INTENT, EffectRow, EmitRow, EndRow, PieceRow
 from . import exits
-from .trace_rows import Reading, finite, number, reason_of, text_of
+from .trace_rows import Reading, json_of, list_of, messages_of, number, reason_of, text_of
 from .trace_text import asked_of, duration, one_line, short, tokens_text
 
 TYPE_CHECKING = False
@@ -57,7 +59,8 @@ def write_page(path: str, recording: Recording) -> None:
 def template() -> list[str]:
     """Return the page in front of the data and behind it, with `%TITLE%` in the first part."""
     texts = {name: _source(f"trace.{name}") for name in ("html", "css", "js")}
-    policy = f"default-src 'none'; style-src {_hash(texts['css'])}; script-src {_hash(texts['js'])}; base-uri 'none'; form-action 'none'"
+    own = f"style-src {_hash(texts['css'])}; script-src {_hash(texts['js'])}"
+    policy = f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
     page = texts["html"].replace("%POLICY%", policy)
     before, after = page.replace("%STYLE%", texts["css"]).split("%DATA%")
     return [before, after.replace("%SCRIPT%", texts["js"])]
@@ -74,11 +77,11 @@ def _hash(text: str) -> str:
 
 def data_text(plain: Any) -> str:
     """Return plain data as JSON that can stand in a page."""
-    text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json_of(plain)
     try:
         text.encode()
     except UnicodeEncodeError:  # half of a pair of surrogates
-        text = json.dumps(plain, ensure_ascii=True, separators=(",", ":"))
+        text = json_of(plain, partial(json.dumps, ensure_ascii=True, allow_nan=False, separators=(",", ":")))
     for character in "<>&\u2028\u2029":
         if character in text:
             text = text.replace(character, f"\\u{ord(character):04x}")
@@ -176,6 +179,8 @@ class _Page:
         words += ["offline"] if header.offline else []
         words += [f"image {header.image[:12]}", f"seed {header.seed}"]
         words += [f"arguments {short(header.args)}"] if header.args else []
+        if reading.unsettled:
+            words.append(f"begun, and without an outcome: {', '.join([*reading.unsettled][:20])}")
         sums = reading.as_json()
         return {
             "about": " · ".join(map(one_line, words)), "rows": reading.rows, "ms": sums["ms"], "models": sums["models"],
@@ -206,7 +211,7 @@ class _Page:
             self._groups.append(GROUPS.get(step.kind, QUIET if step.kind in ("piece", "deliver") else OTHER))
         columns.kind.append(self._kinds[step.kind])
         columns.flags.append(flags)
-        self.rows.add(data_text(finite(entry)))
+        self.rows.add(data_text(entry))
 
     def _effect(self, step: Step, row: EffectRow) -> dict[str, Any]:
         facts = step.facts
@@ -223,15 +228,16 @@ class _Page:
             return entry
         entry["f"] = {name: value for name, value in facts.items() if name not in ("diff", "gave", "tokens")}
         entry["tokens"] = tokens_text(facts["tokens"])
-        entry["q"] = {"messages": [self._part(step.n, message) for message in _messages(row.request)]}
+        entry["q"] = {"messages": [self._part(step.n, message) for message in messages_of(row.request)]}
         entry["q"].update({name: self._part(step.n, row.request[name]) for name in SHARED if row.request.get(name)})
         attempts = "".join(f", {word} {facts[name]}" for name, word in ATTEMPTS if facts[name] > 1)
         result = row.result if isinstance(row.result, dict) and row.status == DONE else {}
         said = failure or short(result.get("text", ""))
-        calls = result.get("calls") if isinstance(result.get("calls"), list) else []
-        names = [f"calls {text_of(call[1])}" for call in calls or () if isinstance(call, list) and len(call) > 1]
+        calls = [call for call in list_of(result.get("calls")) if isinstance(call, list) and len(call) > 1]
+        names = [f"calls {text_of(call[1])}" for call in calls]
         entry["title"] = one_line(f"{facts['model']}{attempts}: {' '.join([said, *names])}")[:TITLE]
-        entry["meta"] = "  ".join(word for word in (entry["tokens"], duration(facts["ms"])) if word)
+        counted = {name: facts["tokens"][name] for name in ("in", "out") if name in facts["tokens"]}
+        entry["meta"] = "  ".join(word for word in (tokens_text(counted), duration(facts["ms"])) if word)
         return entry
 
     def _part(self, n: int, part: Any) -> int:
@@ -240,18 +246,13 @@ class _Page:
         number_of = self._known.get(digest)
         if number_of is None:
             number_of = self._known[digest] = self.parts.count
-            self.parts.add(data_text(finite([n, part])))
+            self.parts.add(data_text([n, part]))
             if self.parts.is_full:
                 self.parts.flush()
         return number_of
 
 
 ATTEMPTS = (("attempt", "attempt"), ("schema_attempt", "schema attempt"))
-
-
-def _messages(request: dict[str, Any]) -> list[Any]:
-    messages = request.get("messages")
-    return [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
 
 
 def _lane(task: str) -> str:
@@ -269,7 +270,8 @@ def _other(step: Step) -> dict[str, Any]:
             entry["channel"] = row.channel
         return entry
     if isinstance(row, EndRow):
-        return {"title": one_line(end_text(row))[:TITLE], "v": {"outcome": row.outcome, "message": row.message, "value": row.value}}
+        value = {"outcome": row.outcome, "message": row.message, "value": row.value}
+        return {"title": one_line(end_text(row))[:TITLE], "v": value}
     if isinstance(row, PieceRow):
         return {"title": f"piece {short(row.text)}"[:TITLE], "key": row.key, "v": row.text}
     return {"title": one_line(f"delivered {row.key}")[:TITLE], "key": row.key}

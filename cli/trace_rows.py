@@ -1,9 +1,10 @@
-"""What follows from the rows of a recording: which attempt a request is, what it repeats, what the tools gave, and sums by model.
+"""What follows from the rows of a recording: which attempt a request is, what it repeats, what the tools gave, and sums by
+model.
 
-Hands on `Reading`, which turns the rows of a recording into `Step`s one after another, to the text and the page of `concerto trace`;
-and to both `reason_of`, `plain_tokens`, `messages_of` and `text_of`. Nothing here prints. What is kept between two rows does not grow
-with the recording: of each task the last effect, of each model the beginning of its last request, both up to a limit. A row is what
-somebody wrote into a file: it may hold anything that JSON can, and nothing of it is taken for granted.
+Hands on `Reading`, which turns the rows of a recording into `Step`s one after another, to the text and the page of `concerto
+trace`; and to both `reason_of`, `text_of`, `json_of` and `number`. Nothing here prints. What is kept between two rows does not
+grow with the recording: of each task the last effect, of each model the beginning of its last request, both up to a limit. A
+row is what somebody wrote into a file: it may hold anything that JSON can, and nothing of it is taken for granted.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..runtime.schema.lenient_json import compact_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from ..runtime.journal.rows import Row
@@ -33,16 +34,16 @@ COUNTS = ("in", "out", "cached", "cache_write", "reasoning")  # of `EffectRow.to
 
 
 class Step:
-    """A row of a recording, the `n`-th from 0, and what follows from it. `task` is its task, `effect` the effect that the row is an
-    operation of, both "" for rows of no task. `kind` is that of an effect, else one of "piece", "deliver", "emit", "print" and
-    "end". `facts` are plain data by name:
+    """A row of a recording, the `n`-th from 0, and what follows from it. `task` is its task, `effect` the effect that the row
+    is an operation of, both "" for rows of no task. `kind` is that of an effect, else one of "piece", "deliver", "emit",
+    "print" and "end". `facts` are plain data by name:
 
     `ms`, how long it took. Of a request to a model `call` (the id of the call), `model`, `connection`, `why` ("first", "retry",
     "schema", "tools", "fallback" or "next": what made it follow the request before of its call), `before` (the number of that
-    row), `attempt`, `schema_attempt`, `diff` (lines of the last user message, as of `difflib.ndiff`), `because` and `after_ms` of a
-    retry, `gave` (what the tools called by the reply before gave: id, name, text, whether it is an error), `bytes` and `shared`
-    (how many there are, and with how many the one before to the same model begins too), `earlier` (the number of that one's row),
-    `tokens`, `pieces` and `first_ms`."""
+    row), `attempt`, `schema_attempt`, `diff` (lines of the last user message, as of `difflib.ndiff`), `because` and `after_ms`
+    of a retry, `gave` (what the tools called by the reply before gave: id, name, text, whether it is an error), `bytes` and
+    `shared` (how many there are, and with how many the one before to the same model begins too), `earlier` (the number of that
+    one's row), `tokens`, `pieces` and `first_ms`."""
 
     __slots__ = ("n", "row", "task", "effect", "kind", "facts")
 
@@ -62,17 +63,17 @@ class Step:
     def as_json(self) -> dict[str, Any]:
         """Return the row as the recording has it, with what follows from it."""
         computed = {"n": self.n, "task": self.task, "effect": self.effect, "kind": self.kind, **self.facts}
-        return {**finite(plain_of(self.row)), "computed": computed}
+        return {**plain_of(self.row), "computed": computed}
 
 
 class ModelSums:
-    """What the requests to one model of one connection come to. `failed` counts requests without a reply, `retried` those that were
-    sent again after one, `schema` those that were sent since a reply did not fit; `cost` is that of the `priced` requests; `bytes`
-    and `shared` as in `Step`."""
+    """What the requests to one model of one connection come to. `failed` counts requests without a reply, `retried` those that
+    were sent again after one, `schema` those that were sent since a reply did not fit; `cost` is that of the `priced` requests;
+    `bytes` and `shared` as in `Step`."""
 
     NAMES = (
-        "requests", "failed", "retried", "schema", "in", "out", "cached", "cache_write", "reasoning", "cost", "priced", "ms", "bytes",
-        "shared",
+        "requests", "failed", "retried", "schema", "in", "out", "cached", "cache_write", "reasoning", "cost", "priced", "ms",
+        "bytes", "shared",
     )  # fmt: skip
 
     __slots__ = ("model", "connection", "sums")
@@ -106,8 +107,8 @@ class _Asked:
 
 
 class _Task:
-    """What is kept of a task: its last effect, of that the last request of each call of a model (a memory may have one made for it),
-    and the pieces of a reply that is on its way."""
+    """What is kept of a task: its last effect, of that the last request of each call of a model (a memory may have one made for
+    it), and the pieces of a reply that is on its way."""
 
     __slots__ = ("effect", "asked", "pieces", "first")
 
@@ -252,8 +253,8 @@ class Reading:
 
     def _share(self, step: Step, target: tuple[str, str], request: dict[str, Any]) -> None:
         """Tell how much of a request equals the one before to the same model, in the bytes that `--verbose=requests` counts."""
-        parts = [*_list(request.get("hosted")), *_list(request.get("tools")), *_list(request.get("messages"))]
-        text = "\n".join(map(compact_json, parts)).encode("utf-8", "surrogatepass")
+        parts = [*list_of(request.get("hosted")), *list_of(request.get("tools")), *list_of(request.get("messages"))]
+        text = "\n".join(map(json_of, parts)).encode("utf-8", "surrogatepass")
         step.facts["bytes"] = len(text)
         n, before = self._prefixes.pop(target, (-1, b""))
         if n >= 0:
@@ -313,7 +314,7 @@ def _given(before: _Asked, added: list[dict[str, Any]]) -> list[list[Any]]:
 
 def _calls_of(row: EffectRow) -> list[tuple[str, str]]:
     calls = row.result.get("calls") if isinstance(row.result, dict) and row.status == DONE else None
-    return [(text_of(call[0]), text_of(call[1])) for call in _list(calls) if isinstance(call, list) and len(call) >= 2]
+    return [(text_of(call[0]), text_of(call[1])) for call in list_of(calls) if isinstance(call, list) and len(call) >= 2]
 
 
 # ---------------------------------------------------------------- parts of rows
@@ -338,7 +339,8 @@ def reason_of(row: EffectRow) -> str:
 
 
 def plain_tokens(row: EffectRow) -> dict[str, int]:
-    """Return the tokens of a reply by name, without those that are 0 but for those in and out; nothing where there is no reply."""
+    """Return the tokens of a reply by name, without those that are 0 but for those in and out; nothing where there is no reply.
+    """
     counts = row.tokens
     if not isinstance(counts, list) or len(counts) != len(COUNTS) or any(type(count) is not int for count in counts):
         return {}
@@ -348,17 +350,26 @@ def plain_tokens(row: EffectRow) -> dict[str, int]:
 
 def messages_of(request: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the messages of a request."""
-    return [message for message in _list(request.get("messages")) if isinstance(message, dict)]
+    return [message for message in list_of(request.get("messages")) if isinstance(message, dict)]
 
 
 def text_of(value: Any) -> str:
     """Return a text as it is, anything else as JSON, nothing as an empty text."""
-    return value if isinstance(value, str) else "" if value is None else compact_json(finite(value))
+    return value if isinstance(value, str) else "" if value is None else json_of(value)
+
+
+def json_of(plain: Any, write: Callable[[Any], str] = compact_json) -> str:
+    """Return plain data as JSON text, as `write` writes it, with null for numbers that JSON lacks: `write` raises ValueError for
+    them."""
+    try:
+        return write(plain)
+    except ValueError:
+        return write(finite(plain))
 
 
 def difference_of(before: str, after: str) -> list[str]:
-    """Return the lines of two texts, each behind "- ", "+ " or "  "; none where they are equal, those of the second text alone where
-    they are too long to compare."""
+    """Return the lines of two texts, each behind "- ", "+ " or " "; none where they are equal, those of the second text alone
+    where they are too long to compare."""
     if before == after:
         return []
     one, other = before.split("\n"), after.split("\n")
@@ -394,5 +405,6 @@ def finite(plain: Any) -> Any:
     return plain
 
 
-def _list(value: Any) -> list[Any]:
+def list_of(value: Any) -> list[Any]:
+    """Return a list as it is, an empty one for anything else."""
     return value if isinstance(value, list) else []

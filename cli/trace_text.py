@@ -1,9 +1,9 @@
-"""A recording as a tree of text: tasks, the effects of each, their operations, and what was emitted in between, in the order of the
-recording (O-9.22).
+"""A recording as a tree of text: tasks, the effects of each, their operations, and what was emitted in between, in the order of
+the recording (O-9.22).
 
-Hands on `Text` to `cli/trace.py`. It prints each step as it comes, so a recording of any length takes no memory; where tasks go on side
-by side, the heading of a task stands again wherever it goes on. Lines are cut to the width of the terminal, and what is not printable
-is escaped everywhere: the texts are those of models and servers.
+Hands on `Text` to `cli/trace.py`. It prints each step as it comes, so a recording of any length takes no memory; where tasks go
+on side by side, the heading of a task stands again wherever it goes on. Lines are cut to the width of the terminal, and what is
+not printable is escaped everywhere: the texts are those of models and servers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..runtime.journal.rows import DONE, INTENT, EffectRow, EmitRow, EndRow, Pie
 from ..runtime.schema.lenient_json import compact_json
 from ..vm.bytecode.disasm import printable
 from .terminal import BOLD_RED, GREEN, is_terminal, painted, use_colour
-from .trace_rows import messages_of, number, reason_of, text_of
+from .trace_rows import list_of, messages_of, number, reason_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ DIM, CYAN, BOLD = "\x1b[2m", "\x1b[36m", "\x1b[1m"
 
 
 class Text:
-    """Prints a recording on a stream: `header`, then each `step`, then `end`. `kind` leaves out all rows but those of one kind, ""
-    for none."""
+    """Prints a recording on a stream: `header`, then each `step`, then `end`. `kind` leaves out all rows but those of one kind,
+    "" for none."""
 
     def __init__(self, stream: TextIO, kind: str = "") -> None:
         self.stream = stream
@@ -52,7 +52,7 @@ class Text:
         head = " " * TIME if t is None else f"{number(t) / 1000:{TIME}.3f}"
         text = "  " * min(depth, 12) + text
         room = self.width - TIME - 2
-        shown = cut(text, room)
+        shown = cut(text, room).rstrip()
         if tail and columns(shown) + 2 < room:
             tail = cut(f"  {tail}", room - columns(shown))
         else:
@@ -190,10 +190,11 @@ class Text:
         result = row.result if isinstance(row.result, dict) and row.status == DONE else {}
         if result.get("thoughts"):
             self.line(None, depth, f"reasons: {short(result['thoughts'])}", DIM)
-        calls = result.get("calls") if isinstance(result.get("calls"), list) else []
+        calls = list_of(result.get("calls"))
         if row.status == DONE and (result.get("text") or not calls):
             finish = text_of(result.get("finish"))
-            self.line(None, depth, f"reply: {short(result.get('text', ''))}", "", "" if finish == "stop" else f"({one_line(finish)})")
+            tail = "" if finish == "stop" else f"({one_line(finish)})"
+            self.line(None, depth, f"reply: {short(result.get('text', ''))}", "", tail)
         for call in calls:
             if isinstance(call, list) and len(call) >= 3:
                 arguments = call[2] if call[2] is not None else call[-1]
@@ -204,13 +205,14 @@ class Text:
     def end(self, reading: Reading, has_end: bool) -> None:
         """Print what is left to say when the recording is at its end."""
         for key, row in reading.unsettled.items():
-            self.line(row.t_start, 0, f"{one_line(key)} {asked_of(row)}: has begun, and its outcome is not in the recording", BOLD_RED)
+            what = f"{one_line(key)} {asked_of(row)}"
+            self.line(row.t_start, 0, f"{what}: has begun, and its outcome is not in the recording", BOLD_RED)
         if not has_end:
             self.line(None, 0, "the recording has no end: the run goes on, waits, or was killed", BOLD_RED)
         if not reading.models:
             return
         names = ("requests", "failed", "retried", "schema", "in", "cached", "out", "reasoning", "cost", "time", "as before")
-        table = [("", *names)]
+        table: list[tuple[str, ...]] = [("", *names)]
         for sums in reading.models.values():
             s = sums.sums
             counts = [f"{int(s[name]):,}" for name in names[:8]]
@@ -233,7 +235,10 @@ class Text:
 def asked_of(row: EffectRow) -> str:
     """Return what an operation asked for, on one line."""
     request = row.request if isinstance(row.request, dict) else {}
-    get = lambda name: one_line(text_of(request.get(name)))  # noqa: E731
+
+    def get(name: str) -> str:
+        return one_line(text_of(request.get(name)))
+
     if row.kind == "mcp":
         what = get("tool") or get("uri") or get("prompt")
         arguments = short(request["arguments"]) if "arguments" in request else ""
