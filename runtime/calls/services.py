@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ..connections import ConnectionSettings
     from ..records import Call, Reply, Request
+    from ..telemetry import Telemetry
     from .budgets import Purse
     from .request_log import RequestLog
     from .settings import CallSettings
@@ -201,12 +202,13 @@ class Services:
     the host; `tools` runs the tools of the call, None for none; `limiters` are those made so far, by connection, which all copies
     share. `purse` holds the budgets of the run, `spending` what tasks have used, `task` is the path of the task that calls and
     `asker` that task as budgets know it; they are None where nobody counts. `request_log` is told of every request, None where
-    nobody wants to see them. `breakers`, and `prompt_caches` with what requests have told providers of their caches, are new
-    ones until the session puts those of the host in their place."""
+    nobody wants to see them, `telemetry` of each request and tool call, None where nothing is sent. `breakers`, and
+    `prompt_caches` with what requests have told providers of their caches, are new ones until the session puts those of the host
+    in their place."""
 
     __slots__ = (
         "provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future",
-        "counter", "purse", "spending", "task", "asker", "request_log", "breakers", "prompt_caches",
+        "counter", "purse", "spending", "task", "asker", "request_log", "breakers", "prompt_caches", "telemetry",
     )  # fmt: skip
 
     def __init__(
@@ -240,6 +242,7 @@ class Services:
         self.task: str | None = None
         self.asker: Asker | None = None
         self.request_log: RequestLog | None = None
+        self.telemetry: Telemetry | None = None
         self.breakers = Breakers()
         self.prompt_caches = PromptCaches()
 
