@@ -7,23 +7,17 @@ Hands on `configure`, `execute`, `words_of` and `hint_of` to `main`. What follow
 from __future__ import annotations
 
 import sys
-import time
 
 from . import exits
 from .run import configure_run, hint_of, words_of
+from .trace_source import Recording
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from ..runtime.journal.rows import Header, JournalRefused, Row
-
 __all__ = ("configure", "execute", "hint_of", "words_of")
-
-STDIN = "/dev/stdin"  # what `-` stands for
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Describe the flags of `trace`."""
@@ -62,58 +56,6 @@ def execute(arguments: argparse.Namespace) -> int:
         raise exits.Exit(exits.IMAGE_REJECTED, str(refused)) from None
     except RecursionError:
         raise exits.Exit(exits.IMAGE_REJECTED, f"{arguments.recording}: a row of it is nested too deeply") from None
-
-
-class Recording:
-    """A recording that is read once: its `header` at once, its rows by iteration. `has_end` says, behind the last row, whether
-    the run is over, `refusal` why no more rows came, None for the end. Raises JournalRefused, and `Exit` (66) where it cannot
-    be read."""
-
-    def __init__(self, name: str, store: str | None) -> None:
-        self.has_end = False
-        self.refusal: JournalRefused | None = None
-        self.header: Header
-        self._rows: Iterable[Row]
-        if store is None:
-            from ..runtime.journal.effect_file import EffectFileReader
-
-            try:
-                reader = EffectFileReader(STDIN if name == "-" else name)
-            except OSError as error:
-                raise _unreadable(name, error) from None
-            self.name, self.header, self._rows, self.close = name, reader.header, reader, reader.close
-            return
-        from ..runtime.journal.run_store import RunStore
-
-        runs = RunStore(store, time.time, must_exist=True)
-        self.close = runs.close
-        try:
-            run = runs.run(name)
-        except BaseException:
-            runs.close()
-            raise
-        self.name, self.header, self._rows = store, run.header, runs.rows(run.id)
-
-    def __iter__(self) -> Iterator[Row]:
-        from ..runtime.journal.rows import EndRow, JournalRefused
-
-        rows = iter(self._rows)
-        while True:
-            try:
-                row = next(rows, None)
-            except OSError as error:
-                raise _unreadable(self.name, error) from None
-            except JournalRefused as refused:
-                self.refusal = refused
-                raise
-            if row is None:
-                return
-            self.has_end = self.has_end or isinstance(row, EndRow)
-            yield row
-
-
-def _unreadable(name: str, error: OSError) -> exits.Exit:
-    return exits.Exit(exits.NO_INPUT, f"cannot read {name}: {error.strerror or error}")
 
 
 def _shown(arguments: argparse.Namespace) -> int:

@@ -56,7 +56,7 @@ def check(arguments: argparse.Namespace) -> int:
 def _journal_of(arguments: argparse.Namespace, told: _Told) -> Journal:
     """Return the journal that gives the recording to a program, and tells `told` what that emits."""
     from ..runtime.journal.journal import Journal
-    from .trace import Recording
+    from .trace_source import Recording
 
     class Comparing(Journal):
         def emit(self, channel: str | None, value: Any, by_runtime: bool, tell: Callable[[], object]) -> None:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TextIO
 
-    from .trace import Recording
     from .trace_rows import Step
+    from .trace_source import Recording
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page")
 ROWS = 250  # of a block at most
