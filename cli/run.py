@@ -226,7 +226,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def telemetry(arguments: argparse.Namespace) -> Any:
-    """Return what sends spans and metrics of the run to where OTEL_… variables say, None where they say nothing (O-9.74). A note
+    """Return what sends spans and metrics of the run to where OTEL_… variables say, None where they say nothing (O-9.81). A note
     on stderr says where it cannot."""
     if not any(name.startswith("OTEL_") for name in os.environ):
         return None

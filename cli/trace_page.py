@@ -1,4 +1,4 @@
-"""A recording as one page for a browser, which needs nothing else: no network, no server, no other file (O-9.73).
+"""A recording as one page for a browser, which needs nothing else: no network, no server, no other file (O-9.80).
 
 Hands on `write_page` to `cli/trace.py`. The page is what stands in the folder `page/`, with the recording in it as blocks of
 JSON that its script reads when they are needed. Messages that several requests have are in it once. Nothing of the recording

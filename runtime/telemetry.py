@@ -1,4 +1,4 @@
-"""Spans and metrics of runs for OpenTelemetry, by its conventions for generative AI (O-9.74).
+"""Spans and metrics of runs for OpenTelemetry, by its conventions for generative AI (O-9.81).
 
 Hands on `telemetry_of` to the command line and `host_telemetry` to the Python API, which put what these give into
 `Host.telemetry`; `Telemetry` to the session, calls of models, embedders and tools. OpenTelemetry is imported only where

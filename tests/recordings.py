@@ -122,7 +122,7 @@ def small() -> Iterator[Row]:
 def many(count: int, seed: int = 1, length: int = 200) -> Iterator[Row]:
     """So many rows of several tasks side by side: conversations that grow, attempts, failures, tools and emits."""
     random, t, n = Random(seed), 0.0, 0
-    words = ["lamp", "order", "price", "table", "refund", "chair", "letter", "bicycle", "Zürich", "später", "«quoted»", "日本"]
+    words = ["lamp", "order", "price", "table", "refund", "chair", "letter", "bicycle", "Zürich", "später", "«quoted»", "crème"]
     talks: dict[str, list[dict[str, Any]]] = {}
     effects: dict[str, int] = {}
 

@@ -1,4 +1,4 @@
-"""The page of `concerto trace --html` (O-9.73): what is in it, and what it does in a browser, where there is one."""
+"""The page of `concerto trace --html` (O-9.80): what is in it, and what it does in a browser, where there is one."""
 
 from __future__ import annotations
 

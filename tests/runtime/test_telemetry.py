@@ -1,4 +1,4 @@
-"""Spans and metrics of runs by the conventions for generative AI (O-9.74), with the official SDK and a collector of our own."""
+"""Spans and metrics of runs by the conventions for generative AI (O-9.81), with the official SDK and a collector of our own."""
 
 from __future__ import annotations
 
