@@ -1,4 +1,5 @@
-"""Recordings and durable runs in Python: which journal the options of a session ask for, and how it ends (O-9.33 to O-9.36, O-9.73).
+"""Recordings and durable runs in Python: which journal the options of a session ask for, and how it ends (O-9.33 to O-9.36,
+O-9.73).
 
 Hands on `Journaling`, one for each session, with ENDED and `Suspended`, which end its calls, to `session`, and `resumable` to
 `program`. What a journal does is said in `runtime/journal/`.
@@ -11,12 +12,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..runtime.breaker import Breakers
 from ..runtime.host import Host
 from ..runtime.journal.journal import Fenced, Journal
 from ..runtime.journal.journal import Suspended as Suspended
 from ..runtime.journal.recording import end_of, new_header, player, recorder, stored
 from ..runtime.journal.rows import JournalRefused
 from ..runtime.journal.run_store import Claim, RunStore
+from ..runtime.prompt_cache import PromptCaches
 from ..runtime.session.session import Outcome
 from ..vm.bytecode import image as im
 from ..vm.bytecode.encoding import encode
@@ -40,6 +43,8 @@ class Journaling:
             raise ValueError(f"{asked[0]}: a run that is gone on with has its journal already")
         if len(asked) > 1:
             raise ValueError(f"{' and '.join(asked)}: a session has one journal; choose one of them")
+        if options.get("faults") and asked != ["replay"]:
+            raise ValueError("faults come before requests of the recording that `replay` names")
         if options.get("extend") and asked != ["replay"]:
             raise ValueError("extend goes on with the recording that `replay` names")
         self.program = program
@@ -49,6 +54,7 @@ class Journaling:
         self.last: Outcome | None = None
         self.journal: Journal | None = None
         times = (time.monotonic, time.time)
+        redact = options.get("redact", ())
         try:
             if resumed is not None:
                 self.store, claim = resumed
@@ -56,17 +62,19 @@ class Journaling:
                 self.journal = stored(self.store, claim, *times, forms)
                 host.args = self.journal.header.args
             elif options.get("replay") is not None:
-                self.journal = player(os.fspath(options["replay"]), program, bool(options.get("extend")), *times)
+                extends, faults = bool(options.get("extend")), options.get("faults")
+                self.journal = player(os.fspath(options["replay"]), program, extends, *times, faults)
             elif asked:
                 header = new_header(program, [], options.get("seed"), time.time(), host.offline, os.urandom)
                 if options.get("record") is not None:
-                    self.journal = recorder(os.fspath(options["record"]), header, *times)
+                    self.journal = recorder(os.fspath(options["record"]), header, *times, redact)
                 else:
                     self.store = RunStore(os.fspath(options["store"]), time.time)
-                    self.journal = Journal(header, sink=None, real_time=times[0], real_wall=times[1])
+                    self.journal = Journal(header, sink=None, real_time=times[0], real_wall=times[1], redact=redact)
         except JournalRefused as refused:
             raise RecordingError(str(refused)) from None
         if self.journal is not None:
+            host.breakers, host.prompt_caches = Breakers(), PromptCaches()  # those of the process know what no row has
             host.offline = self.journal.header.offline
         host.journal = self.journal
 
@@ -112,8 +120,9 @@ class Journaling:
 
 
 def resumable(run: str, path: str, take_over: bool) -> tuple[RunStore, Claim, Program]:
-    """Return a store, the claim to a run of it, and its program, from the image in the store. Raises RecordingError for a store or
-    run that is refused, a run that is over, and one that another process holds, unless `take_over`; ImageError for its image."""
+    """Return a store, the claim to a run of it, and its program, from the image in the store. Raises RecordingError for a store
+    or run that is refused, a run that is over, and one that another process holds, unless `take_over`; ImageError for its
+    image."""
     try:
         store = RunStore(path, time.time, must_exist=True)
         row = store.run(run)

@@ -1,8 +1,8 @@
-"""The journal of a run on the command line: recorded into a file, given again from one, or kept in a store that outlives the process
-(O-9.33 to O-9.36).
+"""The journal of a run on the command line: recorded into a file, given again from one, or kept in a store that outlives the
+process (O-9.33 to O-9.36).
 
-Hands on `add_journal_flags`, `add_store_flags`, `journal_of`, `is_replay` and `run_with_journal` to `run`, and with `stored_journal` and
-`open_store` to `resume` and `runs`.
+Hands on `add_journal_flags`, `add_store_flags`, `journal_of`, `is_replay` and `run_with_journal` to `run`, and with
+`stored_journal` and `open_store` to `resume` and `runs`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,10 @@ def add_journal_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--record", metavar="FILE", help="write an effect file, which must not be there yet")
     group.add_argument("--replay", metavar="FILE", help="answer every effect from an effect file: no network, no keys")
     group.add_argument("--extend", action="store_true", help="with --replay: perform and append what comes behind its end")
+    faults = "with --replay: a JSON object of effect keys of requests and the failure before each, such as 429 or timeout"
+    group.add_argument("--faults", metavar="FILE", help=faults)
+    redact = "leave out what stands at this path of a row, such as request.messages.*.content"
+    group.add_argument("--redact", action="append", default=[], metavar="PATH", help=redact)
     add_store_flags(group, "keep the run in this file, so that `concerto resume` goes on with it after a crash")
 
 
@@ -50,8 +54,8 @@ def is_replay(arguments: argparse.Namespace) -> bool:
 
 # What of a command line a run of a store keeps, so that `resume` goes on with the same settings.
 KEPT = (
-    "offline", "offline_script", "env_file", "max_steps", "max_seconds", "max_tokens", "max_cost", "max_model_calls", "tier", "seed",
-    "emit_format", "verbose", "disable_tool",
+    "offline", "offline_script", "env_file", "max_steps", "max_seconds", "max_tokens", "max_cost", "max_model_calls", "tier",
+    "seed", "emit_format", "verbose", "disable_tool",
 )  # fmt: skip
 
 
@@ -72,13 +76,15 @@ def permission_names(arguments: argparse.Namespace) -> list[str]:
 
 
 def journal_of(arguments: argparse.Namespace, program: Program, host: Host) -> Journal | None:
-    """Return the journal that the flags ask for, None where they ask for none. Raise `Exit`: 2 for flags that do not fit, 66 for a
-    file that cannot be read or made, 74 for one that is refused."""
+    """Return the journal that the flags ask for, None where they ask for none. Raise `Exit`: 2 for flags that do not fit, 66 for
+    a file that cannot be read or made, 74 for one that is refused."""
     asked = [name for name in ("record", "replay", "store") if getattr(arguments, name)]
     if len(asked) > 1:
         raise exits.Exit(exits.USAGE, f"--{asked[0]} and --{asked[1]}: a run has one journal; choose one of them")
     if arguments.extend and not arguments.replay:
         raise exits.Exit(exits.USAGE, "--extend goes on with the recording that --replay names")
+    if arguments.faults and not arguments.replay:
+        raise exits.Exit(exits.USAGE, "--faults puts failures into the recording that --replay names")
     if not asked:
         return None
     from ..runtime.journal.recording import new_header, player, recorder
@@ -88,21 +94,42 @@ def journal_of(arguments: argparse.Namespace, program: Program, host: Host) -> J
 
     def made() -> Journal:
         if arguments.replay:
-            return player(path, program, arguments.extend, real_time, real_wall)
+            return player(path, program, arguments.extend, real_time, real_wall, faults_of(arguments.faults))
         header = new_header(program, arguments.program_arguments, arguments.seed, real_wall(), host.offline, os.urandom)
         if arguments.record:
-            return recorder(path, header, real_time, real_wall)
+            return recorder(path, header, real_time, real_wall, arguments.redact)
         from ..runtime.journal.journal import Journal
         from ..vm.bytecode.encoding import encode
 
         store = open_store(arguments)
         claim = store.begin(header, encode(program.image), kept_options(arguments))
         print(f"run: {header.run}", file=sys.stderr, flush=True)
-        return Journal(header, sink=claim, real_time=real_time, real_wall=real_wall)
+        return Journal(header, sink=claim, real_time=real_time, real_wall=real_wall, redact=arguments.redact)
 
     journal: Journal = refusing(path, made)
     host.args, host.offline = journal.header.args, journal.header.offline
     return journal
+
+
+def faults_of(path: str | None) -> dict[str, str]:
+    """Return the failures of a fault overlay, by effect key. Raise `Exit`: 66 for a file that cannot be read, 2 for one that is
+    no object of texts."""
+    if path is None:
+        return {}
+    from .inputs import read
+
+    try:
+        faults = json.loads(read(path))
+    except (ValueError, RecursionError):
+        faults = None
+    from ..runtime.journal.border import is_fault
+    from ..vm.values.errors import FAULTS
+
+    if not isinstance(faults, dict) or not all(isinstance(name, str) and is_fault(name) for name in faults.values()):
+        form, names = '{"0:1/1": "429", "0:3/1": "timeout"}', ", ".join(FAULTS)
+        why = f"a fault overlay is a JSON object such as {form}; failures are statuses and {names}"
+        raise exits.Exit(exits.USAGE, f"{path}: {why}")
+    return faults
 
 
 def open_store(arguments: argparse.Namespace, *, must_exist: bool = False) -> RunStore:
@@ -113,8 +140,8 @@ def open_store(arguments: argparse.Namespace, *, must_exist: bool = False) -> Ru
 
 
 def refusing(path: str, work: Callable[[], Any]) -> Any:
-    """Return what `work` returns. Raise `Exit`: 66 for a file that cannot be read or made, 74 for one that is refused, 1 for a run
-    that another process holds."""
+    """Return what `work` returns. Raise `Exit`: 66 for a file that cannot be read or made, 74 for one that is refused, 1 for a
+    run that another process holds."""
     from ..runtime.journal.rows import JournalRefused
 
     try:
@@ -127,9 +154,10 @@ def refusing(path: str, work: Callable[[], Any]) -> Any:
 
 
 def run_with_journal(session: Any, run: Callable[[], Outcome]) -> Outcome:
-    """Return the outcome of a run, and write it to its journal. Raise `Exit`: 75 for a run that waits for an answer, 1 for one that
-    another process has taken over, whose recording has more than the run asked for, or whose store failed; raise
+    """Return the outcome of a run, and write it to its journal. Raise `Exit`: 75 for a run that waits for an answer, 1 for one
+    that another process has taken over, whose recording has more than the run asked for, or whose store failed; raise
     KeyboardInterrupt for one that Ctrl-C ended."""
+    from ..runtime.journal.border import AnswerRefused
     from ..runtime.journal.journal import Fenced, Suspended
     from ..runtime.journal.recording import end_of
     from ..runtime.journal.rows import JournalRefused
@@ -144,7 +172,8 @@ def run_with_journal(session: Any, run: Callable[[], Outcome]) -> Outcome:
         raise exits.Exit(exits.WAITING, waiting_text(journal)) from None
     except (Fenced, JournalRefused) as refused:
         close_quietly(journal)
-        raise exits.Exit(exits.FAILED, str(refused)) from None
+        code = exits.USAGE if isinstance(refused, AnswerRefused) else exits.FAILED
+        raise exits.Exit(code, str(refused)) from None
     except KeyboardInterrupt:
         journal.close(None if journal.sink is not None and journal.sink.parks else end_of(None, session.redactor.clean))
         raise
@@ -152,7 +181,8 @@ def run_with_journal(session: Any, run: Callable[[], Outcome]) -> Outcome:
         close_quietly(journal)
         raise
     if unused is not None:
-        raise exits.Exit(exits.FAILED, f"panic[P406]: {unused}")
+        more = f" (it ended with the error: {session.redactor.clean(outcome.message)})" if outcome.error is not None else ""
+        raise exits.Exit(exits.FAILED, f"panic[P406]: {unused}{more}")
     return outcome
 
 

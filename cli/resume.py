@@ -40,9 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Describe the flags of `resume`."""
     parser.add_argument("run", metavar="ID", help="the id of a run, or its beginning")
     add_store_flags(parser, "the run store (required)")
-    parser.add_argument(
-        "--answer", action="append", default=[], metavar="KEY=JSON", help="answer the effect that the run waits for, or may not repeat"
-    )
+    answer = "answer the effect that the run waits for, or may not repeat"
+    parser.add_argument("--answer", action="append", default=[], metavar="KEY=JSON", help=answer)
     parser.add_argument("--take-over", action="store_true", help="go on although another process may still hold the run")
     configure_run(parser)
     parser.add_argument("--debug", action="store_true", help="show the locals of each frame of a stack trace")
@@ -98,7 +97,9 @@ def _program(store: Any, row: RunRow) -> Program:
 
     content = refusing(store.path, lambda: store.image(row.header.image))
     try:
-        return load_bytes(content)
+        program = load_bytes(content)
+        program.trust = row.header.trust  # what the image was when the run began, by its hash
+        return program
     except ImageError as error:
         raise exits.Exit(exits.IMAGE_REJECTED, f"{store.path}: the image of the run {row.id} is refused: {error}") from None
 

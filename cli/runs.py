@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import time
 
+from ..vm.bytecode.disasm import printable
 from . import exits
 from .journals import add_store_flags, open_store, refusing, told_of
-from ..vm.bytecode.disasm import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def execute(arguments: argparse.Namespace) -> int:
         raise exits.Exit(exits.USAGE, "runs: --store names the run store")
     wanted = {"list": 0, "show": 1, "answer": 3, "cancel": 1, "prune": 0}[arguments.action]
     if len(arguments.words) != wanted:
-        raise exits.Exit(exits.USAGE, f"runs {arguments.action} takes {wanted or 'no'} words behind it, given {len(arguments.words)}")
+        given = len(arguments.words)
+        raise exits.Exit(exits.USAGE, f"runs {arguments.action} takes {wanted or 'no'} words behind it, given {given}")
     store: RunStore = refusing(arguments.store, lambda: open_store(arguments, must_exist=True))
     refusing(arguments.store, lambda: _do(arguments, store))
     return exits.OK

@@ -49,7 +49,7 @@ def check(arguments: argparse.Namespace) -> int:
         print(f"{name}: {found}{other}")
         return exits.FAILED
     if not arguments.quiet:
-        print(f"{name}: equal, {journal.replayed} rows{other}")
+        print(f"{name}: equal, {told.opened[-1].count} rows{other}")
     return exits.OK
 
 
@@ -148,7 +148,7 @@ def _difference(session: Session, journal: Journal, told: _Told, run: Callable[[
     except JournalRefused:
         raise
     except Exception as error:  # an outcome of the recording is none that this program can take
-        return told.found or f"after {journal.replayed} rows: {type(error).__name__}: {error}"
+        return told.found or f"{type(error).__name__}: {error}"
     for refusal in (one.refusal for one in told.opened if one.refusal is not None):
         raise refusal
     unused = journal.unused() if outcome.panic is None else None

@@ -20,11 +20,12 @@ STDIN = "/dev/stdin"  # what `-` stands for
 
 class Recording:
     """A recording that is read once: its `header` at once, its rows by iteration. `has_end` says, behind the last row, whether
-    the run is over, `refusal` why no more rows came, None for the end. Raises JournalRefused, and `Exit` (66) where it cannot
-    be read."""
+    the run is over, `count` how many rows came, `refusal` why no more came, None for the end. Raises JournalRefused, and `Exit`
+    (66) where it cannot be read."""
 
     def __init__(self, name: str, store: str | None) -> None:
         self.has_end = False
+        self.count = 0
         self.refusal: JournalRefused | None = None
         self.header: Header
         self._rows: Iterable[Row]
@@ -62,6 +63,7 @@ class Recording:
                 raise
             if row is None:
                 return
+            self.count += 1
             self.has_end = self.has_end or isinstance(row, EndRow)
             yield row
 

@@ -207,7 +207,8 @@ def recorded_run(op: Json, program: Program, folder: str) -> Json:
     beginnings of it, as after the death of the process, with a world that answers as it did. Return the result of the first run,
     or an error where another one ended otherwise (C-7.1, G-13.4, G-14.2)."""
     kept = Rows()
-    header = new_header(program, op.get("args", []), op.get("seed", 0), op.get("now", 0) / 1000, False, os.urandom)
+    secure_bytes = random.Random(random.Random(op.get("seed", 0)).random()).randbytes  # those of the world
+    header = new_header(program, op.get("args", []), op.get("seed", 0), op.get("now", 0) / 1000, False, secure_bytes)
     world = World(op, program, folder, recorded=lambda times: Journal(header, sink=kept, **times))
     first = world.run()
     if world.outcome is None:
@@ -274,7 +275,9 @@ class Continued(Journal):
             if isinstance(row, PieceRow):
                 self.pieces.setdefault(row.key, []).append(row)
 
-    async def _live(self, key: str, kind: str, cls: str, digest: str, request: Any, work: Any, how: Any, announces: bool = False) -> Any:
+    async def _live(
+        self, key: str, kind: str, cls: str, digest: str, request: Any, work: Any, how: Any, announces: bool = False
+    ) -> Any:
         row = self.outcomes.get(key)
         if row is None:  # the first run was not as fast as to ask for this
             self.is_beyond = True

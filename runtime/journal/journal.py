@@ -1,16 +1,16 @@
-"""The journal of a run: every outcome that the machine cannot compute, recorded as it comes, or given again from a recording (G-13.4,
-G-14.1, G-14.2).
+"""The journal of a run: every outcome that the machine cannot compute, recorded as it comes, or given again from a recording
+(G-13.4, G-14.1, G-14.2).
 
 Between effects a run is deterministic, so a journal needs no state of the machine: a run that starts anew and gets the recorded
-outcomes in the recorded order is in the same state. `Journal` stands between the runtime and the world: `perform` does an operation
-and records it, or gives what is recorded; `chosen` says whose result the session hands out next; `now` and `wall` are the clock, which
-moves only with outcomes, so that it too is the same when they come again. Hands on `Journal`, `Diverged`, `Fenced` and `SCOPE` to
-`border.py` and the session. What is an operation, and how its request and outcome are written, is for `border.py`; where rows are
-kept, for `effect_file.py` and `run_store.py`.
+outcomes in the recorded order is in the same state. `Journal` stands between the runtime and the world: `perform` does an
+operation and records it, or gives what is recorded; `chosen` says whose result the session hands out next; `now` and `wall` are
+the clock, which moves only with outcomes, so that it too is the same when they come again. Hands on `Journal`, `Diverged`,
+`Fenced` and `SCOPE` to `border.py` and the session. What is an operation, and how its request and outcome are written, is for
+`border.py`; where rows are kept, for `effect_file.py` and `run_store.py`.
 
-Order: an outcome of the recording is given when its row is the next one and all that the rows before it set off has been done, which
-is so when the loop has nothing ready (`_hop`). A row that is never asked for, or an operation that no row is for, is found when the
-run comes to a standstill.
+Order: an outcome of the recording is given when its row is the next one and all that the rows before it set off has been done,
+which is so when the loop has nothing ready (`_hop`). A row that is never asked for, or an operation that no row is for, is found
+when the run comes to a standstill.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .rows import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
     from typing import Any, Protocol
 
     from ...vm.interp.effects import Effect
@@ -101,12 +101,14 @@ DRAFT = 256  # rows that wait for a commit
 
 class Scope:
     """The effect that the code runs for, by its key; `counts` numbers the operations within it by what they are about, so that
-    their keys do not hang on the order in which operations side by side come to their turn (G-13.3)."""
+    their keys do not hang on the order in which operations side by side come to their turn (G-13.3). `retries_at_once`: the next
+    wait is none, since it follows a fault that no recording has."""
 
-    __slots__ = ("key", "counts")
+    __slots__ = ("key", "counts", "retries_at_once")
 
     def __init__(self, key: str) -> None:
         self.key = key
+        self.retries_at_once = False
         self.counts: dict[str, int] = {}
 
     def next_key(self, about: str) -> str:
@@ -119,8 +121,8 @@ SCOPE: ContextVar[Scope | None] = ContextVar("SCOPE", default=None)
 
 
 class Within(Scope):
-    """Of code that runs within an operation: what it does is a part of the operation. `emits` are those of the runtime that it has
-    made, as (channel, payload)."""
+    """Of code that runs within an operation: what it does is a part of the operation. `emits` are those of the runtime that it
+    has made, as (channel, payload)."""
 
     __slots__ = ("emits",)
 
@@ -171,6 +173,28 @@ class Form:
         self.given = given
 
 
+REDACTED = "<redacted>"
+
+
+def redacted(row: EffectRow, path: Sequence[str]) -> None:
+    """Put REDACTED in place of what stands at a path of a row: names of its fields and of those of objects, numbers of items, `*`
+    for each. What is not there is left out. The digest is that of the request as it was sent."""
+    field, *inner = path
+    if field in ("request", "result"):
+        setattr(row, field, _without(getattr(row, field), inner))
+
+
+def _without(plain: Any, path: Sequence[str]) -> Any:
+    if not path:
+        return plain if plain is None else REDACTED
+    at, *inner = path
+    if isinstance(plain, dict):
+        return {name: _without(value, inner) if at in ("*", name) else value for name, value in plain.items()}
+    if isinstance(plain, list):
+        return [_without(value, inner) if at in ("*", str(number)) else value for number, value in enumerate(plain)]
+    return plain
+
+
 async def _result_of(loop: Any, job: Any) -> Any:
     try:
         await wait_until_done(loop, job)
@@ -185,10 +209,10 @@ AS_IT_IS = Form(lambda value: value, lambda form: form)
 class Journal:
     """The journal of one session. `recorded` gives the rows of a recording, in their order; None for a new run. `sink` keeps new
     rows, None to keep none. With `goes_on` the run goes on live where the recording ends; without, it must not ask for more.
-    `unknown` are the rows of effects that began in the recording and whose outcome is not in it, by key, and `answers` outcomes
-    that the host knows of them (plain forms). `real_time` gives seconds that only grow, `real_wall` seconds since 1970.
-    `emits` is how many the recording has, and how many of them listeners have heard for certain. `clean` takes secrets out of plain
-    data; the session sets it."""
+    `unknown` has the rows of effects that began in the recording and whose outcome is not in it, by key, and `answers` outcomes
+    that the host knows of them (plain forms). `real_time` gives seconds that only grow, `real_wall` seconds since 1970. `emits`
+    is how many the recording has, and how many of them listeners have heard for certain. `close` gives back what the recording
+    holds open. `clean` takes secrets out of plain data; the session sets it."""
 
     def __init__(
         self,
@@ -197,25 +221,27 @@ class Journal:
         sink: Sink | None,
         recorded: Iterator[Row] | None = None,
         goes_on: bool = False,
-        unknown: dict[str, EffectRow] | None = None,
         answers: dict[str, Any] | None = None,
         real_time: Callable[[], float],
         real_wall: Callable[[], float],
         emits: tuple[int, int] = (0, 0),
+        close: Callable[[], object] = lambda: None,
+        faults: Mapping[str, str] | None = None,
+        redact: Sequence[str] = (),
     ) -> None:
         self.header = header
         self.sink = sink
         self.goes_on = goes_on
-        self.unknown = unknown or {}
+        self.unknown: dict[str, EffectRow] = {}
         self.answers = answers or {}
         self.real_time = real_time
         self.real_wall = real_wall
         self.clean: Callable[[Any], Any] = lambda plain: plain
         self.is_replaying = recorded is not None
-        self.replayed = 0  # rows of the recording that were used
         self.end: EndRow | None = None  # of the recording
         self._rows = recorded if recorded is not None else iter(())
         self._next: EffectRow | PieceRow | DeliveryRow | None = None  # of the recording
+        self._ahead: list[Row] = []  # rows of the recording that were read before their turn
         self._waiting: dict[str, Any] = {}  # by key, who waits for the next row of an operation
         self._draft: list[Row] = []
         self._time = 0.0  # milliseconds since the run began
@@ -224,13 +250,16 @@ class Journal:
         self._runner: Runner = _NOBODY
         self._hopping = False
         self._steps = 0
-        self.begun: float | None = None  # when the operation whose work is about to be done began in another process
+        self.begun_before = 0.0  # how many seconds ago the operation whose work is about to be done began in another process
         self._in_flight = 0  # operations and limits of time that something outside will end
         self._renewal: Any = None  # the timer of `_hold_on`
         self.parked: dict[str, Any] = {}  # by key, what operations wait for that somebody has to answer, perhaps days later
         self.suspended: list[Any] = []  # what a suspended run waits for
         self._patient = False  # whether a limit of time may have to run out before the next row can come
         self._told = 0  # emits so far
+        self._close = close
+        self.faults = dict(faults or {})
+        self._redact = [path.split(".") for path in redact]
         self._emits_kept, self._emits_heard = emits
         self._outbox: list[Callable[[], object]] = []
         self.failure: BaseException | None = None  # what ended the run, once
@@ -242,8 +271,8 @@ class Journal:
     def begin(
         self, loop: Any, runner: Runner, end_run: Callable[[BaseException], object], emit: Callable[[str, Any], object]
     ) -> None:
-        """Serve a call of the session on this loop. `runner` has the effects that are on their way; `end_run` ends the call with an
-        error; `emit` makes an emit of the runtime."""
+        """Serve a call of the session on this loop. `runner` has the effects that are on their way; `end_run` ends the call with
+        an error; `emit` makes an emit of the runtime."""
         self._loop, self._runner, self._end_run, self._emit_again = loop, runner, end_run, emit
         if self.is_replaying and self._next is None:
             self._take()
@@ -257,7 +286,7 @@ class Journal:
         try:
             self.sink.renew()
         except (Fenced, JournalRefused) as refused:
-            self._fail(refused)
+            self.end_by(refused)
             return
         self._renewal = self._loop.call_later(RENEWAL, self._hold_on)
 
@@ -276,7 +305,7 @@ class Journal:
 
     def _tick(self) -> None:
         """Set the clock: time passes in a run when an outcome comes."""
-        self._time = max(self._time, (self.real_time() - self._began) * 1000)
+        self._time = round(max(self._time, (self.real_time() - self._began) * 1000), 3)  # as rows have it
 
     def _milliseconds(self) -> float:
         return round(max(self._time, (self.real_time() - self._began) * 1000), 3)
@@ -294,8 +323,9 @@ class Journal:
         announces: bool = False,
     ) -> Any:  # fmt: skip
         """Return the outcome of an operation, recorded or new. `request` is its plain form, `work` does it, `how` says how its
-        outcome is written; with `announces` it is kept that it begins, though it may be done twice. With the key "" it is a part of another operation, and just done. Raises what `work` raises; Diverged
-        where the recording has another request; EffectUnknown."""
+        outcome is written; with `announces` it is kept that it begins, though it may be done twice. With the key "" it is a part
+        of another operation, and just done. Raises what `work` raises; Diverged where the recording has another request;
+        EffectUnknown."""
         if not key:
             return await work()
         request = self.clean(request)
@@ -320,7 +350,7 @@ class Journal:
             return self._outcome(row, how)
         if before is not None and cls == ONCE:
             raise EffectUnknown
-        self.begun = None if before is None else before.t_start
+        self.begun_before = 0.0 if before is None else (row.t_start - before.t_start) / 1000
         if cls == ONCE or (announces and before is None):
             row.status = INTENT
             self.commit(row)
@@ -364,6 +394,8 @@ class Journal:
         row.t_end = round(self._time, 3)
         row.status = DONE if row.status == INTENT else row.status
         row.result = self.clean(row.result)
+        for path in self._redact:
+            redacted(row, path)
         self._draft.append(row)
         if cls != OBSERVED or len(self._draft) >= DRAFT:
             self.commit()
@@ -431,10 +463,7 @@ class Journal:
             try:
                 return await within(loop, seconds, coroutine)
             except TimeoutError:
-                self._tick()
-                now = round(self._time, 3)
-                row = EffectRow(key, "limit", OBSERVED, "", None, self.idem_key(key), status=EXPIRED, t_start=now, t_end=now)
-                self._draft.append(row)
+                self.expired(key)
                 raise
             finally:
                 self._in_flight -= 1
@@ -458,6 +487,27 @@ class Journal:
             expiry.cancel()
             await stop_all(loop, [job])
 
+    def expired(self, key: str) -> None:
+        """Record that a limit of time ran out."""
+        self._tick()
+        now = self._time
+        row = EffectRow(key, "limit", OBSERVED, "", None, self.idem_key(key), status=EXPIRED, t_start=now, t_end=now)
+        self._draft.append(row)
+
+    def expiry(self, key: str) -> Any:
+        """Return a future that is done when the recording has that this limit of time ran out, with None where it ends before.
+        `Journal.forget` takes it back."""
+        future = self._loop.create_future()
+        self._waiting[key] = (future, "limit", "", None, 0)
+        self._advance()
+        return future
+
+    def forget(self, key: str, future: Any) -> None:
+        """Take back a future of `expiry`."""
+        if self._waiting.get(key, (None,))[0] is future:
+            del self._waiting[key]
+        future.cancel()
+
     # ------------------------------------------------------------ giving a recording again
 
     async def _recorded(self, key: str, kind: str, digest: str, request: Any, pieces: int = 0) -> Any:
@@ -465,7 +515,7 @@ class Journal:
         row = self._next
         if row is not None and row.key == key and not self._waiting and self._runner.load() == 1:  # nothing stands beside it
             if isinstance(row, EffectRow) and (row.kind != kind or row.digest != digest):
-                self._fail(self._mismatch(row, kind, request))
+                self.end_by(self._mismatch(row, kind, request))
             elif not isinstance(row, DeliveryRow):
                 return self._used(row)
         future = self._loop.create_future()
@@ -478,19 +528,18 @@ class Journal:
                 del self._waiting[key]
 
     def _take(self) -> None:
-        """Go to the next row of the recording; at its end, go on live."""
+        """Go to the next row of the recording; at its end, go on live once all that was given has been done."""
         while True:
             try:
-                row = next(self._rows, None)
+                row: Any = self._ahead.pop(0) if self._ahead else next(self._rows, None)
             except JournalRefused as refused:
-                self._fail(Diverged(str(refused)))
+                self.end_by(Diverged(str(refused)))
                 return
             if row is None:
                 self._next = None
                 if self.goes_on and not self.end:
-                    self._go_on_live()
+                    self._advance()
                 return
-            self.replayed += 1
             if isinstance(row, EmitRow):
                 continue
             if isinstance(row, EndRow):
@@ -531,6 +580,9 @@ class Journal:
         if not self.is_replaying:
             return
         row = self._next
+        if row is None and self.goes_on and not self.end:
+            self._go_on_live()
+            return
         if row is None or isinstance(row, DeliveryRow):
             if isinstance(row, DeliveryRow) and self._runner.has_finished(row.key):
                 self._runner.wake()
@@ -544,10 +596,11 @@ class Journal:
         if future.done():
             return
         if isinstance(row, EffectRow) and (row.kind != kind or row.digest != digest):
-            self._fail(self._mismatch(row, kind, request))
+            self.end_by(self._mismatch(row, kind, request))
             return
         del self._waiting[row.key]
-        future.set_result(self._used(row))
+        future.set_result(row)  # before what waits for the end of the recording goes on
+        self._used(row)
         self._advance()
 
     def _used(self, row: EffectRow | PieceRow) -> EffectRow | PieceRow:
@@ -584,15 +637,88 @@ class Journal:
         row = self._next
         if row is None and asked:
             kind, request = self._waiting[asked[0]][1], self._waiting[asked[0]][3]
-            self._fail(Diverged(f"effect {asked[0]} ({kind}) is not in the recording, which has ended: {brief(request)}"))
+            self.end_by(Diverged(f"effect {asked[0]} ({kind}) is not in the recording, which has ended: {brief(request)}"))
         elif row is not None and (asked or type(row) is DeliveryRow):
             wanted = f"the run asks for {', '.join(asked)}" if asked else "the run asks for nothing"
-            self._fail(Diverged(f"effect {row.key} comes next in the recording, and {wanted}"))
+            self.end_by(Diverged(f"effect {row.key} comes next in the recording, and {wanted}"))
 
-    def _fail(self, error: BaseException) -> None:
+    def end_by(self, error: BaseException) -> None:
+        """End the run with an error, once; nothing more is kept of it."""
         if self.failure is None:
             self.failure = error
             self._end_run(error)
+
+    # ------------------------------------------------------------ operations on stores, which `stores.py` performs
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the recording has outcomes that were not given yet."""
+        return self._next is not None
+
+    def ahead(self, key: str, kind: str) -> EffectRow | None:
+        """Return the recorded outcome of an operation that cannot wait for its row, also from behind the rows of operations side
+        by side, which stay in their order; None where the run is live, or goes on live with this operation. Raises Diverged."""
+        if not self.is_replaying:
+            return None
+        row = self._next if type(self._next) is EffectRow and self._next.key == key else None
+        if row is not None:
+            self._take()
+        else:
+            row = self._found_ahead(key)
+        if row is None:
+            if self.goes_on:
+                return None
+            raise self.diverged(f"effect {key} ({kind}) is not in the recording")
+        if row.kind != kind:
+            raise self.diverged(self._mismatch(row, kind, None).message)
+        self._steps += 1
+        self._patient = False
+        self._time = max(self._time, row.t_end)
+        self._advance()
+        return row
+
+    def _found_ahead(self, key: str) -> EffectRow | None:
+        """Take the outcome of an operation out of the rows that come later. Its intents on the way are noted in `unknown`."""
+        at = 0
+        while True:
+            if at == len(self._ahead):
+                try:
+                    read = next(self._rows, None)
+                except JournalRefused as refused:
+                    raise self.diverged(str(refused)) from None
+                if read is None:
+                    return None
+                self._ahead.append(read)
+            row = self._ahead[at]
+            if type(row) is not EffectRow or row.key != key:
+                at += 1
+                continue
+            del self._ahead[at]
+            if row.is_settled:
+                self.unknown.pop(key, None)
+                return row
+            self.unknown[key] = row
+
+    async def awaited(self, key: str, kind: str) -> EffectRow | None:
+        """Return the recorded outcome of an operation when it is the next one; None where the run is live, or goes on live with
+        this operation."""
+        return await self._recorded(key, kind, "", None) if self.is_replaying else None
+
+    def begun(self, row: EffectRow) -> float:
+        """Note in the row of an operation that it begins now, and return the time of the run's clock in milliseconds."""
+        self._tick()
+        row.t_start = self._time
+        return self._time
+
+    def settle(self, row: EffectRow) -> None:
+        """Record the outcome of an operation, at once where others must not be without it."""
+        self._settle(row, row.cls)
+
+    def diverged(self, message: str) -> Diverged:
+        """End the run since it asks for something else than its recording has; return the panic, which the caller raises."""
+        error = Diverged(message)
+        self.end_by(error)
+        return error
 
     # ------------------------------------------------------------ which result is handed out next
 
@@ -628,7 +754,7 @@ class Journal:
         """Record an emit, or a printed text (`channel` None), of the plain JSON `value`; `tell` delivers it, after the commit
         that has it. An emit that listeners have heard before the run went on is not told again."""
         self._told += 1
-        if self._told <= self._emits_heard:
+        if self.goes_on and self._told <= self._emits_heard:
             return
         if self._told <= self._emits_kept or (self.is_replaying and not self.goes_on):
             tell()
@@ -663,7 +789,7 @@ class Journal:
             self._loop.call_soon(partial(self._suspend_soon, left - 1))
         elif self.parked and not self._in_flight and self._runner.is_waiting() and self.failure is None:
             self.suspended = list(self.parked.values())
-            self._fail(Suspended())
+            self.end_by(Suspended())
 
     def commit(self, *rows: Row) -> None:
         """Commit the rows that wait, these last, in one transaction, then deliver emits. Raises Fenced."""
@@ -674,7 +800,7 @@ class Journal:
                 self.sink.commit(draft, self._told, list(self.parked.values()))
             except (Fenced, JournalRefused) as refused:
                 self._outbox.clear()
-                self._fail(refused)
+                self.end_by(refused)
                 raise
         outbox, self._outbox = self._outbox, []
         for tell in outbox:
@@ -690,6 +816,7 @@ class Journal:
                     end.t = round(self._time, 3)
                 self.commit(*(() if end is None else (end,)))
         finally:
+            self._close()
             if self.sink is not None:
                 self.sink.close()
 

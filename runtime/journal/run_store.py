@@ -1,9 +1,9 @@
 """Run stores: runs that survive the death of their process, in a SQLite file (G-13.1, G-13.5, G-13.6).
 
-A run is its header, the image it runs, and the rows of its journal. Whoever runs it holds a lease and an epoch: every commit is one
-transaction that is bound to both, so that of several processes that go on with a run one does, and the others are fenced. Hands on
-`RunStore`, `RunRow` and `Claim` to the command line and the Python API; `Claim` is the sink of the run's journal. Nothing here knows
-a session.
+A run is its header, the image it runs, and the rows of its journal. Whoever runs it holds a lease and an epoch: every commit is
+one transaction that is bound to both, so that of several processes that go on with a run one does, and the others are fenced.
+Hands on `RunStore`, `RunRow` and `Claim` to the command line and the Python API; `Claim` is the sink of the run's journal.
+Nothing here knows a session.
 
 A commit survives the death of the process (`synchronous=NORMAL`, write-ahead log); with `full` also the loss of power.
 """
@@ -49,9 +49,9 @@ CREATE TABLE answers (
 
 
 class RunRow:
-    """What a store says of a run: its `header`, `state` (one of the words above), `created` and `changed` in seconds since 1970, how
-    many `rows` its journal has and how many `emits`, the `options` of its host, what it `waits` for (plain rows with `key`, `kind` and what was asked), the
-    end row of its `outcome`, None before, who is its `owner`, and until when (`lease`)."""
+    """What a store says of a run: its `header`, `state` (one of the words above), `created` and `changed` in seconds since 1970,
+    how many `rows` its journal has and how many `emits`, the `options` of its host, what it `waits` for (plain rows with `key`,
+    `kind` and what was asked), the end row of its `outcome`, None before, who is its `owner`, and until when (`lease`)."""
 
     __slots__ = (
         "id", "header", "options", "state", "epoch", "owner", "lease", "created", "changed", "rows", "emits", "told", "waits",
@@ -77,8 +77,9 @@ _COLUMNS = "id, header, options, state, epoch, owner, lease, created, changed, r
 
 
 class RunStore:
-    """The runs in the SQLite file at `path`, which is made unless `must_exist`. `wall` gives seconds since 1970. Every method raises
-    JournalRefused, with the way out, where the file is none of a run store, cannot be read or written, or the disk is full."""
+    """The runs in the SQLite file at `path`, which is made unless `must_exist`. `wall` gives seconds since 1970. Every method
+    raises JournalRefused, with the way out, where the file is none of a run store, cannot be read or written, or the disk is
+    full."""
 
     def __init__(self, path: str, wall: Callable[[], float], *, full: bool = False, must_exist: bool = False) -> None:
         self.path = path
@@ -148,8 +149,8 @@ class RunStore:
         return claim
 
     def claim(self, run: str, *, take_over: bool = False) -> Claim:
-        """Take a run that is not over, so that this process goes on with it. Raises JournalRefused for a run that is over, or held by
-        another process that may still live, unless `take_over`: then that one is fenced at its next commit."""
+        """Take a run that is not over, so that this process goes on with it. Raises JournalRefused for a run that is over, or
+        held by another process that may still live, unless `take_over`: then that one is fenced at its next commit."""
         with self._failures(), self._transaction():
             row = self._row(run)
             if row.state in OVER:
@@ -237,7 +238,8 @@ class RunStore:
         return {key: json.loads(form) for key, form in rows}
 
     def cancel(self, run: str) -> None:
-        """End a run that is not over, as cancelled; a process that runs it is fenced. Raises JournalRefused for one that is over."""
+        """End a run that is not over, as cancelled; a process that runs it is fenced. Raises JournalRefused for one that is
+        over."""
         with self._failures(), self._transaction():
             row = self._row(run)
             if row.state in OVER:
@@ -249,7 +251,8 @@ class RunStore:
             )
 
     def prune(self, before: float) -> int:
-        """Remove the runs that were over before a time, in seconds since 1970, and images that no run has; return how many runs."""
+        """Remove the runs that were over before a time, in seconds since 1970, and images that no run has; return how many
+        runs."""
         with self._failures(), self._transaction():
             run = self._connection.execute
             marks = ", ".join("?" * len(OVER))
@@ -267,8 +270,8 @@ class RunStore:
     # ------------------------------------------------------------ commits
 
     def commit(self, claim: Claim, rows: Sequence[Row], told: int, waits: Sequence[Any]) -> None:
-        """Append rows to a run under its claim, in one transaction; `told` emits were made before them and delivered. Raises Fenced
-        where the claim holds no more."""
+        """Append rows to a run under its claim, in one transaction; `told` emits were made before them and delivered. Raises
+        Fenced where the claim holds no more."""
         now = self.wall()
         end = next((row for row in rows if isinstance(row, EndRow)), None)
         state = _state_of(end) if end is not None else WAITING if waits else RUNNING

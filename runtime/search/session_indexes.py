@@ -140,7 +140,8 @@ class OpenIndex:
         if self.search is None:
             namespace = (self.declared.store or {}).get("namespace", "")
             name = f"{namespace}/{self.declared.name}" if namespace else self.declared.name
-            self.search = SearchIndex(name, self._place(), self.run.open_stores.thread)
+            stores = self.run.open_stores
+            self.search = stores.around_index(name, lambda: SearchIndex(name, self._place(), stores.thread))
         return self.search
 
     def all_documents(self) -> list[Document]:

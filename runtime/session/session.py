@@ -33,7 +33,7 @@ from ..loop import OfflineLoop, asyncio_loop, gather, within
 from ..memory.entries import MemoryFailure
 from ..memory.from_image import declarations, namespace, open_stores
 from ..memory.memories import Memories
-from ..memory.stores.operations import MustWait
+from ..memory.stores.operations import IN_PLACE, MustWait
 from ..providers.pool import ProviderPool
 from ..records import TreeBuilder
 from ..schema.strategy import Schema
@@ -144,6 +144,10 @@ class Session:
         self.metrics = Metrics()
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
         self.open_stores, self.operations = open_stores(image, host, lambda: self.work.loop, self._fuel_mark, self._is_committing)
+        if self.journal is not None and self.operations is not IN_PLACE:
+            from ..journal.stores import bind_stores
+
+            bind_stores(self, host)
         self.memories = Memories(
             declarations(image, self._step_function, host.token_counter, self.redactor, self._computed_bounds),
             namespace=namespace(image), clock=host.wall, stored_clock=None if host.volatile else host.stored_wall,
@@ -208,6 +212,7 @@ class Session:
             remaining=self.remaining,
             future=self.future,
         )
+        self.services.look_at_clock = host.look_at_clock
         self.services.breakers = host.breakers
         self.services.prompt_caches = host.prompt_caches
         self.account = Account()  # what its calls draw on, all together
@@ -518,7 +523,7 @@ class Session:
         else:
             from ..journal.border import whole
 
-            self.work.begin(effect, whole(self, self.journal, effect, performer(effect.kind)(self, effect)))
+            self.work.begin(effect, whole(self, self.journal, effect, performer(effect.kind)))
 
     async def _deliver(self) -> None:
         """Wait until an effect is over, commit its result, and let its task go on."""
@@ -655,10 +660,9 @@ class Session:
         `lasting` among all sessions that may use the same store (M-5.10)."""
         if not lasting:
             return f"-{self.generation}" if self.generation else ""
-        if not self.name and self.journal is not None:
-            self.name = self.journal.idem_key("session")[:16]
         if not self.name:
-            self.name = self.host.secure_bytes(8).hex()
+            drawn = self.host.secure_bytes(8).hex()
+            self.name = drawn if self.journal is None else self.journal.header.run  # the same when the run is gone on with
         return f"-{self.name}"
 
     def clean(self, value: Any) -> Any:

@@ -1,4 +1,5 @@
-"""Programs that survive kills, and a server of a model that counts what it is asked: for `campaign_durable.py` and the tests here."""
+"""Programs that survive kills, and a server of a model that counts what it is asked: for `campaign_durable.py` and the tests
+here."""
 
 from __future__ import annotations
 
