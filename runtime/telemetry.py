@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import time
 
+from .errors import install_advice
 from .schema.lenient_json import compact_json
 
 TYPE_CHECKING = False
@@ -60,7 +61,7 @@ def telemetry_of(environ: Mapping[str, str]) -> Telemetry | None:
         from opentelemetry.sdk.metrics import MeterProvider
         from opentelemetry.sdk.trace import TracerProvider
     except ImportError:
-        way = "pip install 'concerto-lang[otel]'"
+        way = install_advice("otel")
         raise MissingExtra(f"OTEL_… names an exporter, and OpenTelemetry is not installed: {way}") from None
     from opentelemetry import metrics, trace
 

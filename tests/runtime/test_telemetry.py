@@ -342,7 +342,7 @@ def test_without_the_extra_a_run_says_so_and_goes_on(tmp_path: Path) -> None:
         "import sys\nsys.modules['opentelemetry'] = None\nfrom concerto.cli.main import main\n"
         "raise SystemExit(main(['run', 'a.conc', '--offline', *sys.argv[1:]]))"
     )
-    for words, note in (((), "pip install 'concerto-lang[otel]'"), (("-q",), "")):
+    for words, note in (((), "OpenTelemetry is not installed: "), (("-q",), "")):
         done = subprocess.run(
             [sys.executable, "-c", program, *words], cwd=tmp_path, env=environment(OTEL_TRACES_EXPORTER="otlp"),
             capture_output=True, text=True, timeout=60,
