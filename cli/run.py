@@ -221,6 +221,7 @@ def execute(arguments: argparse.Namespace) -> int:
         host.code_cache = code_cache(arguments)
         host.stdin = system_input
         host.journal = journal_of(arguments, program, host)
+        host.telemetry = telemetry(arguments)
         session = Session(program, host)
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
@@ -237,6 +238,21 @@ def execute(arguments: argparse.Namespace) -> int:
         requests = "1 request was" if session.pool.unscripted == 1 else f"{session.pool.unscripted} requests were"
         print(f"{arguments.offline_script} has no reply left: {requests} answered as --offline does", file=sys.stderr)
     return finish(arguments.file, outcome, session)
+
+
+def telemetry(arguments: argparse.Namespace) -> Any:
+    """Return what sends spans and metrics of the run to where OTEL_… variables say, None where they say nothing (O-9.81). A note
+    on stderr says where it cannot."""
+    if not any(name.startswith("OTEL_") for name in os.environ):
+        return None
+    from ..runtime.telemetry import MissingExtra, telemetry_of
+
+    try:
+        return telemetry_of(os.environ)
+    except MissingExtra as missing:
+        if not arguments.quiet:
+            print(missing, file=sys.stderr)
+        return None
 
 
 def system_input() -> Any:

@@ -680,6 +680,12 @@ class Conversation:
         return self.attached[-1].memory
 
     @property
+    def id(self) -> str | None:
+        """The key of the memory that the turn goes to, as text; None for a memory that has one log for all."""
+        memory = self.memory
+        return "/".join(map(str, memory.key[2:-1])) if memory.keyed else None
+
+    @property
     def shared(self) -> bool:
         """Whether other sessions may write one of its stores."""
         return any(each.memory.shared for each in self.attached)
