@@ -31,7 +31,9 @@ class Recording:
         self._rows: Iterable[Row]
         if store is None:
             from ..runtime.journal.effect_file import EffectFileReader
+            from .inputs import refuse_foreign
 
+            refuse_foreign(name)
             try:
                 reader = EffectFileReader(STDIN if name == "-" else name)
             except OSError as error:

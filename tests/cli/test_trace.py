@@ -177,6 +177,7 @@ def test_what_cannot_be_shown(cli: Command, file: str, tmp_path: Path) -> None:
     assert cli("trace", "no.jsonl")[::2] == (66, "cannot read no.jsonl: No such file or directory\n")
     assert cli("trace", str(tmp_path))[::2] == (66, f"cannot read {tmp_path}: Is a directory\n")
     assert cli("trace").code == 2
+    assert cli("trace", "app.conc-ir").err.startswith("app.conc-ir is the bytecode of another implementation")
     assert cli("trace", file, "--json", "--html", "x.html").err == "trace: --json and --html: choose one of them\n"
     assert cli("trace", file, "--effect", "0:1", "--kind", "x").code == 2
     wrong = (("", "is empty"), ("{}\n", "not as it was written"), ("\x00\xff\n", "no effect file's"), ("{", "is cut"))

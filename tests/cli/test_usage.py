@@ -27,7 +27,7 @@ FLAGS = {
     "repl": [*RUN_FLAGS, "--emit-format", "--verbose"],
     "conformance": ["--filter", "--list", "--json"],
     "models": ["CONNECTION", "--program", "--env-file", "--json"],
-    "trace": ["FILE|RUN", "--store", "--json", "--kind", "--effect", "--html", "--check", "--allow-net", "--max-steps"],
+    "trace": ["--store", "--json", "--kind", "--effect", "--html", "--check", "--allow-net", "--max-steps"],
     "pin": ["--server", "--check", "--env-file", "--allow-net", "--allow-run"],
     "keygen": ["NAME", "--force"],
     "sign": ["--key", "--comment"],
