@@ -156,9 +156,10 @@ class RecordedPanic(Panic):
 
 class Form:
     """How the outcome of one kind of operation is written: `lower` gives its plain form, `read` the outcome of a form. `details`
-    gives fields of the row beside the result, such as `tokens`; `given` is called when the outcome is one of a recording."""
+    gives fields of the row beside the result, such as `tokens`; `given` is called when the outcome is one of a recording;
+    `check` raises where the form of an outcome that the host gives is none."""
 
-    __slots__ = ("lower", "read", "details", "given")
+    __slots__ = ("lower", "read", "details", "given", "check")
 
     def __init__(
         self,
@@ -166,11 +167,13 @@ class Form:
         read: Callable[[Any], Any],
         details: Callable[[Any], dict[str, Any]] = lambda value: {},
         given: Callable[[], object] = lambda: None,
+        check: Callable[[Any], object] = lambda form: None,
     ) -> None:
         self.lower = lower
         self.read = read
         self.details = details
         self.given = given
+        self.check = check
 
 
 REDACTED = "<redacted>"
@@ -345,6 +348,7 @@ class Journal:
         row = EffectRow(key, kind, cls, digest, request, self.idem_key(key), attempt=attempt)
         row.t_start = self._milliseconds()
         if key in self.answers:
+            how.check(self.answers[key])
             row.result, row.attempt = self.answers.pop(key), attempt
             self._settle(row, cls)
             return self._outcome(row, how)
