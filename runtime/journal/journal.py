@@ -397,12 +397,15 @@ class Journal:
         self._tick()
         row.t_end = round(self._time, 3)
         row.status = DONE if row.status == INTENT else row.status
-        row.result = self.clean(row.result)
-        for path in self._redact:
-            redacted(row, path)
+        self._written(row)
         self._draft.append(row)
         if cls != OBSERVED or len(self._draft) >= DRAFT:
             self.commit()
+
+    def _written(self, row: EffectRow) -> None:
+        row.result = self.clean(row.result)
+        for path in self._redact:
+            redacted(row, path)
 
     def noted(self, channel: str, payload: Any) -> None:
         """Note an emit of the runtime: one that an operation makes comes again with its outcome."""
@@ -609,11 +612,14 @@ class Journal:
 
     def _used(self, row: EffectRow | PieceRow) -> EffectRow | PieceRow:
         """Set the clock to the time of the next row of the recording, go on to the one behind it, and return it."""
+        self._gave(row)
+        self._take()
+        return row
+
+    def _gave(self, row: EffectRow | PieceRow) -> None:
         self._steps += 1
         self._patient = False
         self._time = max(self._time, row.t if isinstance(row, PieceRow) else row.t_end)
-        self._take()
-        return row
 
     def _mismatch(self, row: EffectRow, kind: str, request: Any) -> Diverged:
         if row.kind != kind:
@@ -655,9 +661,10 @@ class Journal:
     # ------------------------------------------------------------ operations on stores, which `stores.py` performs
 
     @property
-    def has_more(self) -> bool:
-        """Whether the recording has outcomes that were not given yet."""
-        return self._next is not None
+    def is_bound(self) -> bool:
+        """Whether the recording has outcomes that were not given yet, or the run must not go on behind it. Before `is_replaying`
+        ends, what the last outcome sets off is done."""
+        return self.is_replaying and (self._next is not None or not self.goes_on or self.end is not None)
 
     def ahead(self, key: str, kind: str) -> EffectRow | None:
         """Return the recorded outcome of an operation that cannot wait for its row, also from behind the rows of operations side
@@ -666,18 +673,15 @@ class Journal:
             return None
         row = self._next if type(self._next) is EffectRow and self._next.key == key else None
         if row is not None:
-            self._take()
+            self._used(row)
         else:
             row = self._found_ahead(key)
         if row is None:
-            if self.goes_on:
+            if self.goes_on and not self.end:
                 return None
             raise self.diverged(f"effect {key} ({kind}) is not in the recording")
         if row.kind != kind:
             raise self.diverged(self._mismatch(row, kind, None).message)
-        self._steps += 1
-        self._patient = False
-        self._time = max(self._time, row.t_end)
         self._advance()
         return row
 
@@ -700,6 +704,7 @@ class Journal:
             del self._ahead[at]
             if row.is_settled:
                 self.unknown.pop(key, None)
+                self._gave(row)
                 return row
             self.unknown[key] = row
 
@@ -713,6 +718,15 @@ class Journal:
         self._tick()
         row.t_start = self._time
         return self._time
+
+    def intend(self, row: EffectRow) -> None:
+        """Commit the rows so far, and with them that an operation is about to change a store."""
+        self._written(row)
+        self.commit(row)
+
+    def on_its_way(self, change: int) -> None:
+        """Note that one operation or limit of time more (1) or less (-1) is on its way outside."""
+        self._in_flight += change
 
     def settle(self, row: EffectRow) -> None:
         """Record the outcome of an operation, at once where others must not be without it."""

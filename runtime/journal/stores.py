@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from ..access.snapshot_secrets import SnapshotSecrets
 from ..memory.stores.operations import MustWait
 from .forms import digest_of, hidden, shown
-from .journal import Diverged, Fenced
+from .journal import Diverged
 from .rows import DISCARDED, DONE, FAILED, INTENT, OBSERVED, REPEATABLE, EffectRow
 from .store_calls import DONE as NOTHING
 from .store_calls import JournaledIndex, JournaledStore
@@ -115,7 +115,7 @@ class Operation:
             raise self._diverged(what, f"the recording has {self.in_doubt[1]} of {self.in_doubt[0]}", self.in_doubt)
         if changes:
             self.row.cls = REPEATABLE
-            self.operations.home(lambda: journal.commit(self._intent(what)))
+            self.operations.home(lambda: journal.intend(self._intent(what)))
         try:
             value = look_up() if is_in_doubt and look_up is not None else None
             if value is None:
@@ -207,7 +207,7 @@ class JournaledOperations:
             if row.result.get("waits"):
                 raise MustWait
             return self._again(row, work)
-        is_early = self.journal.has_more and key not in self.journal.unknown
+        is_early = self.journal.is_bound and key not in self.journal.unknown
         operation = self._new(key)
         try:
             if is_early:  # the recording has nothing of it, and outcomes that came before it are not given yet
@@ -235,15 +235,19 @@ class JournaledOperations:
         if row is not None:
             return self._again(row, work, was_in_thread=True)
         operation = self._new(key)
+        self.journal.on_its_way(1)
         try:
             value = await self.inner.later(operation.running(work), effect)
         except Exception as error:
             self._keep(operation, error)
             raise
         except BaseException:  # nobody waits for it any more
-            operation.row.status = DISCARDED
-            self.journal.settle(operation.row)
+            if self.journal.failure is None:
+                operation.row.status = DISCARDED
+                self.journal.settle(operation.row)
             raise
+        finally:
+            self.journal.on_its_way(-1)
         self._keep(operation)
         return value
 
@@ -289,7 +293,7 @@ class JournaledOperations:
 
     def _keep(self, operation: Operation, error: Exception | None = None) -> None:
         """Record a new operation that is over."""
-        if isinstance(error, (Diverged, Fenced)):
+        if self.journal.failure is not None:
             return
         operation.end()
         row = operation.row
@@ -315,10 +319,10 @@ class _Beside:
         return done
 
     def attempt(self, work: Callable[[], Any]) -> Any:
-        return None if self.operations.journal.is_replaying else self.operations.inner.attempt(self._outside(work))
+        return None if self.operations.journal.is_bound else self.operations.inner.attempt(self._outside(work))
 
     async def use(self, work: Callable[[], Any], effect: Any = None) -> Any:
-        if self.operations.journal.is_replaying:
+        if self.operations.journal.is_bound:
             return None
         return await self.operations.inner.use(self._outside(work), effect)
 
@@ -362,6 +366,7 @@ class _Timer:
             self._begin()
 
     def _begin(self) -> None:
+        self.journal.on_its_way(1)
         self._real = self.loop.call_later(self.seconds, self._expire)
 
     def _given(self, expiry: Any) -> None:
@@ -372,12 +377,18 @@ class _Timer:
                 self.callback()
 
     def _expire(self) -> None:
+        self._end()
         if self.key:
             self.journal.expired(self.key)
         self.callback()
 
-    def cancel(self) -> None:
+    def _end(self) -> None:
         if self._real is not None:
             self._real.cancel()
+            self._real = None
+            self.journal.on_its_way(-1)
+
+    def cancel(self) -> None:
+        self._end()
         if self._expiry is not None:
             self.journal.forget(self.key, self._expiry)

@@ -12,19 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from concerto.compiler.pipeline import compile_source
 from concerto.runtime.access.permissions import Permissions
 from concerto.runtime.host import Host
 from concerto.runtime.journal.journal import Journal
 from concerto.runtime.journal.recording import end_of, new_header
-from concerto.runtime.journal.rows import EffectRow, plain_of, row_of
+from concerto.runtime.journal.rows import EffectRow, EmitRow, plain_of, row_of
 from concerto.runtime.loop import OfflineLoop
 from concerto.runtime.memory.entries import memory_key
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.stores.operations import IN_PLACE
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.session.session import Session, run_offline
-from concerto.vm.interp.link import Program, load_image
+from concerto.vm.interp.link import Program
+
+from .worlds import program_of
 
 PROGRAM = """
 struct Note { path: String, text: String }
@@ -64,30 +65,24 @@ REPLIES = ["In Bonn.", "Still there."]
 WALL = 1_700_000_000.0
 
 
-def program_of(source: str) -> Program:
-    compiled = compile_source(source.encode(), "main.conc")
-    assert compiled.image is not None, [one for one in compiled.diagnostics.found if one.is_error]
-    return load_image(compiled.image)
-
-
 class Sink:
     """Rows as they would stand in a file. Beside them, at each commit, what the store's file held before and after it, and how
-    many rows there were then. `kills`: the number of the commit that the process does not survive."""
+    many rows there were then."""
+
+    parks = False
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.rows: list[Any] = []
         self.moments: list[tuple[int, bytes | None]] = []
 
-    parks = False
-
-    def renew(self) -> None:
-        """Nobody else has it."""
-
     def commit(self, rows: Sequence[Any], told: int, waits: Sequence[Any]) -> None:
         self.moments.append((len(self.rows), file_of(self.path)))
         self.rows += [json.loads(json.dumps(plain_of(row), allow_nan=False)) for row in rows]
         self.moments.append((len(self.rows), self.moments[-1][1]))
+
+    def renew(self) -> None:
+        """Nobody else has it."""
 
     def close(self) -> None:
         self.moments.append((len(self.rows), file_of(self.path)))
@@ -115,9 +110,11 @@ class World:
         header = new_header(program, [], 7, WALL, True, lambda count: b"\1" * count)
         loop = OfflineLoop(0.0)
         time = loop.time if waits else lambda: 0.0
+        rows = None if recorded is None else list(recorded)
         self.journal = Journal(
-            header, sink=sink, recorded=recorded, goes_on=goes_on, real_time=time, real_wall=lambda: WALL + time()
-        )
+            header, sink=sink, recorded=None if rows is None else iter(rows), goes_on=goes_on, real_time=time,
+            real_wall=lambda: WALL + time(), emits=(sum(type(row) is EmitRow for row in rows or ()), 0),
+        )  # fmt: skip
         host = Host(
             emit=lambda channel, value, by_runtime: self.texts.append(f"{channel} {value!r}"), print=lambda text: None,
             env=env or {}, now=lambda: 0.0, sleep=loop.sleep, random=lambda: 0.5, offline=True, script=list(replies),
