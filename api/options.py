@@ -274,14 +274,16 @@ class Options(TypedDict, total=False):
 
 
 class RunOptions(Options, total=False):
-    """Those of a session that begins anew, which may have a journal: `record` is a new effect file, `replay` one that is there, with
-    which nothing outside is reached, and with `extend` what comes behind its end is performed and appended; `store` is a run store,
-    in which a run of main outlives the process."""
+    """Those of a session that begins anew, which may have a journal: `record` is a new effect file, `replay` one that is there,
+    with which nothing outside is reached, and with `extend` what comes behind its end is performed and appended; `store` is a run
+    store, in which a run of main outlives the process."""
 
     record: str | os.PathLike[str] | None
     replay: str | os.PathLike[str] | None
     extend: bool
     store: str | os.PathLike[str] | None
+    redact: Sequence[str]
+    faults: Mapping[str, str]
 
 
 _BREAKERS = Breakers()  # of the process: what one session has seen of an endpoint, the others need not find out
@@ -425,6 +427,12 @@ def _budgets(option: Any) -> bool:
     return option is None or all(isinstance(one, Budgets | SharedBudget) for one in every)
 
 
+def _fault(value: Any) -> bool:
+    from ..runtime.journal.border import is_fault
+
+    return isinstance(value, str) and is_fault(value)
+
+
 FIELDS = (_one_of(Mapping), "a mapping of fields")
 COUNTS, COUNTER = _having("count")
 EMBED = _having("embed")
@@ -457,6 +465,10 @@ RULES: dict[str, Rule] = {
     "replay": Rule(_one_of((str, os.PathLike), None), "the path of an effect file, or None"),
     "extend": Rule(_one_of(bool), "a bool"),
     "store": Rule(_one_of((str, os.PathLike), None), "the path of a run store, or None"),
+    "redact": Rule(
+        lambda value: isinstance(value, list | tuple) and all(isinstance(path, str) for path in value), "a list of paths"
+    ),
+    "faults": _mapping("effect keys to failures", _fault, "a status such as '429', or a name such as 'timeout'"),
 }
 
 

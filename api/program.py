@@ -1,8 +1,9 @@
 """A compiled program, and the short ways to one and to a run of it (O-9.6).
 
-Hands on `Program`, `compile` and `load` (O-9.39), `run`, `arun` and `resume` to users. An image is a compiled program as bytes. The
-compiler is imported by `compile` only: a host that runs images does not load it. Calls and what they leave are for `session.py`;
-a new way to a program is a function here.
+Hands on `Program`, `compile` and `load` (O-9.39), `run`, `arun` and `resume` to users. An image is a compiled program as bytes.
+The compiler is imported by `compile` only: a host that runs images does not load it. Calls and what they leave are for
+`session.py`; a new way to a program is a function here. What a host demands of an image is checked by
+`runtime/trust/`.
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ from .results import CompileError, Diagnostic, ImageError, RunResult, TestReport
 from .session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..compiler.manifest import Manifest
     from ..compiler.pipeline import Compilation
+    from ..runtime.trust.levels import Demand
 
 
 PathLike = str | os.PathLike[str]
@@ -49,6 +53,12 @@ class Program:
         """The identity of the image, the SHA-256 that its bytes end with, in 64 hexadecimal digits: equal images have equal
         ones."""
         return content_hash(self.to_bytes())
+
+    @property
+    def trust(self) -> link.Trust:
+        """Where the program comes from (G-1.2): "local" was compiled in this process, of a "pinned" image the host has named the
+        hash, a "signed" one is signed by a key that the host trusts, anything else is "foreign"."""
+        return self._linked.trust
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -117,7 +127,8 @@ def compile(source: str | None = None, *, path: PathLike | None = None, manifest
         from ..compiler.diagnostics import render_text
 
         raise CompileError(diagnostics, render_text([d for d in result.diagnostics.ordered() if d.is_error], result.sources))
-    return Program(load_image(result.image), diagnostics, None if manifest_of_program is None else manifest_of_program.folder)
+    folder = None if manifest_of_program is None else manifest_of_program.folder
+    return Program(load_image(result.image, trust="local"), diagnostics, folder)
 
 
 def _manifest(path: PathLike | None) -> Manifest | None:
@@ -154,46 +165,92 @@ def _diagnostics(result: Compilation) -> tuple[Diagnostic, ...]:
     return tuple(Diagnostic(**{name: row[name] for name in names}) for row in rows)
 
 
-def load(image: bytes | PathLike) -> Program:
+def load(
+    image: bytes | PathLike,
+    *,
+    keys: PathLike | Iterable[PathLike] | None = None,
+    pins: str | Iterable[str] | None = None,
+    signature: bytes | PathLike | None = None,
+) -> Program:
     """Return the program of an image, passed as bytes or as the path of its file. Raises ImageError for what is no image, is
-    damaged, or fails verification, and OSError for a file that cannot be read."""
+    damaged, or fails verification, and OSError for a file that cannot be read.
+
+    What is given demands: with `keys`, one of these public keys has signed the image (each is the path of a key's file, or its
+    text); with `pins`, its content hash is one of these; with both, both. An image of which that does not hold, of an empty
+    collection any, is ImageError V005, before anything in it is decoded. `signature` is the content or the path of the signature;
+    left out, it is the file beside that of the image with `.minisig` behind its name, and bytes have none. Raises ValueError for
+    a text that is no key or hash, and for a signature without keys; ImportError where keys are given and the package
+    `cryptography` is not installed."""
+    return _loaded(image, _demand(image, keys, pins, signature))
+
+
+def _loaded(image: bytes | PathLike, demand: Demand | None) -> Program:
     if isinstance(image, bytes):
         data = image
     else:
         with open(image, "rb") as file:
             data = file.read()
     try:
-        return Program(load_bytes(data))
+        return Program(load_bytes(data) if demand is None else load_bytes(data, demand.check, demand.level))
     except im.ImageError as refused:
         raise ImageError(refused.code, refused.message) from None
+
+
+def _demand(
+    image: bytes | PathLike,
+    keys: PathLike | Iterable[PathLike] | None,
+    pins: str | Iterable[str] | None,
+    signature: bytes | PathLike | None,
+) -> Demand | None:
+    if keys is None and pins is None and signature is None:
+        return None  # most hosts demand nothing, and load nothing for it
+    from ..runtime.trust.levels import demand_of
+
+    return demand_of(pins, keys, signature, None if isinstance(image, bytes) else image)
 
 
 # The short way to run a program.
 
 
-def run(target: Program | PathLike, **options: Unpack[RunOptions]) -> RunResult:
+def run(
+    target: Program | PathLike,
+    *,
+    keys: PathLike | Iterable[PathLike] | None = None,
+    pins: str | Iterable[str] | None = None,
+    signature: PathLike | bytes | None = None,
+    **options: Unpack[RunOptions],
+) -> RunResult:
     """Run `main` of a program, or of a source or image file, in a session of its own, and return how it ended. Failures of the
-    program are in the result. Raises CompileError for a source with errors, ImageError for an image that is refused, OSError for
+    program are in the result. `keys`, `pins` and `signature` demand of the file what they demand in `load`: a source is refused
+    where they are given. Raises CompileError for a source with errors, ImageError for an image that is refused, OSError for
     a file that cannot be read; TypeError, ValueError or OSError as `Program.session`, and ValueError for a program without main;
-    RuntimeError where an event loop runs, and KeyboardInterrupt after Ctrl-C."""
-    with _program(target).session(**options) as session:
+    ValueError and ImportError as `load`, and TypeError for a demand of a Program, which is loaded already; RuntimeError where an
+    event loop runs, and KeyboardInterrupt after Ctrl-C."""
+    with _program(target, keys, pins, signature).session(**options) as session:
         return session.run()
 
 
-async def arun(target: Program | PathLike, **options: Unpack[RunOptions]) -> RunResult:
+async def arun(
+    target: Program | PathLike,
+    *,
+    keys: PathLike | Iterable[PathLike] | None = None,
+    pins: str | Iterable[str] | None = None,
+    signature: PathLike | bytes | None = None,
+    **options: Unpack[RunOptions],
+) -> RunResult:
     """Do what `run` does, within a running event loop, and return the same. Raises what it raises, but for RuntimeError about the
     loop and KeyboardInterrupt: Ctrl-C is a matter of whoever runs the loop."""
-    async with _program(target).session(**options) as session:
+    async with _program(target, keys, pins, signature).session(**options) as session:
         return await session.arun()
 
 
 def resume(
     run: str, *, store: PathLike, answers: Mapping[str, Any] | None = None, take_over: bool = False, **options: Unpack[Options]
 ) -> RunResult:
-    """Go on with a run of a run store after its process died, or once it has an answer, and return how it ended: with all that its
-    journal has it asks nobody again. `run` is its id or the beginning of it; `answers` has JSON data by the keys of effects: for
-    emits that it waits for, and for effects whose outcome is not known. With `take_over` a process that may still hold the run is
-    fenced. Raises RecordingError for a store or run that is refused, is over or is held; ImageError for its image; else as
+    """Go on with a run of a run store after its process died, or once it has an answer, and return how it ended: with all that
+    its journal has it asks nobody again. `run` is its id or the beginning of it; `answers` has JSON data by the keys of effects:
+    for emits that it waits for, and for effects whose outcome is not known. With `take_over` a process that may still hold the
+    run is fenced. Raises RecordingError for a store or run that is refused, is over or is held; ImageError for its image; else as
     `run`."""
     from .recordings import resumable
 
@@ -202,10 +259,22 @@ def resume(
         return session.run()
 
 
-def _program(target: Program | PathLike) -> Program:
+def _program(
+    target: Program | PathLike,
+    keys: PathLike | Iterable[PathLike] | None,
+    pins: str | Iterable[str] | None,
+    signature: PathLike | bytes | None,
+) -> Program:
     if isinstance(target, Program):
+        if (keys, pins, signature) != (None, None, None):
+            raise TypeError("keys, pins and signature are of a file; a Program gets them where it is loaded, by load()")
         return target
+    demand = _demand(target, keys, pins, signature)
     with open(target, "rb") as file:
         # Images are known by their content, whatever the file is called.
         is_image = file.read(len(MAGIC)) == MAGIC
-    return load(target) if is_image else compile(path=target)
+    if is_image:
+        return _loaded(target, demand)
+    if demand is not None:
+        raise ImageError("V005", demand.about_source())
+    return compile(path=target)

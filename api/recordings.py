@@ -12,12 +12,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..runtime.breaker import Breakers
 from ..runtime.host import Host
 from ..runtime.journal.journal import Fenced, Journal
 from ..runtime.journal.journal import Suspended as Suspended
 from ..runtime.journal.recording import end_of, new_header, player, recorder, require_image, stored
 from ..runtime.journal.rows import JournalRefused
 from ..runtime.journal.run_store import Claim, RunStore
+from ..runtime.prompt_cache import PromptCaches
 from ..runtime.session.session import Outcome
 from ..vm.bytecode import image as im
 from ..vm.bytecode.encoding import encode
@@ -41,6 +43,8 @@ class Journaling:
             raise ValueError(f"{asked[0]}: a run that is gone on with has its journal already")
         if len(asked) > 1:
             raise ValueError(f"{' and '.join(asked)}: a session has one journal; choose one of them")
+        if options.get("faults") and asked != ["replay"]:
+            raise ValueError("faults come before requests of the recording that `replay` names")
         if options.get("extend") and asked != ["replay"]:
             raise ValueError("extend goes on with the recording that `replay` names")
         self.program = program
@@ -50,6 +54,7 @@ class Journaling:
         self.last: Outcome | None = None
         self.journal: Journal | None = None
         times = (time.monotonic, time.time)
+        self.redact = redact = list(options.get("redact", ()))
         try:
             if resumed is not None:
                 self.store, claim = resumed
@@ -57,17 +62,19 @@ class Journaling:
                 self.journal = stored(self.store, claim, *times, forms)
                 host.args = self.journal.header.args
             elif options.get("replay") is not None:
-                self.journal = player(os.fspath(options["replay"]), program, bool(options.get("extend")), *times)
+                extends, faults = bool(options.get("extend")), options.get("faults")
+                self.journal = player(os.fspath(options["replay"]), program, extends, *times, faults)
             elif asked:
                 header = new_header(program, [], options.get("seed"), time.time(), host.offline, os.urandom)
                 if options.get("record") is not None:
-                    self.journal = recorder(os.fspath(options["record"]), header, *times)
+                    self.journal = recorder(os.fspath(options["record"]), header, *times, redact)
                 else:
                     self.store = RunStore(os.fspath(options["store"]), time.time)
-                    self.journal = Journal(header, sink=None, real_time=times[0], real_wall=times[1])
+                    self.journal = Journal(header, sink=None, real_time=times[0], real_wall=times[1], redact=redact)
         except JournalRefused as refused:
             raise RecordingError(str(refused)) from None
         if self.journal is not None:
+            host.breakers, host.prompt_caches = Breakers(), PromptCaches()  # those of the process know what no row has
             host.offline = self.journal.header.offline
         host.journal = self.journal
 
@@ -83,7 +90,7 @@ class Journaling:
             return
         journal.header.args = list(args)
         try:
-            journal.sink = self.store.begin(journal.header, encode(self.program.image), {})
+            journal.sink = self.store.begin(journal.header, encode(self.program.image), {"redact": self.redact})
         except JournalRefused as refused:
             raise RecordingError(str(refused)) from None
 

@@ -455,9 +455,11 @@ class Session:
     def close(self) -> None:
         """Release connections and stores; the session runs nothing more. Does nothing for a session that is closed."""
         if not self._turns.closed:
-            self._waiting(self._close(), "write `await session.aclose()`, or `async with` for `with`")
-            if self._runner is not None:
-                self._runner.close()
+            try:
+                self._waiting(self._close(), "write `await session.aclose()`, or `async with` for `with`")
+            finally:
+                if self._runner is not None and self._turns.closed:
+                    self._runner.close()
 
     async def aclose(self) -> None:
         """As `close`, within a running event loop."""

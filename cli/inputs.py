@@ -3,9 +3,10 @@
 Hands on to the verbs what a file is: `read`, `read_source` and `is_image` for its bytes; `load_program` and `program_of` for
 what runs, `load_image_of` for what is shown, `compilation` and `is_refused` for what is compiled; `entry_file` for a command
 without FILE; `report`, `report_json` and `error_lines` for diagnostics; `file_namer` and `display_name` for names of files;
-`project_permissions` and `project_folder` for what its manifest says; `pins_of` and `pins_path` for pins of MCP servers; and
-`script` and `answers` for the replies and answers of `--offline-script`. What is wrong with a file ends the command: `Exit` with
-a code of O-9.10. Every function that takes the path of a FILE and reads it raises what `read` raises.
+`project_permissions` and `project_folder` for what its manifest says; `pins_of` and `pins_path` for pins of MCP servers;
+`demand_of_flags` for what is demanded of an image, `public_key` and `checker_of` for that, `rejected` for one that is refused;
+and `script` and `answers` for the replies and answers of `--offline-script`. What is wrong with a file ends the command: `Exit`
+with a code of O-9.10. Every function that takes the path of a FILE and reads it raises what `read` raises.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .terminal import use_colour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Mapping
     from typing import Any
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from ..compiler.pipeline import Compilation
     from ..compiler.source import Source
     from ..runtime.mcp.pins import Pins
+    from ..runtime.trust.levels import Demand
+    from ..runtime.trust.minisign import PublicKey
     from ..vm.bytecode.image import Image
     from ..vm.interp.link import Program
 
@@ -273,25 +277,70 @@ def file_namer(path: str) -> Callable[[str], str]:
     return relative
 
 
-def load_program(path: str, *, quiet: bool = False) -> Program:
-    """Return the program of a source or image, verified and linked; diagnostics of a source go to stderr. Raise `Exit`: as
-    `read`, 65 for a source with errors, 74 for an image that is refused."""
-    return program_of(path, read(path), quiet=quiet)
+def load_program(path: str, *, quiet: bool = False, demand: Demand | None = None) -> Program:
+    """Return the program of a source or image, verified and linked; diagnostics of a source go to stderr. With a demand only an
+    image of which it holds is loaded. Raise `Exit`: as `read`, 65 for a source with errors, 74 for an image that is refused and a
+    source where an image is demanded, 1 where a signature is demanded and the package that verifies is not installed."""
+    return program_of(path, read(path), quiet=quiet, demand=demand)
 
 
-def program_of(path: str, data: bytes, *, quiet: bool = False) -> Program:
+def program_of(path: str, data: bytes, *, quiet: bool = False, demand: Demand | None = None) -> Program:
     """Return what `load_program` returns, of the bytes that `read` has returned. Raise `Exit` as it does, but not as `read`."""
     from ..vm.interp.link import load_bytes, load_image
 
     try:
         if is_image(data):
-            return load_bytes(data)
+            return load_bytes(data) if demand is None else load_bytes(data, checker_of(demand), demand.level)
         refuse_damaged_image(path)
+        if demand is not None:
+            raise ImageError("V005", demand.about_source())
         image = compile_or_exit(path, data, quiet=quiet).image
         assert image is not None
-        return load_image(image)
+        return load_image(image, trust="local")
     except ImageError as error:
-        raise exits.Exit(exits.IMAGE_REJECTED, f"{path}: image rejected: {error.code}: {error.message}") from None
+        raise rejected(path, error) from None
+
+
+def rejected(path: str, error: ImageError) -> exits.Exit:
+    """Return what ends the command (74) for an image that is refused."""
+    return exits.Exit(exits.IMAGE_REJECTED, f"{path}: image rejected: {error.code}: {error.message}")
+
+
+def public_key(word: str) -> PublicKey:
+    """Return a public key: `word` is the path of its file, or its text. Raise `Exit`: 66 for a file that cannot be read, 2 for
+    what is no key."""
+    from ..runtime.trust.levels import named_key
+
+    try:
+        return named_key(word)
+    except OSError as error:
+        raise exits.Exit(exits.NO_INPUT, f"cannot read {word}: {error.strerror or error}") from None
+    except ValueError as refused:
+        raise exits.Exit(exits.USAGE, str(refused)) from None
+
+
+def demand_of_flags(arguments: argparse.Namespace) -> Demand | None:
+    """Return what `--trust-key` and `--pin` demand of the FILE, None without them. Raise `Exit` as `public_key`."""
+    if not arguments.trust_key and not arguments.pin:
+        return None
+    from ..runtime.trust.levels import Demand
+    from ..runtime.trust.minisign import SUFFIX
+
+    keys = [public_key(word) for word in arguments.trust_key] or None
+    return Demand(frozenset(arguments.pin) or None, keys, arguments.file + SUFFIX)
+
+
+def checker_of(demand: Demand) -> Callable[[bytes], None]:
+    """Return what checks an image; it raises `Exit` (1) where the package that verifies is not installed."""
+    from ..runtime.trust.minisign import LibraryMissing
+
+    def check(data: bytes) -> None:
+        try:
+            demand.check(data)
+        except LibraryMissing as missing:
+            raise exits.Exit(exits.FAILED, str(missing)) from None
+
+    return check
 
 
 def load_image_of(path: str, *, quiet: bool = False) -> tuple[Image, bytes]:
@@ -310,7 +359,7 @@ def load_image_of(path: str, *, quiet: bool = False) -> tuple[Image, bytes]:
             image, data = compiled_image, encode(compiled_image)
         load_image(image)
     except ImageError as error:
-        raise exits.Exit(exits.IMAGE_REJECTED, f"{path}: image rejected: {error.code}: {error.message}") from None
+        raise rejected(path, error) from None
     return image, data
 
 

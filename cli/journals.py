@@ -33,6 +33,10 @@ def add_journal_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--record", metavar="FILE", help="write an effect file, which must not be there yet")
     group.add_argument("--replay", metavar="FILE", help="answer every effect from an effect file: no network, no keys")
     group.add_argument("--extend", action="store_true", help="with --replay: perform and append what comes behind its end")
+    faults = "with --replay: a JSON object of effect keys of requests and the failure before each, such as 429 or timeout"
+    group.add_argument("--faults", metavar="FILE", help=faults)
+    redact = "leave out what stands at this path of a row, such as request.messages.*.content"
+    group.add_argument("--redact", action="append", default=[], metavar="PATH", help=redact)
     add_store_flags(group, "keep the run there, so that `concerto resume` goes on with it after a crash")
 
 
@@ -50,6 +54,10 @@ def is_replay(arguments: argparse.Namespace) -> bool:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and "\0" not in value
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
 
 
 def _is_count(value: Any) -> bool:
@@ -83,7 +91,8 @@ KEPT: dict[str, Callable[[Any], bool]] = {
     "seed": lambda value: type(value) is int,
     "emit_format": lambda value: value in ("text", "json"),
     "verbose": lambda value: isinstance(value, bool),
-    "disable_tool": lambda value: isinstance(value, list) and all(map(_is_text, value)),
+    "disable_tool": _is_texts,
+    "redact": _is_texts,
 }
 
 
@@ -124,6 +133,8 @@ def journal_of(arguments: argparse.Namespace, program: Program, host: Host) -> J
         raise exits.Exit(exits.USAGE, f"--{asked[0]} and --{asked[1]}: a run has one journal; choose one of them")
     if arguments.extend and not arguments.replay:
         raise exits.Exit(exits.USAGE, "--extend goes on with the recording that --replay names")
+    if arguments.faults and not arguments.replay:
+        raise exits.Exit(exits.USAGE, "--faults puts failures into the recording that --replay names")
     if not asked:
         return None
     from ..runtime.journal.recording import new_header, player, recorder
@@ -133,21 +144,42 @@ def journal_of(arguments: argparse.Namespace, program: Program, host: Host) -> J
 
     def made() -> Journal:
         if arguments.replay:
-            return player(path, program, arguments.extend, real_time, real_wall)
+            return player(path, program, arguments.extend, real_time, real_wall, faults_of(arguments.faults))
         header = new_header(program, arguments.program_arguments, arguments.seed, real_wall(), host.offline, os.urandom)
         if arguments.record:
-            return recorder(path, header, real_time, real_wall)
+            return recorder(path, header, real_time, real_wall, arguments.redact)
         from ..runtime.journal.journal import Journal
         from ..vm.bytecode.encoding import encode
 
         store = open_store(arguments)
         claim = store.begin(header, encode(program.image), kept_options(arguments))
         print(f"run: {header.run}", file=sys.stderr, flush=True)
-        return Journal(header, sink=claim, real_time=real_time, real_wall=real_wall)
+        return Journal(header, sink=claim, real_time=real_time, real_wall=real_wall, redact=arguments.redact)
 
     journal: Journal = refusing(path, made)
     host.args, host.offline = journal.header.args, journal.header.offline
     return journal
+
+
+def faults_of(path: str | None) -> dict[str, str]:
+    """Return the failures of a fault overlay, by effect key. Raise `Exit`: 66 for a file that cannot be read, 2 for one that is
+    no object of texts."""
+    if path is None:
+        return {}
+    from .inputs import read
+
+    try:
+        faults = json.loads(read(path))
+    except (ValueError, RecursionError):
+        faults = None
+    from ..runtime.journal.border import is_fault
+    from ..vm.values.errors import FAULTS
+
+    if not isinstance(faults, dict) or not all(isinstance(name, str) and is_fault(name) for name in faults.values()):
+        form, names = '{"0:1/1": "429", "0:3/1": "timeout"}', ", ".join(FAULTS)
+        why = f"a fault overlay is a JSON object such as {form}; failures are statuses and {names}"
+        raise exits.Exit(exits.USAGE, f"{path}: {why}")
+    return faults
 
 
 def open_store(arguments: argparse.Namespace, *, must_exist: bool = False) -> RunStore:
@@ -182,6 +214,7 @@ def run_with_journal(session: Any, run: Callable[[], Outcome]) -> Outcome:
     """Return the outcome of a run, and write it to its journal. Raise `Exit`: 75 for a run that waits for an answer, 1 for one
     that another process has taken over, whose recording has more than the run asked for, or whose store failed; raise
     KeyboardInterrupt for one that Ctrl-C ended."""
+    from ..runtime.journal.border import AnswerRefused
     from ..runtime.journal.journal import Fenced, Suspended
     from ..runtime.journal.recording import end_of
     from ..runtime.journal.rows import JournalRefused
@@ -200,12 +233,14 @@ def run_with_journal(session: Any, run: Callable[[], Outcome]) -> Outcome:
             raise
     except (Fenced, JournalRefused) as refused:  # of what closes it, too
         close_quietly(journal)
-        raise exits.Exit(exits.FAILED, str(refused)) from None
+        code = exits.USAGE if isinstance(refused, AnswerRefused) else exits.FAILED
+        raise exits.Exit(code, str(refused)) from None
     except BaseException:
         close_quietly(journal)
         raise
     if unused is not None:
-        raise exits.Exit(exits.FAILED, f"panic[P406]: {unused}")
+        more = f" (it ended with the error: {session.redactor.clean(outcome.message)})" if outcome.error is not None else ""
+        raise exits.Exit(exits.FAILED, f"panic[P406]: {unused}{more}")
     return outcome
 
 

@@ -14,7 +14,7 @@ import time
 from ..compiler.source import visible
 from . import exits
 from .inputs import load_program, pins_of, pins_path, project_folder
-from .run import LazyNetwork, add_flags, environment, hint_of, permissions, words_of, working_directory
+from .run import LazyNetwork, add_flags, environment, hint_of, manifest_file, permissions, words_of, working_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def execute(arguments: argparse.Namespace) -> int:
         return exits.OK
     old = pins_of(arguments.file)
     try:
-        session = Session(program, _host(arguments))
+        session = Session(program, _host(arguments, manifest_file(arguments.file, program)))
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
     new = _served(session, names)
@@ -70,15 +70,15 @@ def execute(arguments: argparse.Namespace) -> int:
     return exits.OK
 
 
-def _host(arguments: argparse.Namespace) -> Host:
+def _host(arguments: argparse.Namespace, own: str) -> Host:
     import asyncio
 
     from ..runtime.host import Host
 
     return Host(
         emit=lambda channel, value, by_runtime: None, print=lambda text: None, env=environment(arguments.env_file),
-        now=time.monotonic, sleep=asyncio.sleep, random=lambda: 0.5, permissions=permissions(arguments, arguments.file),
-        folder=working_directory(), network=LazyNetwork(), project=project_folder(arguments.file),
+        now=time.monotonic, sleep=asyncio.sleep, random=lambda: 0.5, permissions=permissions(arguments, own),
+        folder=working_directory(), network=LazyNetwork(), project=project_folder(own),
     )  # fmt: skip
 
 

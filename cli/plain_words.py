@@ -53,6 +53,8 @@ class PlainWords:
         values = {name: False if row.get("action") == "store_true" else row.get("default") for name, row in self.rows}
         try:
             files = self._read_options(words, values)
+            if any(row.get("required") and values[name] is None for name, row in self.rows):
+                return None
             return values if self._put_files(files, values) else None
         except Exception:  # of the type of a value: argparse has the words for it
             return None
@@ -88,7 +90,7 @@ class PlainWords:
                 if text.startswith("-"):
                     raise ValueError(word)
             value = _converted(row, text)
-            values[target] = [*values[target], value] if row.get("action") == "append" else value
+            values[target] = [*(values[target] or ()), value] if row.get("action") == "append" else value
         return files
 
     def _put_files(self, files: list[str], values: dict[str, Any]) -> bool:

@@ -29,10 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Describe the flags of `resume`."""
     parser.add_argument("run", metavar="ID", help="the id of a run, or its beginning")
     add_store_flags(parser, "the run store (required)")
-    parser.add_argument(
-        "--answer", action="append", default=[], metavar="KEY=JSON",
-        help="answer the effect that the run waits for, or may not repeat",
-    )  # fmt: skip
+    answer = "answer the effect that the run waits for, or may not repeat"
+    parser.add_argument("--answer", action="append", default=[], metavar="KEY=JSON", help=answer)
     parser.add_argument("--take-over", action="store_true", help="go on although another process may still hold the run")
     configure_run(parser)
     parser.add_argument("--debug", action="store_true", help="show the locals of each frame of a stack trace")
@@ -93,6 +91,7 @@ def _program(store: RunStore, row: RunRow) -> Program:
     content = refusing(store.name, lambda: store.image(row.header.image))
     try:
         program = load_bytes(content)
+        program.trust = row.header.trust  # what the image was when the run began, by its hash
     except ImageError as error:
         raise exits.Exit(exits.IMAGE_REJECTED, f"{store.name}: the image of the run {row.id} is refused: {error}") from None
     refusing(store.name, lambda: require_image(row.header, program, f"{store.name}: the run {row.id}"))
@@ -110,7 +109,7 @@ def _with_kept(arguments: argparse.Namespace, store: RunStore, row: RunRow) -> N
         raise JournalRefused(f"{store.name}: the run {row.id} {refused}") from None
     arguments.file = kept.pop("file", None)
     for name, value in kept.items():
-        if getattr(arguments, name) in (None, False, [], "both", "text"):
+        if getattr(arguments, name, None) in (None, False, [], "both", "text"):
             scopes = [tuple(one) if isinstance(one, list) else one for one in value] if name.startswith("allow_") else value
             setattr(arguments, name, scopes)
     arguments.program_arguments = []

@@ -3,10 +3,10 @@
 Hands on `configure` and `execute` to `main`. Also has what every verb shares that runs programs (`test`, `repl`): the flags
 (`configure_run`, `words_of`, `hint_of`), the limits that they describe (`limits_of`), their host (`host_of`: what a run reaches
 of the world outside, as functions and settings), `run_session`, and the lines of a stack trace (`trace_lines`); for `test` also
-`skip_waits` and `write_out`; for `models` and `pin` `environment`; for `pin` also the permission flags (`add_flags`, `words_of`,
-`hint_of`), `permissions`, `working_directory` and `LazyNetwork`. A new flag is a line in `configure_run`, or in `configure` if
-only `run` has it, and one where it is used. Where a program comes from is for `cli/inputs.py`; what a session does is for the
-runtime.
+`skip_waits` and `write_out`; for `models` and `pin` `environment`; for `pin` also the permission flags (`add_flags`,
+`words_of`, `hint_of`), `manifest_file`, `permissions`, `working_directory` and `LazyNetwork`. A new flag is a line in
+`configure_run`, or in `configure` if only `run` has it, and one where it is used. Where a program comes from is for
+`cli/inputs.py`; what a session does is for the runtime.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..runtime.access.permissions import Permissions
 from ..runtime.connections import ProcessEnvironment
 from ..vm.builtins.capabilities import BY_KEY, CAPABILITIES, GROUPS, Malformed
 from . import exits
-from .inputs import file_namer, load_program, project_folder, project_permissions, read
+from .inputs import demand_of_flags, file_namer, load_program, project_folder, project_permissions, read
 from .journals import add_journal_flags, is_replay, journal_of, run_with_journal
 from .terminal import Progress, failure_line, payload_text, printable_on
 from .watch import add_watch
@@ -132,6 +132,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-code-cache", action="store_true", help="neither read nor keep translated code of earlier runs")
     add_watch(parser)
     add_journal_flags(parser)
+    signed = "run only an image that this public key (a file, or its text) has signed, in FILE.minisig; repeated: one of them"
+    parser.add_argument("--trust-key", metavar="PUB", action="append", default=[], help=signed)
+    hashed = "run only the image with this hash, as `concerto inspect` shows it; repeated: one of them"
+    parser.add_argument("--pin", metavar="HASH", action="append", default=[], type=content_hash, help=hashed)
     parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
 
 
@@ -167,6 +171,16 @@ def steps(word: str) -> int:
     return int(word)
 
 
+def content_hash(word: str) -> str:
+    """Return the value of --pin, 64 hexadecimal digits. Raise ArgumentTypeError for any other word."""
+    from ..runtime.trust.levels import checked_pin
+
+    try:
+        return checked_pin(word)
+    except ValueError as refused:
+        raise _refused(str(refused)) from None
+
+
 def seconds(word: str) -> float:
     """Return the value of --max-seconds or --max-cost, a finite number above 0. Raise ArgumentTypeError for any other word."""
     try:
@@ -191,10 +205,11 @@ def _refuse_word(file: str) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Run main of a program. Return the exit code of O-9.11: 0, after an Err or a panic 1, or 77 where a permission is denied.
     Raise `Exit` for what cannot be run: 65 for a source with errors and a program without main, 66 for a file that cannot be
-    read, 74 for an image that is refused, 2 for a wrong configuration, a wrong file of replies, variables or pins, and bytecode
-    of another implementation. Raise KeyboardInterrupt after Ctrl-C."""
+    read, 74 for an image that is refused, 2 for a wrong configuration, a wrong file of replies, variables or pins, a wrong key,
+    and bytecode of another implementation, 1 where a signature is demanded and what verifies it is not installed. Raise
+    KeyboardInterrupt after Ctrl-C."""
     _refuse_word(arguments.file)
-    program = load_program(arguments.file, quiet=arguments.quiet)
+    program = load_program(arguments.file, quiet=arguments.quiet, demand=demand_of_flags(arguments))
     if program.image.header.entry is None:
         raise exits.Exit(exits.COMPILE_ERRORS, f"{arguments.file}: error[E1013]: no main function to run; add `fn main() {{ }}`")
     from ..runtime.errors import ConfigFailure
@@ -379,6 +394,7 @@ def host_of(
     `file`, and 66 or 2 for the files of `--env-file` and `--offline-script`, and the one of pins."""
     from ..runtime.host import Host
 
+    own = manifest_file(file, program)
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
     generator = RandomNumbers(arguments.seed)
     host = Host(
@@ -393,10 +409,10 @@ def host_of(
         answer=scripted_answers(arguments.offline_script),
         random_bits=generator.getrandbits,
         args=arguments.program_arguments,
-        permissions=permissions(arguments, file),
+        permissions=permissions(arguments, own),
         folder=working_directory(),
         network=None if offline else LazyNetwork(),
-        project=project_folder(file),
+        project=project_folder(own),
         hears=lambda: bool(arguments.verbose),
         requests=_print_request if arguments.verbose_requests else None,
         tier=arguments.tier,
@@ -440,6 +456,10 @@ def scripted_answers(path: str | None) -> Callable[[str, Any, Any], Awaitable[An
 
     waiting = answers(path)
 
+    def pass_over(channel: str) -> None:
+        if waiting.get(channel):
+            del waiting[channel][0]
+
     async def answer(channel: str, _value: Any, _run: Any) -> Any:
         if not waiting.get(channel):
             raise NoListener
@@ -448,6 +468,7 @@ def scripted_answers(path: str | None) -> Callable[[str, Any, Any], Awaitable[An
             raise form
         return from_json(form)
 
+    answer.passed_over = pass_over  # type: ignore[attr-defined]  # of one that a recording has
     return answer
 
 
@@ -484,8 +505,15 @@ def write_out(text: str) -> None:
     sys.stdout.write(printable_on(text, sys.stdout))
 
 
+def manifest_file(file: str, program: Program | None) -> str:
+    """Return the FILE whose manifest counts for a program: its own if it was compiled here, for any image `-`, which has none.
+    What FILE holds by now does not matter: somebody may have exchanged it (G-1.2)."""
+    return file if program is not None and program.trust == "local" else "-"
+
+
 def permissions(arguments: argparse.Namespace, file: str) -> Permissions:
-    """Return what the project grants its own source, and the flags on top of it (O-4.12). Raise `Exit` as `read` for the file."""
+    """Return what the manifest of a file, one of `manifest_file`, grants, and the flags on top of it (O-4.12). Raise `Exit` as
+    `read` for the file."""
     grants = permissions_of_flags(arguments)
     capabilities, tools = project_permissions(file)
     for key, scope in capabilities.items():

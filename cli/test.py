@@ -129,7 +129,7 @@ def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
         if path not in sources:
             yield path, program_of(path, contents[path])
         elif path in roots and (image := roots[path].image) is not None:
-            yield path, load_image(image)
+            yield path, load_image(image, trust="local")
 
 
 class Extent(NamedTuple):

@@ -164,6 +164,8 @@ class Host:
         self.journal = journal
         self.journal_scope: Any = None
         self.journal_values: Any = None
+        self.look_at_clock: Callable[[], Awaitable[None]] | None = None
+        self.awaited: Any = None  # the emit for which `answer` is called now
         self.operation: HostOperation | None = None
         self.around_provider: Callable[[Any], Any] | None = None
         self.around_connection: Callable[[McpSettings, Callable[[], Awaitable[Any]]], Any] | None = None
@@ -283,10 +285,12 @@ def for_model(error: Any) -> dict[str, str]:
 
 if TYPE_CHECKING:
     class HostOperation(Protocol):
-        """Calls a function of the host, or gives what it gave in a recording. `kind` and `request` (plain data) say what is called,
-        `cls` is the class of the effect (G-13.2). Raises EffectUnknown, and what the function raises."""
+        """Calls a function of the host, or gives what it gave in a recording. `kind` and `request` (plain data) say what is
+        called, `cls` is the class of the effect (G-13.2). Raises EffectUnknown, and what the function raises."""
 
-        async def __call__(self, kind: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]], effect: Effect) -> Any: ...
+        async def __call__(
+            self, kind: str, cls: str | None, request: Any, work: Callable[[], Awaitable[Any]], effect: Effect
+        ) -> Any: ...
 
     class Method(Protocol):
         """The method that the host's function replaces. `result` is the descriptor of its result type; it is `fallible` when that

@@ -287,8 +287,9 @@ class Request:
     names of `calls/settings.py: PARAMS`, and `extra`. `hosted` are the tools that the provider runs itself, as
     `vm/declaration_fields.py: HOSTED` has them. `timeout` is what the program set, in seconds (`TimeLimits`). `cache` is what is
     said of the provider's prompt cache, None for nothing; `progress` is what is known of the reply on its way; `container` is
-    where the provider has run code for this call, None for nowhere; `has_media` is False where no message has media; and `is_once`
-    says that it must not take effect twice (O-9.37); these five are no part of the record that traces and digests have."""
+    where the provider has run code for this call, None for nowhere; `has_media` is False where no message has media; and
+    `is_once` says that it must not take effect twice (O-9.37); these five are no part of the record that traces and digests
+    have."""
 
     __slots__ = (
         "id",

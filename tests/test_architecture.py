@@ -40,13 +40,13 @@ LIBRARIES = {
     "compiler": {"ply"},
     "runtime": {
         "openai", "anthropic", "httpx2", "psycopg", "redis", "mcp", "mcp_types", "anyio", "genai_prices", "psutil", "boto3",
-        "botocore", "google", "pypdf", "acp", "pydantic",
+        "botocore", "google", "pypdf", "acp", "pydantic", "cryptography",
     },
     "conformance": {"conformance"},  # its scripts, by the name it has in the repository
     "colours": {"pygments"},
     "lsp": {"pygls", "lsprotocol"},
     "cli": {"msgpack"},
-    "api": set(),
+    "api": {"pytest"},  # whoever tests with it has it
     "": set(),
 }
 # Of the standard library of some of the Pythons we run on.
@@ -158,8 +158,8 @@ LAYERS = {
         "incremental", "checker", "codegen", "format", "pipeline", "repl",
     ),
     "runtime": (
-        "errors", "access", "loop", "effects/runner", "records", "connections", "breaker", "prompt_cache", "media", "running",
-        "host", "schema", "memory/terms", "memory/entries", "memory/facts", "memory/fact_index", "memory/retention",
+        "errors", "trust", "access", "loop", "effects/runner", "records", "connections", "breaker", "prompt_cache", "media",
+        "running", "host", "schema", "memory/terms", "memory/entries", "memory/facts", "memory/fact_index", "memory/retention",
         "memory/stores", "memory", "search", "providers", "calls", "search/session_indexes",
         "agents", "tools/tools", "mcp", "tools", "effects", "journal", "session",
     ),

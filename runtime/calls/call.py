@@ -560,6 +560,8 @@ class CallRun:
             breaker = self.services.breakers.of(self.settings.connection)
             try:
                 if breaker is not None:
+                    if self.services.look_at_clock is not None and breaker.state(self.services.clock())[0] == OPEN:
+                        await self.services.look_at_clock()
                     self._enter(breaker, request)
                 reply = await self._exchange(request)
             except NotSent:

@@ -76,7 +76,7 @@ def _embedding(run: EffectContext, table: dict[str, Any]) -> Embedding:
     host_embedder = run.host.embedders.get(name) if kind != "offline" else None
     if host_embedder is not None:
         baseline = getattr(host_embedder, "baseline", BASELINE)
-        return Embedding(name, lambda texts, task: _host_vectors(host_embedder, texts), report, baseline)
+        return Embedding(name, lambda texts, task: host_vectors(host_embedder, texts), report, baseline)
     if kind == "offline":
         return Embedding(name, _offline, report)
     if kind == "host":
@@ -98,9 +98,15 @@ async def _missing(texts: list[str], task: str | None) -> list[list[float]]:
     raise LookupError("the host gives no embedder of this name")
 
 
-async def _host_vectors(embedder: Embedder, texts: list[str]) -> Sequence[Sequence[float]]:
-    """Ask the host's embedder in a thread, since it may wait; without asyncio at once."""
+async def host_vectors(embedder: Embedder, texts: list[str]) -> Sequence[Sequence[float]]:
+    """Return what the host's embedder gives, asked in a thread, since it may wait; without asyncio at once. One with a journal
+    before it has `aembed`. Raises what it raises."""
     import asyncio
+
+    ask = getattr(embedder, "aembed", None)
+    if ask is not None:
+        vectors: Sequence[Sequence[float]] = await ask(texts)
+        return vectors
 
     try:
         asyncio.get_running_loop()

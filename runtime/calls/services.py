@@ -202,11 +202,13 @@ class Services:
     share. `purse` holds the budgets of the run, `spending` what tasks have used, `task` is the path of the task that calls and
     `asker` that task as budgets know it; they are None where nobody counts. `request_log` is told of every request, None where
     nobody wants to see them. `breakers`, and `prompt_caches` with what requests have told providers of their caches, are new
-    ones until the session puts those of the host in their place."""
+    ones until the session puts those of the host in their place. `look_at_clock` makes `clock` give the time of now where it
+    stands between outcomes from outside (G-13.4), None where it does not."""
 
     __slots__ = (
         "provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future",
         "counter", "purse", "spending", "task", "asker", "request_log", "breakers", "prompt_caches",
+        "look_at_clock",
     )  # fmt: skip
 
     def __init__(
@@ -240,6 +242,7 @@ class Services:
         self.task: str | None = None
         self.asker: Asker | None = None
         self.request_log: RequestLog | None = None
+        self.look_at_clock: Callable[[], Awaitable[None]] | None = None
         self.breakers = Breakers()
         self.prompt_caches = PromptCaches()
 

@@ -108,6 +108,10 @@ class EffectRunner:
         """Return whether `next` waits: nothing has finished, and nobody has interrupted it."""
         return self._sleeper is not None and not self._sleeper.done()
 
+    def load(self) -> int:
+        """Return how many effects are being performed, with the work that `hold` runs."""
+        return len(self._jobs) + len(self._background)
+
     def has_finished(self, key: str) -> bool:
         """Return whether the effect of that key is over and its result not yet handed out."""
         return any(effect.key == key for _, _, effect in self._finished)

@@ -218,6 +218,7 @@ async def _ask_host(run: EffectContext, effect: Effect, emit: EmitPayload) -> An
     async def call_function(number: int, arguments: list[Any]) -> Any:
         return await run.call(effect, run.program.codes[number], arguments)
 
+    run.host.awaited = emit  # read before anything else runs: a journal checks the type of an answer that it was given
     try:
         return await run.host.answer(run.redactor.clean(emit.channel), run.clean(emit.value), call_function)
     except (NoListener, EffectUnknown):

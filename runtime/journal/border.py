@@ -1,40 +1,49 @@
-"""The border between a session and the world, with a journal on it: what of a session's host and effects goes through the journal,
-and how its requests and outcomes are written (G-13.2, G-14.1).
+"""The border between a session and the world, with a journal on it: what of a session's host and effects goes through the
+journal, and how its requests and outcomes are written (G-13.2, G-14.1).
 
-Hands on `bind`, with which a session puts its journal between itself and its host, `whole` for effects that are one operation, and
-`JournaledConnection` and `JournaledChild` for MCP servers and agents. A new kind of effect that the machine cannot compute is a row in
-`WHOLE` here, or an operation of its own. The order of outcomes is for `journal.py`.
+Hands on `bind`, with which a session puts its journal between itself and its host, `whole` for effects that are one operation,
+and `JournaledConnection` and `JournaledChild` for MCP servers and agents. A new kind of effect that the machine cannot compute is
+a row in `WHOLE` here, or an operation of its own. The order of outcomes is for `journal.py`.
 """
 
 from __future__ import annotations
 
+import json
+from inspect import isawaitable
 from random import Random
 
 from ...vm.builtins.json import Misfit
 from ...vm.interp.effects import StoreFile
 from ...vm.panics import Panic
 from ...vm.snapshot.value_forms import value_form, value_of
-from ...vm.values import Err, ErrorValue, from_json, to_json
-from ...vm.values.errors import FAMILIES
+from ...vm.values import Err, ErrorValue, check, from_json, to_json
+from ...vm.values.errors import FAMILIES, FAULTS
 from ..access.files import WRITING
 from ..access.snapshot_secrets import SnapshotSecrets
+from ..calls.embedders import host_vectors
+from ..effects.answers import read_answer
 from ..errors import CallFailure
 from ..host import EffectUnknown, NoListener, ToolError, class_name, exception_text
+from ..memory.embedding import BASELINE
 from ..providers.base import origin_of
-from .forms import cleaned, reply_form, reply_of
+from ..providers.offline import fault
+from .forms import canonical, cleaned, reply_form, reply_of
 from .journal import SCOPE, Form, RecordedPanic, Scope
-from .rows import OBSERVED, ONCE, REPEATABLE
+from .rows import OBSERVED, ONCE, REPEATABLE, JournalRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
     from typing import Any
 
     from ...vm.interp.effects import Effect
+    from ..errors import Origin
     from ..host import Host
     from ..records import EmbedRequest, Reply, Request
     from ..running import EffectContext
     from .journal import Journal
+
+    Performer = Callable[[EffectContext, Effect], Coroutine[Any, Any, Any]]
 
 
 LONG_WAIT = 1.0  # seconds of a wait that goes on where the process died in it
@@ -93,44 +102,33 @@ WHOLE: dict[str, tuple[Callable[[Effect], str | None], str]] = {
 }
 
 
-def whole(run: EffectContext, journal: Journal, effect: Effect, performing: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
-    """Return the coroutine that performs an effect of the session: through the journal if it is one operation, else so that the
-    operations within it are known to be its own."""
+def whole(run: EffectContext, journal: Journal, effect: Effect, perform: Performer) -> Coroutine[Any, Any, Any]:
+    """Return the coroutine that performs an effect of the session by `perform`: through the journal if it is one operation, else
+    so that the operations within it are known to be its own."""
     row = WHOLE.get(effect.kind)
     cls = None if row is None else row[0](effect)
     if row is None or cls is None:
-        return _scoped(effect.key, performing)
-    return _as_operation(run, journal, effect, performing, cls, row[1])
+        return _scoped(run, effect, perform)
+    return _as_operation(run, journal, effect, perform, cls, row[1])
 
 
-async def _scoped(key: str, performing: Coroutine[Any, Any, Any]) -> Any:
-    SCOPE.set(Scope(key))
-    return await performing
+async def _scoped(run: EffectContext, effect: Effect, perform: Performer) -> Any:
+    SCOPE.set(Scope(effect.key))
+    return await perform(run, effect)
 
 
 async def _as_operation(
-    run: EffectContext, journal: Journal, effect: Effect, performing: Coroutine[Any, Any, Any], cls: str, family: str
+    run: EffectContext, journal: Journal, effect: Effect, perform: Performer, cls: str, family: str
 ) -> Any:
     values = _values(run)
-    used = False
-
-    def work() -> Coroutine[Any, Any, Any]:
-        nonlocal used
-        used = True
-        return performing
-
+    form = Form(values.lower, values.read)
     try:
-        return await journal.perform(
-            effect.key, effect.kind, cls, _request_of(effect), work, Form(values.lower, values.read)
-        )
+        return await journal.perform(effect.key, effect.kind, cls, _request_of(effect), lambda: perform(run, effect), form)
     except RecordedPanic as panic:
         raise (run.machine.placed(effect.task, panic) if panic.is_placed else panic) from None
     except EffectUnknown:
         message = f"whether this took effect is not known: the process died while it was on its way ({effect.key})"
         return Err(ErrorValue(family, "EffectUnknown", message, dict.fromkeys(FAMILIES[family].fields, "")))
-    finally:
-        if not used:
-            performing.close()
 
 
 def _request_of(effect: Effect) -> Any:
@@ -142,8 +140,6 @@ def _request_of(effect: Effect) -> Any:
 
 def _plain(value: Any) -> Any:
     """Return a value of a payload as JSON for comparing and reading; bytes and handles by what they say of themselves."""
-    import json
-
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     if isinstance(value, dict):
@@ -198,9 +194,9 @@ async def host_operation(
     run: EffectContext, kind: str, key: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]],
     effect: Effect | None = None, given: Callable[[], object] = lambda: None,
 ) -> Any:  # fmt: skip
-    """Return what a function of the host gives, a value of the machine; raise what it raises, from a recording an exception of the
-    same name and text. `effect` is the one that the function is called for, None for an emit; `given` is called where the outcome
-    is one of a recording. Raises EffectUnknown too."""
+    """Return what a function of the host gives, a value of the machine; raise what it raises, from a recording an exception of
+    the same name and text. `effect` is the one that the function is called for, None for an emit; `given` is called where the
+    outcome is one of a recording. Raises EffectUnknown too."""
     journal: Journal = run.host.journal
     values = _values(run)
     task = None if effect is None else effect.task
@@ -236,14 +232,25 @@ async def host_operation(
 
 
 def bind(run: Any, host: Host) -> None:
-    """Put the journal of a host between it and the session `run`: its clock, chance, waits, emits, answers and providers go through
-    the journal from now on. The host must be for this session alone."""
+    """Put the journal of a host between it and the session `run`: its clock, chance, waits, emits, answers and providers go
+    through the journal from now on. The host must be for this session alone."""
     assert host.journal is not None
     journal: Journal = host.journal
     generator = Random(journal.header.seed)
     scope = host.journal_scope = Scope("session")
     emit, write, sleep, answer = host.emit, host.print, host.sleep, host.answer
-    journal.clean = lambda plain: cleaned(plain, host.redactor.clean)
+    redactor = host.redactor
+
+    def clean(plain: Any) -> Any:
+        if redactor.is_empty:
+            return plain
+        plain = cleaned(plain, redactor.clean)
+        text = canonical(plain)
+        if any(secret in text for secret in redactor.known):
+            raise JournalRefused("a row of the journal would hold a secret; the run ends before it is written")
+        return plain
+
+    journal.clean = clean
     host.now, host.wall = journal.now, journal.wall
     if host.stored_wall is not None:
         host.stored_wall = journal.wall
@@ -258,15 +265,19 @@ def bind(run: Any, host: Host) -> None:
 
     async def wait(seconds: float) -> None:
         async def waited() -> None:
-            done = 0.0 if journal.begun is None else journal.now() - journal.begun / 1000  # before the process died
-            await sleep(max(seconds - done, 0.0))
+            await sleep(max(seconds - journal.begun_before, 0.0))
 
+        at = SCOPE.get() or scope
+        if at.retries_at_once:  # after a fault that the recording does not know, nor the wait behind it
+            at.retries_at_once = False
+            return
         key = journal.next_key(scope, "wait")
         journal.rest()
         is_long = seconds >= LONG_WAIT and journal.sink is not None and journal.sink.parks
         await journal.perform(key, "wait", REPEATABLE, {"seconds": round(seconds, 3)}, waited, announces=is_long)
 
     async def ask(channel: str, value: Any, call_function: Any) -> Any:
+        expected = host.awaited.answer
         journal.rest()  # who answers has seen all emits before
         cls = ONCE if channel.startswith("tool:") else REPEATABLE
 
@@ -281,6 +292,8 @@ def bind(run: Any, host: Host) -> None:
             return await journal.park(key, {"kind": "answer", "channel": channel, "value": _plain(value)})
 
         key = journal.next_key(scope, channel)
+        if key in journal.answers and not journal.is_replaying:
+            _check_answer(run, key, channel, journal.answers[key], expected)
         passed_over = getattr(answer, "passed_over", None)
         given = (lambda: None) if passed_over is None else lambda: passed_over(channel)
         return await host_operation(run, "answer", key, cls, {"channel": channel, "value": value}, answered, given=given)
@@ -291,6 +304,17 @@ def bind(run: Any, host: Host) -> None:
         return await host_operation(run, kind, key, CLASSES[cls], request, work, effect)
 
     host.emit, host.print, host.sleep, host.answer, host.operation = record_emit, record_print, wait, ask, operation
+    embedders: Any = {name: JournaledEmbedder(run, name, inner) for name, inner in host.embedders.items()}
+    host.embedders = embedders  # they answer `aembed`, which is asked first
+    host.summarizers = {name: JournaledSummariser(run, name, inner) for name, inner in host.summarizers.items()}
+
+    async def look_at_clock() -> None:
+        async def look() -> None:
+            """An observed outcome, with the time at which it comes."""
+
+        await journal.perform(journal.next_key(scope, "clock"), "clock", OBSERVED, None, look)
+
+    host.look_at_clock = look_at_clock
     host.around_provider = lambda inner: JournaledProvider(journal, scope, inner)
 
     def around_connection(settings: Any, open_real: Callable[[], Awaitable[Any]]) -> Any:
@@ -313,6 +337,80 @@ def _values(run: Any) -> _Values:
     return values
 
 
+class JournaledEmbedder:
+    """An embedder of the host, with the journal before it; it answers `aembed`, in the session's own thread."""
+
+    def __init__(self, run: EffectContext, name: str, inner: Any) -> None:
+        self.run = run
+        self.name = name
+        self.inner = inner
+        self.baseline = getattr(inner, "baseline", BASELINE)
+
+    async def aembed(self, texts: list[str]) -> list[list[float]]:
+        """Return a vector for each text. Raises what the host's embedder raises, from a recording an exception of the same name
+        and text."""
+
+        async def embedded() -> str:
+            vectors = await host_vectors(self.inner, texts)
+            return json.dumps([[float(number) for number in vector] for vector in vectors])
+
+        key = self.run.host.journal.next_key(self.run.host.journal_scope, self.name)
+        request = {"embedder": self.name, "texts": texts}
+        vectors: list[list[float]] = json.loads(await host_operation(self.run, "embed", key, REPEATABLE, request, embedded))
+        return vectors
+
+
+class JournaledSummariser:
+    """A summariser of the host, with the journal before it."""
+
+    def __init__(self, run: EffectContext, name: str, inner: Any) -> None:
+        self.run = run
+        self.name = name
+        self.inner = inner
+
+    async def fold(self, previous: str, entries: Sequence[Any]) -> Any:
+        """Return the new summary. Raises as `JournaledEmbedder.aembed`."""
+
+        async def folded() -> Any:
+            text = self.inner.fold(previous, entries)
+            return await text if isawaitable(text) else text
+
+        key = self.run.host.journal.next_key(self.run.host.journal_scope, self.name)
+        messages = [[entry.message.role, entry.message.content] for entry in entries]
+        request = {"summariser": self.name, "previous": previous, "messages": messages}
+        return await host_operation(self.run, "summary", key, REPEATABLE, request, folded)
+
+
+def is_fault(name: str) -> bool:
+    """Return whether a fault overlay may have this failure: a status of HTTP, or a name of O-8.22."""
+    return name in FAULTS or (name.isdecimal() and 400 <= int(name) <= 599)
+
+
+def failure_named(name: str, origin: Origin) -> CallFailure:
+    """Return the failure of that name (`is_fault`)."""
+    return fault(name, origin) if name in FAULTS else origin.of_status(int(name), f"fault of the replay: {name}")
+
+
+class AnswerRefused(JournalRefused):
+    """An answer from outside that is not of the type that the program expects: the run waits on."""
+
+
+def _check_answer(run: Any, key: str, channel: str, form: Any, expected: Any) -> None:
+    if expected is None or "json" not in form:
+        return
+    value = from_json(form["json"])
+    try:
+        if channel in run.program.channels:
+            read_answer(run, value, expected)
+        else:
+            check(value, expected)
+    except (Misfit, Panic) as fault:
+        text = fault.message if isinstance(fault, Panic) else str(fault)
+        refused = AnswerRefused(f"the answer for {key} ({channel}) is refused: {text}; the run waits on")
+        run.journal.end_by(refused)
+        raise refused from None
+
+
 class JournaledProvider:
     """The provider of one connection, with the journal before it. What it says of itself is that of `inner`."""
 
@@ -324,8 +422,18 @@ class JournaledProvider:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
+    def _fault(self, key: str, request: Request) -> None:
+        """Raise the failure that the host wants before a request; the request is asked for again under the same key."""
+        name = self.journal.faults.pop(key, None)
+        if name is not None:
+            scope = SCOPE.get() or self.scope
+            scope.counts[""] -= 1
+            scope.retries_at_once = True
+            raise failure_named(name, origin_of(request))
+
     async def send(self, request: Request) -> Reply:
         key = self.journal.next_key(self.scope, "")
+        self._fault(key, request)
         try:
             reply: Reply = await self.journal.perform(
                 key, "model", _class_of(request), request.as_json(), lambda: self.inner.send(request), self._replies(request)
@@ -336,6 +444,7 @@ class JournaledProvider:
 
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
         key = self.journal.next_key(self.scope, "")
+        self._fault(key, request)
         try:
             reply: Reply = await self.journal.stream(
                 key, "model", _class_of(request), request.as_json(), lambda piece: self.inner.stream(request, piece), give,

@@ -1,9 +1,9 @@
 """Effect files (`*.effects.jsonl`): the journal of a run as lines of JSON, one row each (G-14.1).
 
 The first line is the header, the others are rows in the order in which they were committed. Every line ends with `"seal"`, the
-beginning of a SHA-256 over the seal before and the line, so that a file that was cut, altered or put together is refused and never
-replayed as if it were a run. Hands on `EffectFileWriter` and `EffectFileReader` to whoever records and replays. A file is read line
-by line: no more of it is in memory than one row.
+beginning of a SHA-256 over the seal before and the line, so that a file that was cut, altered or put together is refused and
+never replayed as if it were a run. Hands on `EffectFileWriter` and `EffectFileReader` to whoever records and replays. A file is
+read line by line: no more of it is in memory than one row.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def _json(plain: Any) -> str:
 
 
 class EffectFileWriter:
-    """Writes a new effect file, or goes on with one: `after` is the reader that has read it to its end. Each `commit` is in the file,
-    for other processes to read, when it returns; that the power may fail is not its concern. OSError where it cannot be written,
-    FileExistsError for a new one whose name is taken."""
+    """Writes a new effect file, or goes on with one: `after` is the reader that has read it to its end. Each `commit` is in the
+    file, for other processes to read, when it returns; that the power may fail is not its concern. OSError where it cannot be
+    written, FileExistsError for a new one whose name is taken."""
 
     parks = False
 

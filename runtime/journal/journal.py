@@ -1,16 +1,16 @@
-"""The journal of a run: every outcome that the machine cannot compute, recorded as it comes, or given again from a recording (G-13.4,
-G-14.1, G-14.2).
+"""The journal of a run: every outcome that the machine cannot compute, recorded as it comes, or given again from a recording
+(G-13.4, G-14.1, G-14.2).
 
 Between effects a run is deterministic, so a journal needs no state of the machine: a run that starts anew and gets the recorded
-outcomes in the recorded order is in the same state. `Journal` stands between the runtime and the world: `perform` does an operation
-and records it, or gives what is recorded; `chosen` says whose result the session hands out next; `now` and `wall` are the clock, which
-moves only with outcomes, so that it too is the same when they come again. Hands on `Journal`, `Diverged`, `Fenced` and `SCOPE` to
-`border.py` and the session. What is an operation, and how its request and outcome are written, is for `border.py`; where rows are
-kept, for `effect_file.py` and `run_store.py`.
+outcomes in the recorded order is in the same state. `Journal` stands between the runtime and the world: `perform` does an
+operation and records it, or gives what is recorded; `chosen` says whose result the session hands out next; `now` and `wall` are
+the clock, which moves only with outcomes, so that it too is the same when they come again. Hands on `Journal`, `Diverged`,
+`Fenced` and `SCOPE` to `border.py` and the session. What is an operation, and how its request and outcome are written, is for
+`border.py`; where rows are kept, for `effect_file.py` and `run_store.py`.
 
-Order: an outcome of the recording is given when its row is the next one and all that the rows before it set off has been done, which
-is so when the loop has nothing ready (`_hop`). A row that is never asked for, or an operation that no row is for, is found when the
-run comes to a standstill.
+Order: an outcome of the recording is given when its row is the next one and all that the rows before it set off has been done,
+which is so when the loop has nothing ready (`_hop`). A row that is never asked for, or an operation that no row is for, is found
+when the run comes to a standstill.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .rows import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
     from typing import Any, Protocol
 
     from ...vm.interp.effects import Effect
@@ -60,6 +60,39 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
 
+if TYPE_CHECKING:
+    class Runner(Protocol):
+        """The effects of a session that are on their way."""
+
+        def wake(self) -> None:
+            """Make the session look for a result to hand out."""
+
+        def has_finished(self, key: str) -> bool:
+            """Return whether the effect of that key has a result that was not handed out yet."""
+
+        def is_waiting(self) -> bool:
+            """Return whether the session waits for a result."""
+
+        def load(self) -> int:
+            """Return how many effects are on their way, with work that goes on after an answer."""
+
+
+class _Nobody:
+    """The runner of a journal that no session uses."""
+
+    def wake(self) -> None: ...
+    def has_finished(self, key: str) -> bool:
+        return False
+
+    def is_waiting(self) -> bool:
+        return False
+
+    def load(self) -> int:
+        return 0
+
+
+_NOBODY = _Nobody()
+
 HOPS = 12  # rounds of the loop after which all that an outcome set off has been done
 STANDSTILL = 1.0  # seconds without a step, while every task waits, after which nothing more comes
 RENEWAL = 20.0  # seconds between renewals of the right to go on with a run
@@ -68,12 +101,14 @@ DRAFT = 256  # rows that wait for a commit
 
 class Scope:
     """The effect that the code runs for, by its key; `counts` numbers the operations within it by what they are about, so that
-    their keys do not hang on the order in which operations side by side come to their turn (G-13.3)."""
+    their keys do not hang on the order in which operations side by side come to their turn (G-13.3). `retries_at_once`: the next
+    wait is none, since it follows a fault that no recording has."""
 
-    __slots__ = ("key", "counts")
+    __slots__ = ("key", "counts", "retries_at_once")
 
     def __init__(self, key: str) -> None:
         self.key = key
+        self.retries_at_once = False
         self.counts: dict[str, int] = {}
 
     def next_key(self, about: str) -> str:
@@ -86,8 +121,8 @@ SCOPE: ContextVar[Scope | None] = ContextVar("SCOPE", default=None)
 
 
 class Within(Scope):
-    """Of code that runs within an operation: what it does is a part of the operation. `emits` are those of the runtime that it has
-    made, as (channel, payload)."""
+    """Of code that runs within an operation: what it does is a part of the operation. `emits` are those of the runtime that it
+    has made, as (channel, payload)."""
 
     __slots__ = ("emits",)
 
@@ -138,6 +173,28 @@ class Form:
         self.given = given
 
 
+REDACTED = "<redacted>"
+
+
+def redacted(row: EffectRow, path: Sequence[str]) -> None:
+    """Put REDACTED in place of what stands at a path of a row: names of its fields and of those of objects, numbers of items, `*`
+    for each. What is not there is left out. The digest is that of the request as it was sent."""
+    field, *inner = path
+    if field in ("request", "result"):
+        setattr(row, field, _without(getattr(row, field), inner))
+
+
+def _without(plain: Any, path: Sequence[str]) -> Any:
+    if not path:
+        return plain if plain is None else REDACTED
+    at, *inner = path
+    if isinstance(plain, dict):
+        return {name: _without(value, inner) if at in ("*", name) else value for name, value in plain.items()}
+    if isinstance(plain, list):
+        return [_without(value, inner) if at in ("*", str(number)) else value for number, value in enumerate(plain)]
+    return plain
+
+
 async def _result_of(loop: Any, job: Any) -> Any:
     try:
         await wait_until_done(loop, job)
@@ -152,10 +209,10 @@ AS_IT_IS = Form(lambda value: value, lambda form: form)
 class Journal:
     """The journal of one session. `recorded` gives the rows of a recording, in their order; None for a new run. `sink` keeps new
     rows, None to keep none. With `goes_on` the run goes on live where the recording ends; without, it must not ask for more.
-    `unknown` are the rows of effects that began in the recording and whose outcome is not in it, by key, and `answers` outcomes
-    that the host knows of them (plain forms). `real_time` gives seconds that only grow, `real_wall` seconds since 1970.
-    `emits` is how many the recording has, and how many of them listeners have heard for certain. `clean` takes secrets out of plain
-    data; the session sets it."""
+    `unknown` has the rows of effects that began in the recording and whose outcome is not in it, by key, and `answers` outcomes
+    that the host knows of them (plain forms). `real_time` gives seconds that only grow, `real_wall` seconds since 1970. `emits`
+    is how many the recording has, and how many of them listeners have heard for certain. `close` gives back what the recording
+    holds open. `clean` takes secrets out of plain data; the session sets it."""
 
     def __init__(
         self,
@@ -164,22 +221,23 @@ class Journal:
         sink: Sink | None,
         recorded: Iterator[Row] | None = None,
         goes_on: bool = False,
-        unknown: dict[str, EffectRow] | None = None,
         answers: dict[str, Any] | None = None,
         real_time: Callable[[], float],
         real_wall: Callable[[], float],
         emits: tuple[int, int] = (0, 0),
+        close: Callable[[], object] = lambda: None,
+        faults: Mapping[str, str] | None = None,
+        redact: Sequence[str] = (),
     ) -> None:
         self.header = header
         self.sink = sink
         self.goes_on = goes_on
-        self.unknown = unknown or {}
+        self.unknown: dict[str, EffectRow] = {}
         self.answers = answers or {}
         self.real_time = real_time
         self.real_wall = real_wall
         self.clean: Callable[[Any], Any] = lambda plain: plain
         self.is_replaying = recorded is not None
-        self.replayed = 0  # rows of the recording that were used
         self.end: EndRow | None = None  # of the recording
         self._rows = recorded if recorded is not None else iter(())
         self._next: EffectRow | PieceRow | DeliveryRow | None = None  # of the recording
@@ -188,36 +246,33 @@ class Journal:
         self._time = 0.0  # milliseconds since the run began
         self._began = real_time()
         self._loop: Any = None
-        self._wake: Callable[[], object] = lambda: None
-        self._has_finished: Callable[[str], bool] = lambda key: False
+        self._runner: Runner = _NOBODY
         self._hopping = False
         self._steps = 0
-        self.begun: float | None = None  # when the operation whose work is about to be done began in another process
+        self.begun_before = 0.0  # how many seconds ago the operation whose work is about to be done began in another process
         self._in_flight = 0  # operations and limits of time that something outside will end
         self._renewal: Any = None  # the timer of `_hold_on`
         self.parked: dict[str, Any] = {}  # by key, what operations wait for that somebody has to answer, perhaps days later
         self.suspended: list[Any] = []  # what a suspended run waits for
         self._patient = False  # whether a limit of time may have to run out before the next row can come
         self._told = 0  # emits so far
+        self._close = close
+        self.faults = dict(faults or {})
+        self._redact = [path.split(".") for path in redact]
         self._emits_kept, self._emits_heard = emits
         self._outbox: list[Callable[[], object]] = []
         self.failure: BaseException | None = None  # what ended the run, once
         self._end_run: Callable[[BaseException], object] = lambda error: None
         self._emit_again: Callable[[str, Any], object] = lambda channel, payload: None
-        self._is_idle: Callable[[], bool] = lambda: False
 
     # ------------------------------------------------------------ the session
 
     def begin(
-        self, loop: Any, wake: Callable[[], object], has_finished: Callable[[str], bool],
-        end_run: Callable[[BaseException], object], emit: Callable[[str, Any], object],
-        is_idle: Callable[[], bool],
-    ) -> None:  # fmt: skip
-        """Serve a call of the session on this loop. `wake` makes the session look for a result to hand out; `has_finished` says
-        whether the effect of a key has one; `end_run` ends the call with an error; `emit` makes an emit of the runtime;
-        `is_idle` says whether the session waits for a result."""
-        self._loop, self._wake, self._has_finished, self._end_run = loop, wake, has_finished, end_run
-        self._emit_again, self._is_idle = emit, is_idle
+        self, loop: Any, runner: Runner, end_run: Callable[[BaseException], object], emit: Callable[[str, Any], object]
+    ) -> None:
+        """Serve a call of the session on this loop. `runner` has the effects that are on their way; `end_run` ends the call with
+        an error; `emit` makes an emit of the runtime."""
+        self._loop, self._runner, self._end_run, self._emit_again = loop, runner, end_run, emit
         if self.is_replaying and self._next is None:
             self._take()
         if self.sink is not None and self.sink.parks and not hasattr(loop, "hold_clock"):  # a virtual clock does not wait
@@ -230,7 +285,7 @@ class Journal:
         try:
             self.sink.renew()
         except (Fenced, JournalRefused) as refused:
-            self._fail(refused)
+            self.end_by(refused)
             return
         self._renewal = self._loop.call_later(RENEWAL, self._hold_on)
 
@@ -267,8 +322,9 @@ class Journal:
         announces: bool = False,
     ) -> Any:  # fmt: skip
         """Return the outcome of an operation, recorded or new. `request` is its plain form, `work` does it, `how` says how its
-        outcome is written; with `announces` it is kept that it begins, though it may be done twice. With the key "" it is a part of another operation, and just done. Raises what `work` raises; Diverged
-        where the recording has another request; EffectUnknown."""
+        outcome is written; with `announces` it is kept that it begins, though it may be done twice. With the key "" it is a part
+        of another operation, and just done. Raises what `work` raises; Diverged where the recording has another request;
+        EffectUnknown."""
         if not key:
             return await work()
         request = self.clean(request)
@@ -293,7 +349,7 @@ class Journal:
             return self._outcome(row, how)
         if before is not None and cls == ONCE:
             raise EffectUnknown
-        self.begun = None if before is None else before.t_start
+        self.begun_before = 0.0 if before is None else (row.t_start - before.t_start) / 1000
         if cls == ONCE or (announces and before is None):
             row.status = INTENT
             self.commit(row)
@@ -337,6 +393,8 @@ class Journal:
         row.t_end = round(self._time, 3)
         row.status = DONE if row.status == INTENT else row.status
         row.result = self.clean(row.result)
+        for path in self._redact:
+            redacted(row, path)
         self._draft.append(row)
         if cls != OBSERVED or len(self._draft) >= DRAFT:
             self.commit()
@@ -435,6 +493,12 @@ class Journal:
 
     async def _recorded(self, key: str, kind: str, digest: str, request: Any, pieces: int = 0) -> Any:
         """Wait for the next row of an operation and return it; None where the recording has none and the run goes on live."""
+        row = self._next
+        if row is not None and row.key == key and not self._waiting and self._runner.load() == 1:  # nothing stands beside it
+            if isinstance(row, EffectRow) and (row.kind != kind or row.digest != digest):
+                self.end_by(self._mismatch(row, kind, request))
+            elif not isinstance(row, DeliveryRow):
+                return self._used(row)
         future = self._loop.create_future()
         self._waiting[key] = (future, kind, digest, request, pieces)
         self._advance()
@@ -450,14 +514,13 @@ class Journal:
             try:
                 row = next(self._rows, None)
             except JournalRefused as refused:
-                self._fail(Diverged(str(refused)))
+                self.end_by(Diverged(str(refused)))
                 return
             if row is None:
                 self._next = None
                 if self.goes_on and not self.end:
                     self._go_on_live()
                 return
-            self.replayed += 1
             if isinstance(row, EmitRow):
                 continue
             if isinstance(row, EndRow):
@@ -482,7 +545,7 @@ class Journal:
         for future, *_ in waiting:
             if not future.done():
                 future.set_result(None)
-        self._wake()
+        self._runner.wake()
 
     def _advance(self) -> None:
         """Give the next outcome once the loop has nothing else to do."""
@@ -498,9 +561,9 @@ class Journal:
         if not self.is_replaying:
             return
         row = self._next
-        if row is None or type(row) is DeliveryRow:
-            if type(row) is DeliveryRow and self._has_finished(row.key):
-                self._wake()
+        if row is None or isinstance(row, DeliveryRow):
+            if isinstance(row, DeliveryRow) and self._runner.has_finished(row.key):
+                self._runner.wake()
             self._watch_standstill()
             return
         waiter = self._waiting.get(row.key)
@@ -510,20 +573,21 @@ class Journal:
         future, kind, digest, request, pieces = waiter
         if future.done():
             return
+        if isinstance(row, EffectRow) and (row.kind != kind or row.digest != digest):
+            self.end_by(self._mismatch(row, kind, request))
+            return
+        del self._waiting[row.key]
+        future.set_result(row)  # before what waits for the end of the recording goes on
+        self._used(row)
+        self._advance()
+
+    def _used(self, row: EffectRow | PieceRow) -> EffectRow | PieceRow:
+        """Set the clock to the time of the next row of the recording, go on to the one behind it, and return it."""
         self._steps += 1
         self._patient = False
-        if type(row) is PieceRow:
-            self._time = max(self._time, row.t)
-        else:
-            assert type(row) is EffectRow
-            if row.kind != kind or row.digest != digest:
-                self._fail(self._mismatch(row, kind, request))
-                return
-            self._time = max(self._time, row.t_end)
-        del self._waiting[row.key]
+        self._time = max(self._time, row.t if isinstance(row, PieceRow) else row.t_end)
         self._take()
-        future.set_result(row)
-        self._advance()
+        return row
 
     def _mismatch(self, row: EffectRow, kind: str, request: Any) -> Diverged:
         if row.kind != kind:
@@ -551,12 +615,13 @@ class Journal:
         row = self._next
         if row is None and asked:
             kind, request = self._waiting[asked[0]][1], self._waiting[asked[0]][3]
-            self._fail(Diverged(f"effect {asked[0]} ({kind}) is not in the recording, which has ended: {brief(request)}"))
+            self.end_by(Diverged(f"effect {asked[0]} ({kind}) is not in the recording, which has ended: {brief(request)}"))
         elif row is not None and (asked or type(row) is DeliveryRow):
             wanted = f"the run asks for {', '.join(asked)}" if asked else "the run asks for nothing"
-            self._fail(Diverged(f"effect {row.key} comes next in the recording, and {wanted}"))
+            self.end_by(Diverged(f"effect {row.key} comes next in the recording, and {wanted}"))
 
-    def _fail(self, error: BaseException) -> None:
+    def end_by(self, error: BaseException) -> None:
+        """End the run with an error, once; nothing more is kept of it."""
         if self.failure is None:
             self.failure = error
             self._end_run(error)
@@ -595,7 +660,7 @@ class Journal:
         """Record an emit, or a printed text (`channel` None), of the plain JSON `value`; `tell` delivers it, after the commit
         that has it. An emit that listeners have heard before the run went on is not told again."""
         self._told += 1
-        if self._told <= self._emits_heard:
+        if self.goes_on and self._told <= self._emits_heard:
             return
         if self._told <= self._emits_kept or (self.is_replaying and not self.goes_on):
             tell()
@@ -628,9 +693,9 @@ class Journal:
     def _suspend_soon(self, left: int) -> None:
         if left:
             self._loop.call_soon(partial(self._suspend_soon, left - 1))
-        elif self.parked and not self._in_flight and self._is_idle() and self.failure is None:
+        elif self.parked and not self._in_flight and self._runner.is_waiting() and self.failure is None:
             self.suspended = list(self.parked.values())
-            self._fail(Suspended())
+            self.end_by(Suspended())
 
     def commit(self, *rows: Row) -> None:
         """Commit the rows that wait, these last, in one transaction, then deliver emits. Raises Fenced."""
@@ -641,7 +706,7 @@ class Journal:
                 self.sink.commit(draft, self._told, list(self.parked.values()))
             except (Fenced, JournalRefused) as refused:
                 self._outbox.clear()
-                self._fail(refused)
+                self.end_by(refused)
                 raise
         outbox, self._outbox = self._outbox, []
         for tell in outbox:
@@ -657,6 +722,7 @@ class Journal:
                     end.t = round(self._time, 3)
                 self.commit(*(() if end is None else (end,)))
         finally:
+            self._close()
             if self.sink is not None:
                 self.sink.close()
 

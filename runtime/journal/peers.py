@@ -1,8 +1,8 @@
 """MCP servers and agents with a journal before them: what they answer is recorded, and given again without them (G-13.2).
 
-Hands on `journaled_connection` and `JournaledChild` to `border.py`. A recording is given again by stand-ins that reach nothing. Where
-it ends while the run goes on, a server is connected anew, and its tools must be those that were recorded (G-9.6); the process of an
-agent is gone, so an exchange that it was in has an unknown outcome, and the next one starts a new process.
+Hands on `journaled_connection` and `JournaledChild` to `border.py`. A recording is given again by stand-ins that reach nothing.
+Where it ends while the run goes on, a server is connected anew, and its tools must be those that were recorded (G-9.6); the
+process of an agent is gone, so an exchange that it was in has an unknown outcome, and the next one starts a new process.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A run's journal from its beginning: the header of a new one, one that records into a file, one that gives a file again, and the end
-row of an outcome (G-14.1, O-9.33).
+"""A run's journal from its beginning: the header of a new one, one that records into a file, one that gives a file again, and the
+end row of an outcome (G-14.1, O-9.33).
 
-Hands on `new_header`, `recorder`, `player`, `stored` and `end_of` to the command line and the Python API. Where a run survives its process
-is `run_store.py`.
+Hands on `new_header`, `recorder`, `player`, `stored` and `end_of` to the command line and the Python API. Where a run survives
+its process is `run_store.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .rows import EmitRow, EndRow, Header, JournalRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from ...vm.interp.link import Program
@@ -37,8 +37,9 @@ def new_header(
         seed = int.from_bytes(secure_bytes(8), "big") >> (64 - SEED_BITS)
     name, image = program.image.header.name, identity_of(program)
     return Header(
-        program=name, image=image, run=run_id(secure_bytes), args=list(args), seed=seed, wall=wall, offline=offline
-    )
+        program=name, image=image, run=run_id(secure_bytes), args=list(args), seed=seed, wall=wall, offline=offline,
+        trust=program.trust,
+    )  # fmt: skip
 
 
 def run_id(secure_bytes: Callable[[int], bytes]) -> str:
@@ -56,16 +57,21 @@ def require_image(header: Header, program: Program, where: str) -> None:
         )
 
 
-def recorder(path: str, header: Header, real_time: Callable[[], float], real_wall: Callable[[], float]) -> Journal:
-    """Return the journal of a new run that is recorded into a new file. OSError where it cannot be made."""
-    return Journal(header, sink=EffectFileWriter(path, header), real_time=real_time, real_wall=real_wall)
+def recorder(
+    path: str, header: Header, real_time: Callable[[], float], real_wall: Callable[[], float], redact: Sequence[str] = ()
+) -> Journal:
+    """Return the journal of a new run that is recorded into a new file, without what stands at the paths of `redact`. OSError
+    where it cannot be made."""
+    return Journal(header, sink=EffectFileWriter(path, header), real_time=real_time, real_wall=real_wall, redact=redact)
 
 
 def player(
-    path: str, program: Program, extends: bool, real_time: Callable[[], float], real_wall: Callable[[], float]
-) -> Journal:
-    """Return the journal of a run that gets the outcomes of a file. With `extends` what the run asks for beyond its end is
-    performed and appended. OSError, and JournalRefused for what is no effect file, or one of another program."""
+    path: str, program: Program, extends: bool, real_time: Callable[[], float], real_wall: Callable[[], float],
+    faults: Mapping[str, str] | None = None,
+) -> Journal:  # fmt: skip
+    """Return the journal of a run that gets the outcomes of a file, with failures before some of them (`faults`). With `extends`
+    what the run asks for beyond its end is performed and appended. OSError, and JournalRefused for what is no effect file, or one
+    of another program."""
     emits = _count_emits(path) if extends else 0
     reader = EffectFileReader(path)
     try:
@@ -73,7 +79,7 @@ def player(
         sink = _AfterReading(path, reader)
         return Journal(
             reader.header, sink=sink if extends else None, recorded=iter(reader), goes_on=extends, real_time=real_time,
-            real_wall=real_wall, emits=(emits, 0),
+            real_wall=real_wall, emits=(emits, 0), close=reader.close, faults=faults,
         )  # fmt: skip
     except BaseException:
         reader.close()
@@ -92,13 +98,14 @@ def stored(
     store: RunStore, claim: Claim, real_time: Callable[[], float], real_wall: Callable[[], float], answers: dict[str, Any]
 ) -> Journal:
     """Return the journal with which a run of a store is gone on with, under a claim; `answers` are added to those that the store
-    has for it, as plain forms by effect key."""
+    has for it, as plain forms by effect key. What the run has left out of its rows (`redact`) is left out of
+    further ones. Raises JournalRefused."""
     row = store.run(claim.run)
     known = {**store.answers(claim.run), **answers}
     claim.has_answers = bool(known)
     return Journal(
         row.header, sink=claim, recorded=store.rows(claim.run), goes_on=True, answers=known, real_time=real_time,
-        real_wall=real_wall, emits=(row.emits, row.told),
+        real_wall=real_wall, emits=(row.emits, row.told), redact=row.redact or (),
     )  # fmt: skip
 
 
@@ -121,7 +128,6 @@ class _AfterReading:
         """Do nothing: nobody else goes on with a file."""
 
     def close(self) -> None:
-        self.reader.close()
         if self.writer is not None:
             self.writer.close()
 

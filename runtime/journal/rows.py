@@ -1,9 +1,9 @@
 """What a journal is made of: a header and rows, as objects and as lines of JSON (G-14.1).
 
 A row is one step of a run whose outcome the machine cannot compute: an effect performed, a piece of a stream, the order in which
-results were handed out, an emit, the end. Hands on the classes of rows, `Header` and `JournalRefused`, to the effect file, the run
-store, the journal and the trace. `plain_of`, `row_of` and `header_of` turn rows into plain data for JSON and back; what is read is checked field
-by field, and what does not fit is refused by name.
+results were handed out, an emit, the end. Hands on the classes of rows, `Header` and `JournalRefused`, to the effect file, the
+run store, the journal and the trace. `plain_of`, `row_of` and `header_of` turn rows into plain data for JSON and back; what is
+read is checked field by field, and what does not fit is refused by name.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeAlias
+
+    from ...vm.interp.link import Trust
 
     Json: TypeAlias = Any
 
@@ -26,22 +28,23 @@ STATUSES = (INTENT, DONE, FAILED, PANICKED, EXPIRED, DISCARDED)
 
 
 class JournalRefused(Exception):
-    """An effect file or a run that cannot be used; the text names the place and what to do. `fails`: nothing is wrong with the file or
-    run itself, which cannot be used here and now."""
+    """An effect file or a run that cannot be used; the text names the place and what to do. `fails`: nothing is wrong with the
+    file or run itself, which cannot be used here and now."""
 
     fails = False
 
 
 class Header:
     """What a journal begins with: of which `program` (its name) and `image` (content hash) the `run` is, the `args` of its main,
-    the `seed` of its random numbers, and the time at which it began, in seconds since 1970 (`wall`); `offline` says that every model was the offline provider. `trust` is the trust level
-    of the image (G-1.2), "" where none is known."""
+    the `seed` of its random numbers, and the time at which it began, in seconds since 1970 (`wall`); `offline` says that every
+    model was the offline provider. `trust` is the trust level of the image (G-1.2)."""
 
     __slots__ = ("program", "image", "run", "args", "seed", "wall", "offline", "trust")
 
     def __init__(
-        self, *, program: str, image: str, run: str, args: list[str], seed: int, wall: float, offline: bool, trust: str = ""
-    ) -> None:
+        self, *, program: str, image: str, run: str, args: list[str], seed: int, wall: float, offline: bool,
+        trust: Trust = "foreign",
+    ) -> None:  # fmt: skip
         self.program = program
         self.image = image
         self.run = run
@@ -135,8 +138,8 @@ class EmitRow:
 
 
 class EndRow:
-    """The end of the run: `outcome` is "ok", "error", "panic" or "cancelled", `message` the text of an error or panic, `code` that
-    of a panic; `value` what main gave, as JSON text where it has a JSON form."""
+    """The end of the run: `outcome` is "ok", "error", "panic" or "cancelled", `message` the text of an error or panic, `code`
+    that of a panic; `value` what main gave, as JSON text where it has a JSON form."""
 
     __slots__ = ("outcome", "message", "code", "value", "t")
 
@@ -248,5 +251,7 @@ def header_of(plain: Json) -> Header:
     fields = _take(plain, names, {})
     if any(not isinstance(word, str) for word in fields["args"]):
         raise JournalRefused("has arguments that are no texts")
+    if fields["trust"] not in ("local", "pinned", "signed", "foreign"):
+        raise JournalRefused("has a level of trust that no image has")
     del fields["format"]
     return Header(**fields)

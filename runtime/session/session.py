@@ -201,6 +201,7 @@ class Session:
             remaining=self.remaining,
             future=self.future,
         )
+        self.services.look_at_clock = host.look_at_clock
         self.services.breakers = host.breakers
         self.services.prompt_caches = host.prompt_caches
         self.account = Account()  # what its calls draw on, all together
@@ -323,7 +324,7 @@ class Session:
         self.work = EffectRunner(self.host.loop or asyncio_loop())
         if self.journal is not None:
             self.work.journal = self.journal
-            self.journal.begin(self.work.loop, self.work.wake, self.work.has_finished, self._end_by, self.runtime_emit, self.work.is_waiting)
+            self.journal.begin(self.work.loop, self.work, self._end_by, self.runtime_emit)
         self.watch.begin(seconds, lambda: self._overdue(seconds or 0.0))
         self.deadline = None  # not that of the call before
         timer = None if seconds is None else self._set_deadline(seconds)
@@ -500,7 +501,7 @@ class Session:
         else:
             from ..journal.border import whole
 
-            self.work.begin(effect, whole(self, self.journal, effect, performer(effect.kind)(self, effect)))
+            self.work.begin(effect, whole(self, self.journal, effect, performer(effect.kind)))
 
     async def _deliver(self) -> None:
         """Wait until an effect is over, commit its result, and let its task go on."""
@@ -637,10 +638,9 @@ class Session:
         `lasting` among all sessions that may use the same store (M-5.10)."""
         if not lasting:
             return f"-{self.generation}" if self.generation else ""
-        if not self.name and self.journal is not None:
-            self.name = self.journal.idem_key("session")[:16]
         if not self.name:
-            self.name = self.host.secure_bytes(8).hex()
+            drawn = self.host.secure_bytes(8).hex()
+            self.name = drawn if self.journal is None else self.journal.header.run  # the same when the run is gone on with
         return f"-{self.name}"
 
     def clean(self, value: Any) -> Any:

@@ -136,10 +136,9 @@ class Method:
     """One method of a declared tool, from its entry in the image.
 
     `code` is its linked function, `definition` what a request to a model says of it, `shape` the schema type of its arguments, an
-    object whose fields are at index 3; `guard` the key of the capability that it needs, None for none; `effect` the class that `@effect` gives it, or
-    None. `takes_state` says that it
-    has `self`, `changes_state` that it has `mut self` and returns a pair with the new state; `result` is the descriptor of its
-    result without that."""
+    object whose fields are at index 3; `guard` the key of the capability that it needs, None for none; `effect` the class that
+    `@effect` gives it, or None. `takes_state` says that it has `self`, `changes_state` that it has `mut self` and returns a pair
+    with the new state; `result` is the descriptor of its result without that."""
 
     __slots__ = ("tool", "name", "code", "definition", "shape", "takes_state", "changes_state", "result", "guard", "effect")
 

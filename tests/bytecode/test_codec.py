@@ -120,18 +120,23 @@ def test_older_standard_library_is_served(image: i.Image) -> None:
     assert decode(with_value(image, change)).header.std == 0
 
 
-def test_pinned(data: bytes) -> None:
-    assert decode(data, pinned={content_hash(data)})
-    assert refusal(data, pinned=set()) == "V005"
+def test_what_the_host_demands_is_asked_of_the_whole_file(data: bytes) -> None:
+    asked: list[bytes] = []
+    assert decode(data, demand=asked.append) and asked == [data]
+    assert refusal(data, demand=no_trust) == "V005"
+
+
+def no_trust(data: bytes) -> None:
+    raise i.ImageError("V005", "the host trusts nobody")
 
 
 def test_order_of_checks(data: bytes) -> None:
     """Each fault hides those behind it (G-3.1)."""
     broken = bytearray(data)
     broken[8] = 0xC1
-    assert refusal(bytes(broken), pinned=set()) == "V004"
+    assert refusal(bytes(broken), demand=no_trust) == "V004"
     sealed = seal(bytes(broken[8:-32]))
-    assert refusal(sealed, pinned=set()) == "V005"
+    assert refusal(sealed, demand=no_trust) == "V005"
     assert refusal(sealed) == "V006"
     broken[6] = 9
     assert refusal(bytes(broken)) == "V003"

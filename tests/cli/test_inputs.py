@@ -6,7 +6,8 @@ import pytest
 from concerto.cli.verbs import VERBS
 
 SOURCE = 'fn main() { emit("said", "hello"); }\n'
-TAKES_NONE = ("version", "repl", "test", "init", "conformance", "models", "lsp", "help")
+OF_KEYS = ("keygen", "sign", "verify")  # in test_signing.py
+TAKES_NONE = ("version", "repl", "test", "init", "conformance", "models", "lsp", "help", *OF_KEYS)
 TAKES_FILE = [verb.name for verb in VERBS if verb.name not in TAKES_NONE]
 TAKES_IMAGE = ["run", "disasm", "inspect", "pin"]
 TAKES_SOURCE_ONLY = ["compile", "check", "fmt"]

@@ -37,8 +37,10 @@ def by_argparse(verb_name: str, module: object, words: list[str]) -> dict[str, o
 
 
 def command_line(generator: random.Random, plain: PlainWords) -> list[str]:
-    """Names of the verb's options, with and without values, between files and words that are neither."""
-    line: list[str] = []
+    """Names of the verb's options, with and without values, between files and words that are neither; often with the options that
+    a verb cannot do without."""
+    needed = [name for name, (_, row) in plain.options.items() if row.get("required")]
+    line = [f"{name}={generator.choice(WORDS)}" for name in needed if generator.random() < 0.8]
     for _ in range(generator.randrange(6)):
         name = generator.choice(sorted(plain.options) or ["-q"])
         value = generator.choice(WORDS)

@@ -16,7 +16,7 @@ RUN_FLAGS = [  # O-9.27
     "--allow-all", "--disable-tool", "--max-steps", "--max-seconds", "--max-tokens", "--max-cost", "--max-model-calls", "--seed",
 ]  # fmt: skip
 FLAGS = {
-    "run": [*RUN_FLAGS, "--emit-format", "--metrics", "--no-code-cache", "--verbose", "--watch"],
+    "run": [*RUN_FLAGS, "--emit-format", "--metrics", "--no-code-cache", "--verbose", "--watch", "--trust-key", "--pin"],
     "compile": ["-o", "--check", "--strip", "--emit-tokens", "--emit-ast", "--deny-warnings", "--json"],
     "check": ["--deny-warnings", "--json"],
     "fmt": ["--check", "--diff"],
@@ -28,6 +28,9 @@ FLAGS = {
     "conformance": ["--filter", "--list", "--json"],
     "models": ["CONNECTION", "--program", "--env-file", "--json"],
     "pin": ["--server", "--check", "--env-file", "--allow-net", "--allow-run"],
+    "keygen": ["NAME", "--force"],
+    "sign": ["--key", "--comment"],
+    "verify": ["--key"],
     "lsp": [],
     "version": ["--json"],
     "help": ["COMMAND"],

@@ -2,10 +2,10 @@
 
 `encode` returns equal bytes for equal images; `decode` refuses, in the order of G-3.1, everything that `encode` would not have
 written, and allocates nothing before it knows how much. Nothing here reads or writes a file. Hands on also `content_hash`,
-`sha256`, `MAGIC` (to the command line and the Python API, which know an image by it), `precheck_msgpack` (to snapshots),
-instructions to and from code bytes (`scan`, `encode_instructions`, and to tests `instructions`), and the line tables of functions
-(`encode_lines`, `walk_lines`, `decode_lines`, `position_at`, `positions_at`). The shape of a section stands in `shape.py`, its
-record in `image.py`.
+`sha256`, `MAGIC` (to the command line and the Python API, which know an image by it), `check_frame`, `precheck_msgpack` (to
+snapshots), instructions to and from code bytes (`scan`, `encode_instructions`, and to tests `instructions`), and the line
+tables of functions (`encode_lines`, `walk_lines`, `decode_lines`, `position_at`, `positions_at`). The shape of a section stands
+in `shape.py`, its record in `image.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .opcodes import OPCODE_SET_VERSION, OPCODES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
 
@@ -136,15 +136,15 @@ def encode(image: Image) -> bytes:
     return body + digest
 
 
-def decode(data: bytes, limits: Limits = DEFAULT, pinned: Collection[str] | None = None) -> Image:
+def decode(data: bytes, limits: Limits = DEFAULT, demand: Callable[[bytes], None] | None = None) -> Image:
     """Return the image in `data`, which is not verified. Raises ImageError: V001 for the size of the file, V002 for another
-    beginning, V003 for another version, V004 for a wrong hash, V005 for an image that is not pinned, V006 for content that cannot
-    be decoded, V007 for content that is not in canonical form, V008 for a section of another shape or a header with another
-    version than the head of the file. `pinned`: content hashes, in the form of `content_hash`, of the only images that the host
-    trusts; None for any (G-1.2)."""
-    _check_frame(data, limits)
-    if pinned is not None and content_hash(data) not in pinned:
-        raise ImageError("V005", f"the image {content_hash(data)} is not one that the host has pinned")
+    beginning, V003 for another version, V004 for a wrong hash, V006 for content that cannot be decoded, V007 for content that is
+    not in canonical form, V008 for a section of another shape or a header with another version than the head of the file.
+    `demand` is called with `data` between V004 and V006: it raises ImageError (V005) for an image that the host does not trust,
+    of which nothing is decoded (G-1.2)."""
+    check_frame(data, limits)
+    if demand is not None:
+        demand(data)
     image = shape.build(_read(data[_HEAD:-_HASH], limits, data[_HEAD - 1]))
     _check_versions(image, data)
     return image
@@ -156,7 +156,8 @@ def content_hash(data: bytes) -> str:
     return data[-_HASH:].hex()
 
 
-def _check_frame(data: bytes, limits: Limits) -> None:
+def check_frame(data: bytes, limits: Limits = DEFAULT) -> None:
+    """Raise ImageError, V001 to V004 as `decode`, for bytes around which there is no whole image; what is inside is not read."""
     if len(data) > limits.file:
         raise ImageError("V001", f"the file has {len(data)} bytes, the limit is {limits.file}")
     if len(data) <= _HEAD + _HASH:

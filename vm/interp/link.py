@@ -1,10 +1,10 @@
 """From a verified image to a program that runs: operands resolved to objects, jumps to nodes (V-2.4).
 
-Hands on `Program` to the machine, the translated tier, snapshots and hosts; `load_bytes` and `load_image`, which verify before
-they link, to the API and the command line; `run_costs` to the translated tier; what concerns runs of opcodes (`run_names`,
-`tiling`, …) to `tools/choose_runs.py`. A function is linked at its first call into
-nodes; a node is the list [opcode number of the loop, operand, next node, its marks in the loop's search tree]. No file is read
-here: callers bring the bytes or the image.
+Hands on `Program` to the machine, the translated tier, snapshots and hosts; `Trust`, the type of its level; `load_bytes` and
+`load_image`, which verify before they link, to the API and the command line; `run_costs` to the translated tier; what concerns
+runs of opcodes (`run_names`, `tiling`, …) to `tools/choose_runs.py`. A function is linked at its first call into nodes; a node
+is the list [opcode number of the loop, operand, next node, its marks in the loop's search tree]. No file is read here: callers
+bring the bytes or the image.
 """
 
 from __future__ import annotations
@@ -40,10 +40,13 @@ from .linked import GROUP_SIZES, Code, ErrorForm, HostFunction, LoopSite, Site
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable
-    from typing import Any
+    from typing import Any, Literal
 
     from ..bytecode.image import Image
     from ..bytecode.verify import FunctionFacts, Verified
+
+    # Compiled in this process; its hash named by the host; signed by a key that the host trusts; anything else (G-1.2).
+    Trust = Literal["local", "pinned", "signed", "foreign"]
 
 
 # Runs of linked opcodes that one node stands for (superinstructions). They exist in linked code only and change
@@ -142,7 +145,7 @@ class Program:
     of contexts by memory and name; `server_methods` and `tool_methods` have the names of parameters by (server or tool, method);
     `memories` the handles of the memories by number; `language_methods`, `methods`, `trait_methods` and `partial` the functions
     that are methods, as the methods of these names below say. `uncounted` is what `leave_alone` has stopped counting; `halt` is
-    the node into which the bottom frame of a task returns."""
+    the node into which the bottom frame of a task returns; `trust` is the level of the image (G-1.2)."""
 
     def __init__(self, verified: Verified, shared_classes: dict[Any, Any] | None = None) -> None:
         image = verified.image
@@ -180,6 +183,7 @@ class Program:
         self.kept: Any = None
         self.kept_in: dict[str, Any] = {}  # the like by folder, for the hosts that keep it
         self.content_hash: str | None = None  # of the file it was read from
+        self.trust: Trust = "foreign"
         self.layout: Any = None  # of vm/snapshot, once something is written or read
         self.halt: list[Any] = node(NUMBERS["HALT"], None, None)
         self._tables = self._operand_tables()
@@ -513,15 +517,19 @@ def _nested(value: Any) -> Any:
 # From bytes to a program that can run: decode, verify, link; nothing skips a step (V-4.1, G-3.1).
 
 
-def load_bytes(data: bytes) -> Program:
-    """Return the program of an image file, given as its bytes, with its hash in `content_hash`. Raises ImageError: V0xx when it
-    cannot be decoded, V1xx when a rule refuses it."""
-    program = load_image(decode(data))
+def load_bytes(data: bytes, demand: Callable[[bytes], None] | None = None, trust: Trust = "foreign") -> Program:
+    """Return the program of an image file, given as its bytes, with its hash in `content_hash`. `demand`: as for `decode`;
+    `trust` is the level of an image that it does not refuse. Raises ImageError: V0xx when it cannot be decoded, V1xx when a
+    rule refuses it; and what `demand` raises."""
+    program = load_image(decode(data, demand=demand), trust=trust)
     program.content_hash = content_hash(data)
     return program
 
 
-def load_image(image: Image, shared_classes: dict[Any, Any] | None = None) -> Program:
-    """Return the program of an image that this process has made or decoded; it is verified like any other (G-4.1).
-    `shared_classes`: as for `Program`. Raises ImageError (V1xx)."""
-    return Program(verify(image, ARITY, performed=PERFORMED), shared_classes)
+def load_image(image: Image, shared_classes: dict[Any, Any] | None = None, trust: Trust = "foreign") -> Program:
+    """Return the program of an image that this process has made or decoded; it is verified like any other (G-4.1). `trust` is
+    "local" for one that was compiled in this process: nothing else may say so, since a project's permissions are for its own
+    source (G-1.2). `shared_classes`: as for `Program`. Raises ImageError (V1xx)."""
+    program = Program(verify(image, ARITY, performed=PERFORMED), shared_classes)
+    program.trust = trust
+    return program

@@ -1,7 +1,8 @@
 """One value of the machine as plain data that JSON can carry, and back: what effect files and run stores hold (G-14.1).
 
-Hands on `value_form` and `value_of` to the runtime's journal. The form is that of snapshots, rows addressed by number (`writer.py`,
-`reader.py`), without their head: whoever keeps a form knows of which image it is. A scalar or short String is its own form.
+Hands on `value_form` and `value_of` to the runtime's journal. The form is that of snapshots, rows addressed by number
+(`writer.py`, `reader.py`), without their head: whoever keeps a form knows of which image it is. A scalar or short String is its
+own form.
 """
 
 from __future__ import annotations

@@ -126,8 +126,8 @@ _ROWS = (
     ("RegexError", "Error", "", "pattern", "L-3.11.9"),
     ("HttpError", "Error", "InvalidUrl Network Timeout PermissionDenied(capability,flag) EffectUnknown", "url", "L-3.11.10"),
     (
-        "FsError", "Error", "NotFound PermissionDenied(capability,flag) NotAFile InvalidUtf8 Io Unsupported EffectUnknown", "path",
-        "L-3.11.11",
+        "FsError", "Error",
+        "NotFound PermissionDenied(capability,flag) NotAFile InvalidUtf8 Io Unsupported EffectUnknown", "path", "L-3.11.11",
     ),
     (
         "MediaError", "Error",
