@@ -54,7 +54,7 @@ class Journaling:
         self.last: Outcome | None = None
         self.journal: Journal | None = None
         times = (time.monotonic, time.time)
-        redact = options.get("redact", ())
+        self.redact = redact = list(options.get("redact", ()))
         try:
             if resumed is not None:
                 self.store, claim = resumed
@@ -90,7 +90,7 @@ class Journaling:
             return
         journal.header.args = list(args)
         try:
-            journal.sink = self.store.begin(journal.header, encode(self.program.image), {})
+            journal.sink = self.store.begin(journal.header, encode(self.program.image), {"redact": self.redact})
         except JournalRefused as refused:
             raise RecordingError(str(refused)) from None
 

@@ -56,6 +56,10 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and "\0" not in value
 
 
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
 def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 1
 
@@ -87,7 +91,8 @@ KEPT: dict[str, Callable[[Any], bool]] = {
     "seed": lambda value: type(value) is int,
     "emit_format": lambda value: value in ("text", "json"),
     "verbose": lambda value: isinstance(value, bool),
-    "disable_tool": lambda value: isinstance(value, list) and all(map(_is_text, value)),
+    "disable_tool": _is_texts,
+    "redact": _is_texts,
 }
 
 

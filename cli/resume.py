@@ -121,7 +121,7 @@ def _with_kept(arguments: argparse.Namespace, store: RunStore, row: RunRow) -> N
         raise JournalRefused(f"{store.name}: the run {row.id} {refused}") from None
     arguments.file = kept.pop("file", None)
     for name, value in kept.items():
-        if getattr(arguments, name) in (None, False, [], "both", "text"):
+        if getattr(arguments, name, None) in (None, False, [], "both", "text"):
             scopes = [tuple(one) if isinstance(one, list) else one for one in value] if name.startswith("allow_") else value
             setattr(arguments, name, scopes)
     arguments.program_arguments = []

@@ -98,13 +98,14 @@ def stored(
     store: RunStore, claim: Claim, real_time: Callable[[], float], real_wall: Callable[[], float], answers: dict[str, Any]
 ) -> Journal:
     """Return the journal with which a run of a store is gone on with, under a claim; `answers` are added to those that the store
-    has for it, as plain forms by effect key."""
+    has for it, as plain forms by effect key. What the run has left out of its rows (`redact`) is left out of
+    further ones. Raises JournalRefused."""
     row = store.run(claim.run)
     known = {**store.answers(claim.run), **answers}
     claim.has_answers = bool(known)
     return Journal(
         row.header, sink=claim, recorded=store.rows(claim.run), goes_on=True, answers=known, real_time=real_time,
-        real_wall=real_wall, emits=(row.emits, row.told),
+        real_wall=real_wall, emits=(row.emits, row.told), redact=row.redact or (),
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from ..memory.entries import MemoryFailure
 from ..memory.stores.postgres_connection import CREATING, FORM, PostgresConnection, enter_schema, reason_of
 from ..memory.stores.postgres_connection import Database as Address
-from ..memory.stores.sqlite import DAMAGED, FILE_WAY_OUT, WAYS_OUT, is_on_network, put
+from ..memory.stores.sqlite import DAMAGED, FILE_WAY_OUT, NO_ROOM, WAYS_OUT, is_on_network, put
 from .rows import JournalRefused
 
 TYPE_CHECKING = False
@@ -157,13 +157,25 @@ class SqliteRuns:
         with self._guard():
             if os.path.isfile(self._path) and not os.path.getsize(self._path):
                 raise JournalRefused(f"the run store {self.name} is empty: what it held is lost; {FILE_WAY_OUT}")
-            self._connect(self._path)
+            try:
+                self._connect(self._path)
+                self._live().execute("SELECT count(*) FROM sqlite_master").fetchall()
+            except sqlite3.OperationalError as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF not in NO_ROOM:
+                    raise
+                # A full disk has no room for the shared part of the write-ahead log: this process takes the file alone.
+                self.close()
+                try:
+                    self._connect(self._path, "locking_mode = EXCLUSIVE")
+                    self._live().execute("SELECT count(*) FROM sqlite_master").fetchall()
+                except sqlite3.Error:
+                    raise error from None  # the first one says more
 
-    def _connect(self, path: str) -> None:
+    def _connect(self, path: str, *first: str) -> None:
         # Without "mode" a file that is gone would be made anew, and be empty.
         url = f"file:{quote(path, safe='/', errors='surrogateescape')}?mode=rw"
         self._connection = sqlite3.connect(url, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-        for setting in (f"synchronous = {'FULL' if self._full else 'NORMAL'}", "trusted_schema = OFF"):
+        for setting in (*first, f"synchronous = {'FULL' if self._full else 'NORMAL'}", "trusted_schema = OFF"):
             self._connection.execute(f"PRAGMA {setting}")
 
     def tables(self) -> set[str]:

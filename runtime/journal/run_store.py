@@ -61,12 +61,13 @@ _TIMES = ("lease", "created", "changed")
 class RunRow:
     """What a store says of a run: its `header`, `state` (one of STATES), `created` and `changed` in seconds since 1970, how many
     `rows` its journal has and how many `emits`, the `options` of its host, what it `waits` for (plain rows with `key`, `kind` and
-    what was asked), the end row of its `outcome`, None before, who is its `owner`, and until when (`lease`). `begins` is the seal
-    in front of its first row. Raises JournalRefused, which says what is wrong but not where, for a row that is none."""
+    what was asked), the end row of its `outcome`, None before, who is its `owner`, and until when (`lease`). `redact` are paths
+    that are left out of rows. `begins` is the seal in front of its first row. Raises JournalRefused, which says what is wrong but
+    not where, for a row that is none."""
 
     __slots__ = (
         "id", "header", "options", "image", "state", "epoch", "owner", "lease", "created", "changed", "rows", "emits", "told",
-        "waits", "outcome", "begins",
+        "waits", "outcome", "begins", "redact",
     )  # fmt: skip
     id: str
     header: Header
@@ -95,7 +96,8 @@ class RunRow:
         self.waits = _plain(columns["waits"], "waits")
         if self.header.run != self.id or self.header.image != self.image or not abs(self.header.wall) < LATEST:
             raise JournalRefused("has a header of another run")
-        if not isinstance(self.options, dict):
+        self.redact = self.options.get("redact", []) if isinstance(self.options, dict) else None
+        if not isinstance(self.redact, list) or not all(isinstance(path, str) for path in self.redact):
             raise JournalRefused("has options that are none")
         if not isinstance(self.waits, list) or not all(map(_is_wait, self.waits)):
             raise JournalRefused("waits for something that nobody can wait for")
@@ -236,7 +238,8 @@ class RunStore:
             rows = self._database.rows(select, (run, f"{run}~"))
         exact = [row for row in rows if row[0] == run] or rows
         if not exact:
-            raise JournalRefused(f"the run store {self.name} has no run {run!r}; `concerto runs --store {self.name}` lists them")
+            named = run if run.isprintable() and run.isascii() else ascii(run)
+            raise JournalRefused(f"the run store {self.name} has no run {named}; `concerto runs --store {self.name}` lists them")
         if len(exact) > 1:
             raise JournalRefused(f"several runs begin with {run}: {', '.join(str(row[0]) for row in exact)}")
         return self._row(exact[0])

@@ -231,9 +231,9 @@ def campaign(name: str, small: int, soak: int, change: Any) -> Campaign:
 
 assert FORMAT == "concerto-runs/1"  # the columns above are those of this format
 CAMPAIGNS = [
-    campaign("bytes of run stores", 8, 2_000, of_bytes),
-    campaign("columns of run stores", 10, 3_000, of_columns),
-    campaign("texts of stored runs", 8, 1_500, of_texts),
-    campaign("rows of stored runs", 10, 2_500, of_journals),
-    campaign("images of stored runs", 6, 1_000, of_images),
+    campaign("bytes of run stores", 40, 2_000, of_bytes),
+    campaign("columns of run stores", 40, 3_000, of_columns),
+    campaign("texts of stored runs", 25, 1_500, of_texts),
+    campaign("rows of stored runs", 20, 2_500, of_journals),
+    campaign("images of stored runs", 15, 1_000, of_images),
 ]

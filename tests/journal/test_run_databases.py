@@ -153,7 +153,7 @@ def test_run_resume_and_runs_on_a_database(database: Place, tmp_path: Path) -> N
     assert ended(0, "resume", run[:6]).out == "[emit:yes] true\n"
     assert "ended well" in ended(0, "resume", run).err
     assert '"state": "done"' in ended(0, "runs", "show", run, "--json").out
-    assert ended(74, "resume", "ffff").err.startswith(f"the run store {name} has no run 'ffff'")
+    assert ended(74, "resume", "ffff").err.startswith(f"the run store {name} has no run ffff")
     assert ended(0, "runs", "prune", "--days", "0").out == "removed 1 runs\n"
     assert not [one for one in said if "sEcReT" in one.out + one.err]
 
