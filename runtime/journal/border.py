@@ -1,9 +1,10 @@
 """The border between a session and the world, with a journal on it: what of a session's host and effects goes through the
 journal, and how its requests and outcomes are written (G-13.2, G-14.1).
 
-Hands on `bind`, with which a session puts its journal between itself and its host, `whole` for effects that are one operation,
-and `JournaledConnection` and `JournaledChild` for MCP servers and agents. A new kind of effect that the machine cannot compute is
-a row in `WHOLE` here, or an operation of its own. The order of outcomes is for `journal.py`.
+Hands on `bind`, with which a session puts its journal between itself and its host, and `whole` for effects that are one
+operation, to the session; `is_fault` and AnswerRefused to the command line and the Python API. MCP servers and agents are
+`peers.py`. A new kind of effect that the machine cannot compute is a row in `WHOLE` here, or an operation of its own. The order
+of outcomes is for `journal.py`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from ..memory.embedding import BASELINE
 from ..providers.base import origin_of
 from ..providers.offline import fault
 from .forms import canonical, cleaned, hidden, reply_form, reply_of, shown
-from .journal import SCOPE, Form, RecordedPanic, Scope
+from .journal import RecordedPanic
+from .operation import SCOPE, Form, Scope
 from .rows import OBSERVED, ONCE, REPEATABLE, JournalRefused
 
 TYPE_CHECKING = False

@@ -4,9 +4,10 @@
 Between effects a run is deterministic, so a journal needs no state of the machine: a run that starts anew and gets the recorded
 outcomes in the recorded order is in the same state. `Journal` stands between the runtime and the world: `perform` does an
 operation and records it, or gives what is recorded; `chosen` says whose result the session hands out next; `now` and `wall` are
-the clock, which moves only with outcomes, so that it too is the same when they come again. Hands on `Journal`, `Diverged`,
-`Fenced` and `SCOPE` to `border.py` and the session. What is an operation, and how its request and outcome are written, is for
-`border.py`; where rows are kept, for `effect_file.py` and `run_store.py`.
+the clock, which moves only with outcomes, so that it too is the same when they come again. Hands on `Journal` to the session and
+to `recording.py`, `RecordedPanic` to `border.py`, `Fenced` and `Suspended` to run stores, the command line and the Python API.
+What is an operation, and how its request and outcome are written, is for `border.py`; where rows are kept, for `effect_file.py`
+and `run_store.py`.
 
 Order: an outcome of the recording is given when its row is the next one and all that the rows before it set off has been done,
 which is so when the loop has nothing ready (`_hop`). A row that is never asked for, or an operation that no row is for, is found
@@ -15,7 +16,6 @@ when the run comes to a standstill.
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from functools import partial
 
 from ...vm.panics import Panic
@@ -23,6 +23,7 @@ from ..errors import CallFailure
 from ..host import EffectUnknown
 from ..loop import stop_all, wait_until_done, within
 from .forms import brief, difference, digest_of, failure_form, failure_of
+from .operation import AS_IT_IS, SCOPE, Form, Scope, Within, redacted
 from .rows import (
     DISCARDED,
     DONE,
@@ -59,8 +60,6 @@ if TYPE_CHECKING:
         def renew(self) -> None: ...
         def close(self) -> None: ...
 
-
-if TYPE_CHECKING:
     class Runner(Protocol):
         """The effects of a session that are on their way."""
 
@@ -99,38 +98,6 @@ RENEWAL = 20.0  # seconds between renewals of the right to go on with a run
 DRAFT = 256  # rows that wait for a commit
 
 
-class Scope:
-    """The effect that the code runs for, by its key; `counts` numbers the operations within it by what they are about, so that
-    their keys do not hang on the order in which operations side by side come to their turn (G-13.3). `retries_at_once`: the next
-    wait is none, since it follows a fault that no recording has."""
-
-    __slots__ = ("key", "counts", "retries_at_once")
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        self.retries_at_once = False
-        self.counts: dict[str, int] = {}
-
-    def next_key(self, about: str) -> str:
-        """Return the key of the next operation that is about a model, server, tool or the like of this name; "" for none."""
-        count = self.counts[about] = self.counts.get(about, 0) + 1
-        return f"{self.key}/{about}.{count}" if about else f"{self.key}/{count}"
-
-
-SCOPE: ContextVar[Scope | None] = ContextVar("SCOPE", default=None)
-
-
-class Within(Scope):
-    """Of code that runs within an operation: what it does is a part of the operation. `emits` are those of the runtime that it
-    has made, as (channel, payload)."""
-
-    __slots__ = ("emits",)
-
-    def __init__(self) -> None:
-        super().__init__("")
-        self.emits: list[tuple[str, Any]] = []
-
-
 class Fenced(Exception):
     """Another process goes on with the run: this one must not commit anything more (G-13.6)."""
 
@@ -154,59 +121,12 @@ class RecordedPanic(Panic):
         self.is_placed = is_placed
 
 
-class Form:
-    """How the outcome of one kind of operation is written: `lower` gives its plain form, `read` the outcome of a form. `details`
-    gives fields of the row beside the result, such as `tokens`; `given` is called when the outcome is one of a recording;
-    `check` raises where the form of an outcome that the host gives is none."""
-
-    __slots__ = ("lower", "read", "details", "given", "check")
-
-    def __init__(
-        self,
-        lower: Callable[[Any], Any],
-        read: Callable[[Any], Any],
-        details: Callable[[Any], dict[str, Any]] = lambda value: {},
-        given: Callable[[], object] = lambda: None,
-        check: Callable[[Any], object] = lambda form: None,
-    ) -> None:
-        self.lower = lower
-        self.read = read
-        self.details = details
-        self.given = given
-        self.check = check
-
-
-REDACTED = "<redacted>"
-
-
-def redacted(row: EffectRow, path: Sequence[str]) -> None:
-    """Put REDACTED in place of what stands at a path of a row: names of its fields and of those of objects, numbers of items, `*`
-    for each. What is not there is left out. The digest is that of the request as it was sent."""
-    field, *inner = path
-    if field in ("request", "result"):
-        setattr(row, field, _without(getattr(row, field), inner))
-
-
-def _without(plain: Any, path: Sequence[str]) -> Any:
-    if not path:
-        return plain if plain is None else REDACTED
-    at, *inner = path
-    if isinstance(plain, dict):
-        return {name: _without(value, inner) if at in ("*", name) else value for name, value in plain.items()}
-    if isinstance(plain, list):
-        return [_without(value, inner) if at in ("*", str(number)) else value for number, value in enumerate(plain)]
-    return plain
-
-
 async def _result_of(loop: Any, job: Any) -> Any:
     try:
         await wait_until_done(loop, job)
     finally:
         await stop_all(loop, [job])
     return job.result()
-
-
-AS_IT_IS = Form(lambda value: value, lambda form: form)
 
 
 class Journal:

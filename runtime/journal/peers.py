@@ -1,6 +1,6 @@
 """MCP servers and agents with a journal before them: what they answer is recorded, and given again without them (G-13.2).
 
-Hands on `journaled_connection` and `JournaledChild` to `border.py`. A recording is given again by stand-ins that reach nothing.
+Hands on `JournaledConnection` and `JournaledChild` to `border.py`. A recording is given again by stand-ins that reach nothing.
 Where it ends while the run goes on, a server is connected anew, and its tools must be those that were recorded (G-9.6); the
 process of an agent is gone, so an exchange that it was in has an unknown outcome, and the next one starts a new process.
 """
@@ -16,7 +16,7 @@ from ..errors import CallFailure
 from ..host import EffectUnknown
 from ..mcp.resources import Part, PromptPart, ServedPrompt, ServedResource
 from ..mcp.served import Answer, ServedTool, ServerFailure
-from .journal import Form
+from .operation import Form
 from .rows import OBSERVED, ONCE, REPEATABLE
 
 TYPE_CHECKING = False
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from ..agents.child import Child
     from ..mcp.questions import Caller
     from ..mcp.served import Connection, McpSettings
-    from .journal import Journal, Scope
+    from .journal import Journal
+    from .operation import Scope
 
 
 # ---------------------------------------------------------------- MCP servers

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from ..host import Host
     from ..memory.stores.operations import Operations
     from ..memory.stores.thread import StoreThread
-    from .journal import Journal, Scope
+    from .journal import Journal
+    from .operation import Scope
     from .store_calls import Journaled
     from .store_forms import OfMethod
 

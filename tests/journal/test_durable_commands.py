@@ -86,7 +86,7 @@ def test_runs_are_shown_cancelled_and_removed(folder: Path) -> None:
     [
         (("resume", "x"), 2, "--store names the run store"),
         (("resume", "x", "--store", "none.db"), 74, "there is no run store none.db"),
-        (("resume", "zz", "--store", "s.db"), 74, "has no run 'zz'"),
+        (("resume", "zz", "--store", "s.db"), 74, "has no run zz"),
         (("resume", "RUN", "--store", "s.db", "--answer", "x"), 2, "there is no `=`"),
         (("resume", "RUN", "--store", "s.db", "--answer", "x=nope"), 2, "is no JSON"),
         (("runs", "show", "--store", "s.db"), 2, "takes 1 words"),
