@@ -4,7 +4,7 @@
         with program.session(**concerto_recording) as session:
             assert session.call("triage", "My invoice is wrong.") == "billing"
 
-Hands on the fixture `concerto_recording` and the option `--concerto-record` to tests whose `conftest.py` names this module in
+Hands on the fixture `concerto_recording` and the option `--concerto-record` to tests whose conftest names this module in
 `pytest_plugins`. What a recording is stands in `runtime/journal/`; pytest is there wherever this is imported.
 """
 
