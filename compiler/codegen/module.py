@@ -5,8 +5,7 @@ Hands on to the generators `Module` and in it the `Pool`, to `functions` `Pendin
 table entry from the moment it is given out, so that code may name what is generated later. The hidden functions that stand for
 methods, constructors and built-ins used as values are made here. Expressions are not known here, and nothing that a program may
 do wrong is found: AssertionError is a fault of a generator. A new form of type in the image is a case of `Pool._entry` and of
-what reads descriptors: `vm/bytecode/shape.py` and `vm/bytecode/verify_tables.py` of `vm/bytecode/`, `vm/values/casts.py` and
-`types.py` of `vm/values/`.
+what reads descriptors: `vm/bytecode/shape.py`, `vm/bytecode/verify_tables.py`, `vm/values/casts.py` and `vm/values/types.py`.
 """
 
 from __future__ import annotations
