@@ -63,7 +63,7 @@ from .state import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, 
 from .tools import mock
 from .types import partial_type, written_type
 
-BLOCK_LIKE = (ast.Block, ast.If, ast.Match, ast.Try, ast.GroupExpr)
+BLOCK_LIKE = (ast.Block, ast.If, ast.Match, ast.Try)
 
 
 # Blocks and statements.
@@ -113,8 +113,9 @@ def tail(c: Checker, node: ast.Expr, expected: Expected) -> Type:
 def discard(c: Checker, node: ast.Expr) -> Type:
     """Check an expression whose value is thrown away; return Nil or `never`. A Result among them is reported by `propagation`."""
     type_ = c.infer(node, DISCARD)
-    if not isinstance(node, (ast.Assign, *BLOCK_LIKE)) or (isinstance(node, ast.Try) and not node.catches):
-        check_discarded(c, node, type_)
+    inner = ast.ungrouped(node)
+    if not isinstance(inner, (ast.Assign, *BLOCK_LIKE)) or (isinstance(inner, ast.Try) and not inner.catches):
+        check_discarded(c, inner, type_)
     return NEVER if type_ == NEVER else NIL
 
 

@@ -220,7 +220,8 @@ def check_discarded(c: Checker, node: ast.Expr, type_: Type) -> None:
             c.report("W0003", node.span, f"the Results in the `{type_}` are not used", help=help)
         return
     if c.in_try:
-        leave(c, Raise(node, sides[1] if str(sides[1]) != "_" else ANY, "statement"))
+        if sides[1] != OPEN:  # an `Ok(…)` throws nothing
+            leave(c, Raise(node, sides[1], "statement"))
         if not _is_constructor(node):
             message = "inside `try` this statement throws its Err; anywhere else it would be dropped"
             c.report("W0018", node.span, message, help=_with_mark(c, node))

@@ -223,7 +223,7 @@ class Evaluator(Calls):
     def _thrown(self, type_: Type, code: Code, scope: Scope) -> Code:
         """Return the code of a statement, which throws its Err in a `try` body (L-5.12.2)."""
         target, type_ = scope.target, known(type_)
-        if target and type_ and type_[0] == "Result":
+        if target and type_ and type_[0] == "Result" and known(type_[2]):  # an `Ok(…)` throws nothing
             target.raised.append(type_[2])
         thrown = lambda value: stop(Leave(target, value)) if is_error(value) else value  # noqa: E731
         return code if target is None else lambda env: thrown(code(env))
