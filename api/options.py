@@ -299,6 +299,15 @@ class _Network:
         return getattr(SystemNetwork(), name)
 
 
+def _telemetry() -> Any:
+    """Return what tells OpenTelemetry of runs, None where this process has not imported it."""
+    if "opentelemetry.trace" not in sys.modules:
+        return None
+    from ..runtime.telemetry import host_telemetry
+
+    return host_telemetry(os.environ)
+
+
 def host_of(
     options: Options,
     emit: Callable[[str, Any, bool], None],
@@ -319,6 +328,7 @@ def host_of(
     offline = options.get("offline", False) or script is not None
     folder = options.get("code_cache")
     return Host(
+        telemetry=_telemetry(),
         emit=emit,
         print=sys.stdout.write,
         env=ProcessEnvironment(os.environ) if environment is None else environment,

@@ -368,7 +368,7 @@ def load_image_of(path: str, *, quiet: bool = False) -> tuple[Image, bytes]:
 _COMMENT = re.compile(r"^[ \t]*// reply(?: (\w+))?: (.*)$", re.MULTILINE)
 _AFTER = re.compile(r"(.*\S)\s+after=(\d+)(ms|s)")
 _FAULTS = {"429": "rate_limit", "401": "auth", "403": "auth", "404": "not_found", "408": "timeout"}
-FORM = 'write `// reply: text "…"`, `text {…}`, `stream "…" "…"` or `fault 500`, with ` after=20ms` behind it'
+FORM = 'write `// reply: text "…"`, `text {…}`, `stream "…" "…"`, `call T__m {…}` or `fault 500`, with ` after=20ms` behind it'
 
 
 def script(path: str) -> list[Any]:
@@ -418,28 +418,43 @@ def of_comments(path: str, text: str) -> list[Any]:
 
 
 _ANSWER = re.compile(r"^[ \t]*// answer: (.*)$", re.MULTILINE)
-ANSWER_FORM = 'write `// answer: CHANNEL JSON`, or `// answer: CHANNEL fault "text"`'
+_FAILURE = re.compile(r'fault (?:([a-z][a-z-]*)(?: +(".*"))?|(".*"))')
+ANSWER_FORM = 'write `// answer: CHANNEL JSON`, `CHANNEL none`, `CHANNEL fault no-listener` or `CHANNEL fault "text"`'
+NEVER = object()  # the answer that does not come
 
 
 def answers(path: str) -> dict[str, list[Any]]:
-    """Return the answers to awaited emits in the comments of a program, by channel and in order, as JSON values; a failure is a
-    ScriptedFailure (O-5.39). Raise `Exit`: as `read`, and 2 for a comment that is no answer."""
-    import json
-
+    """Return the answers to awaited emits in the comments of a program, by channel and in order (O-5.39): JSON values, NEVER, and
+    exceptions, NoListener or a ScriptedFailure. Raise `Exit`: as `read`, and 2 for a comment that is no answer."""
     text = read(path).decode("utf-8", "replace")
     by_channel: dict[str, list[Any]] = {}
     for comment in _ANSWER.finditer(text):
         channel, _, form = comment[1].strip().partition(" ")
         try:
-            value = json.loads(form.strip().removeprefix("fault "))
-            fails = form.strip().startswith("fault ")
-            if fails and not isinstance(value, str):
-                raise ValueError
+            by_channel.setdefault(channel, []).append(_answer(form.strip()))
         except ValueError:
             line = text.count("\n", 0, comment.start()) + 1
             raise exits.Exit(exits.USAGE, f"{path}:{line}: {comment[1].strip()!r} is no answer: {ANSWER_FORM}") from None
-        by_channel.setdefault(channel, []).append(ScriptedFailure(value) if fails else value)
     return by_channel
+
+
+def _answer(form: str) -> Any:
+    """Return what the text behind the channel of a comment means, in a form of `answers`. Raise ValueError for what is none."""
+    import json
+
+    if form == "none":
+        return NEVER
+    if not form.startswith("fault "):
+        return json.loads(form)
+    failure = _FAILURE.fullmatch(form)
+    if failure is None:
+        raise ValueError
+    if failure[1] == "no-listener":
+        from ..runtime.host import NoListener
+
+        return NoListener()
+    text = failure[2] or failure[3]
+    return ScriptedFailure(json.loads(text) if text else failure[1])
 
 
 class ScriptedFailure(Exception):
@@ -460,9 +475,28 @@ def _reply(text: str) -> dict[str, Any]:
     if word == "text":
         value = json.loads(rest)
         return {**reply, "text": value if isinstance(value, str) else rest}
+    if word == "call":
+        return {**reply, "tool_calls": _calls(rest)}
     if word != "stream":
         raise ValueError
     return {**reply, "chunks": json.loads(f"[{_between(rest)}]")}
+
+
+def _calls(text: str) -> list[dict[str, Any]]:
+    """Return the calls of tools that `T__m {…} & call U__n {…}` means. Raise ValueError for another text."""
+    import json
+
+    calls = []
+    while True:
+        tool, _, text = text.partition(" ")
+        arguments, end = json.JSONDecoder().raw_decode(text.lstrip())
+        calls.append({"tool": tool, "arguments": arguments})
+        text = text.lstrip()[end:].strip()
+        if not text:
+            return calls
+        if not text.startswith("& "):
+            raise ValueError
+        text = text.removeprefix("& ").lstrip().removeprefix("call ")
 
 
 def _between(rest: str) -> str:

@@ -12,7 +12,18 @@ import time
 
 from . import exits
 from .journals import KEPT, add_store_flags, open_store, permission_names, refusing, run_with_journal, settings_of
-from .run import code_cache, configure_run, finish, hint_of, host_of, limits_of, run_session, system_input, words_of
+from .run import (
+    code_cache,
+    configure_run,
+    finish,
+    hint_of,
+    host_of,
+    limits_of,
+    run_session,
+    system_input,
+    telemetry,
+    words_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +71,7 @@ def execute(arguments: argparse.Namespace) -> int:
         host.args, host.offline = row.header.args, row.header.offline
         forms = {key: {"json": value} for key, value in answers.items()}
         host.journal = refusing(arguments.store, lambda: stored(store, claim, host.now, host.wall, forms))
+        host.telemetry = telemetry(arguments)
         session = Session(program, host)
     except ConfigFailure as failure:
         claim.close()

@@ -142,7 +142,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def configure_run(parser: argparse.ArgumentParser) -> None:
     """Describe the flags of everything that runs programs (O-9.27)."""
     parser.add_argument("--offline", action="store_true", help="answer every model call without network or keys")
-    scripted = "replies: a JSON array, or a program's comments `// reply: …`; implies --offline"
+    scripted = "replies: a JSON array, or a program's comments `// reply: …`, `// answer: …`; implies --offline"
     parser.add_argument("--offline-script", metavar="FILE", help=scripted)
     parser.add_argument("--env-file", metavar="FILE", help="NAME=value lines; variables already set win")
     parser.add_argument("--max-steps", type=steps, metavar="N", help="stop with P101 after N steps")
@@ -221,6 +221,7 @@ def execute(arguments: argparse.Namespace) -> int:
         host.code_cache = code_cache(arguments)
         host.stdin = system_input
         host.journal = journal_of(arguments, program, host)
+        host.telemetry = telemetry(arguments)
         session = Session(program, host)
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
@@ -237,6 +238,21 @@ def execute(arguments: argparse.Namespace) -> int:
         requests = "1 request was" if session.pool.unscripted == 1 else f"{session.pool.unscripted} requests were"
         print(f"{arguments.offline_script} has no reply left: {requests} answered as --offline does", file=sys.stderr)
     return finish(arguments.file, outcome, session)
+
+
+def telemetry(arguments: argparse.Namespace) -> Any:
+    """Return what sends spans and metrics of the run to where OTEL_… variables say, None where they say nothing (O-9.81). A note
+    on stderr says where it cannot."""
+    if not any(name.startswith("OTEL_") for name in os.environ):
+        return None
+    from ..runtime.telemetry import MissingExtra, telemetry_of
+
+    try:
+        return telemetry_of(os.environ)
+    except MissingExtra as missing:
+        if not arguments.quiet:
+            print(missing, file=sys.stderr)
+        return None
 
 
 def system_input() -> Any:
@@ -287,6 +303,7 @@ def finish(file: str, outcome: Outcome, session: Any) -> int:
 
 
 SHOWN_FRAMES = 50  # of a stack trace at most
+UNANSWERED = 86_400.0  # seconds after which `// answer: CHANNEL none` fails an emit without a timeout
 
 
 def nothing(frame: int) -> list[str]:
@@ -406,7 +423,6 @@ def host_of(
         random=generator.random,
         offline=offline,
         script=scripted_replies(arguments.offline_script),
-        answer=scripted_answers(arguments.offline_script),
         random_bits=generator.getrandbits,
         args=arguments.program_arguments,
         permissions=permissions(arguments, own),
@@ -418,6 +434,7 @@ def host_of(
         tier=arguments.tier,
         stored_wall=time.time,
     )
+    host.answer = scripted_answers(arguments.offline_script, host)
     if program is None or program.image.mcp:
         from .inputs import pins_of  # a program without servers needs none
 
@@ -444,15 +461,16 @@ def scripted_replies(path: str | None) -> list[Any] | None:
     return script(path)
 
 
-def scripted_answers(path: str | None) -> Callable[[str, Any, Any], Awaitable[Any]] | None:
+def scripted_answers(path: str | None, host: Host) -> Callable[[str, Any, Any], Awaitable[Any]] | None:
     """Return what answers awaited emits from the comments of a program that is the script (O-5.39), None without one: a function
     of channel, value and what calls functions of the program. It raises NoListener where no answer is left for the channel, and
-    the failure that a comment says. Raise `Exit` as `scripted_replies`."""
+    the failure that a comment says; for `none` it waits UNANSWERED seconds by the clock that `host` has in the run, and fails.
+    Raise `Exit` as `scripted_replies`."""
     if path is None or not path.endswith(".conc"):
         return None
     from ..runtime.host import NoListener
     from ..vm.values import from_json
-    from .inputs import answers
+    from .inputs import NEVER, ScriptedFailure, answers
 
     waiting = answers(path)
 
@@ -464,6 +482,9 @@ def scripted_answers(path: str | None) -> Callable[[str, Any, Any], Awaitable[An
         if not waiting.get(channel):
             raise NoListener
         form = waiting[channel].pop(0)
+        if form is NEVER:
+            await host.sleep(UNANSWERED)
+            raise ScriptedFailure("no answer came within a day; the emit has no timeout")
         if isinstance(form, Exception):
             raise form
         return from_json(form)

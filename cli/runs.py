@@ -37,8 +37,8 @@ def execute(arguments: argparse.Namespace) -> int:
         raise exits.Exit(exits.USAGE, "runs: --store names the run store")
     wanted = {"list": 0, "show": 1, "answer": 3, "cancel": 1, "prune": 0}[arguments.action]
     if len(arguments.words) != wanted:
-        given = len(arguments.words)
-        raise exits.Exit(exits.USAGE, f"runs {arguments.action} takes {wanted or 'no'} words behind it, given {given}")
+        given = f"runs {arguments.action} takes {wanted or 'no'} words behind it, given {len(arguments.words)}"
+        raise exits.Exit(exits.USAGE, given)
     store: RunStore = refusing(arguments.store, lambda: open_store(arguments, must_exist=True))
     try:
         refusing(arguments.store, lambda: _do(arguments, store))

@@ -3,7 +3,7 @@
 The checker collects the symbols of each kind, codegen numbers them and writes their entries, and the name of one in an expression
 becomes its instruction. What an entry holds is said by its record in `vm/bytecode/image.py`. Hands on the table `KINDS` to the
 checker and the code generator; nothing is checked or written here. A new kind of declaration is a row of it, one of
-`checker/declaration_checks.py` and one of ENTRIES in `codegen/program.py`.
+`checker/declaration_checks.py` and one of ENTRIES in `codegen/program.py`; `CONTRIBUTING.md` goes through all its places.
 """
 
 from __future__ import annotations

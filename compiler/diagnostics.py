@@ -241,7 +241,7 @@ E4043 declare  models fall back in a circle
 E4044 declare  items of what is no field that is an Array
 E4050 declare  control transfer out of a task or handler
 E4060 declare  `listen` key doubled or reserved
-E4070 declare  test with parameters, self or return type
+E4070 declare  test with parameters and no cases, with self or return type
 E4071 declare  `@expect_fail` without `@test`
 E4072 declare  mock outside a test or of a wrong target
 E4073 declare  call of a test

@@ -3,10 +3,11 @@
 
 Hands on `load`, `no_files`, `parse_file`, the types `Reader` and `Parser`, and `Refused` to the pipeline, `incremental`, the verb
 `test` and the language server; `ParsedFile` to `incremental`, the REPL and the verb `test`, `parse_file` also to the REPL;
-`locate` and `Location` to the command line, the API and the language server; `Project` to resolver, checker and language server;
-and `module_files` to the resolver. `load` returns a `Project` with the trees and with the file behind each module; it touches no
-file itself, but reads through a function of the caller. `locate` returns a `Location`, which reads files under the project root
-only (G-5.3). Where the file of a module lies is said by `module_files`, which names may be modules by `Heads`.
+`locate` and `Location` to the command line, the API and the language server; `Project` to resolver, checker, `incremental` and
+language server; and `module_files` to the resolver. `load` returns a `Project` with the trees and with the file behind each
+module; it touches no file itself, but reads through a function of the caller. `locate` returns a `Location`, which reads files
+under the project root only (G-5.3). Where the file of a module lies is said by `module_files`, which names may be modules by
+`Heads`.
 """
 
 from __future__ import annotations

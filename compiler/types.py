@@ -293,11 +293,14 @@ def form(type_: Type, free: tuple[Nominal, ...]) -> object:
 class Facts:
     """What impls and bounds say about a nominal type; every mention of the type shares one object, which is filled while impls
     are declared and takes no part in comparing types. `bounds`: of a type parameter. `implementations`: of a trait.
-    `is_error`: it has `impl Error` (L-3.11.14)."""
+    `is_error`: it has `impl Error` (L-3.11.14). `payload`: of an enum of the program, what its variants hold. `never_written`:
+    what `is_plain` of `codegen/generator.py` has found for an enum."""
 
     bounds: tuple[Nominal, ...] = ()
     implementations: Implementations = field(default_factory=Implementations)
     is_error: bool = False
+    payload: tuple[Type, ...] = ()
+    never_written: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

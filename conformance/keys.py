@@ -228,7 +228,7 @@ def _answer(program: Program, args: list[str], value: str, place: Place) -> None
     if rest == "none":
         line = Line("silence", None, place.at)
     elif rest.startswith("fault "):
-        kind, _, message = rest.removeprefix("fault ").partition(" ")
+        kind, _, message = rest.removeprefix("fault ").partition(" ") if rest[6:7] != '"' else ("failed", "", rest[6:])
         fault = {"kind": kind, **({"message": take_string(message)[0]} if message else {})}
         line = Line("fault", fault, place.at)
     else:

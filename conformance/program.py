@@ -72,16 +72,19 @@ def parse(text: str, ident: str, path: str = "", data: dict[str, Any] | None = N
     return programs
 
 
+_BLOCK = "C-2.6"  # the clause of blocks of documents
+
+
 def parse_block(text: str, ident: str, path: str, line: int) -> Program:
     """Return the program of a fenced block of the specification, which stands behind `line` lines of `path` (C-2.6). It is
     checked; one whose first line is `// run` also runs, at level 4, with the expectations it holds. Raise SuiteError as
     `parse`."""
     runs = text.split("\n", 1)[0].strip() == "// run"
-    clause = Program("", "", clause="C-2.6", level=4 if runs else 0)
+    clause = Program("", "", clause=_BLOCK, level=4 if runs else 0)
     program = _Reader(Program(ident, path), line, text.splitlines(keepends=True), {}, clause).read(strict=runs)
     if runs:
         return program
-    stripped = Program(ident, path, "C-2.6", level=0, mode="check", lines=program.lines, files=program.files)
+    stripped = Program(ident, path, _BLOCK, level=0, mode="check", lines=program.lines, files=program.files)
     stripped.offsets, stripped.diagnostics = program.offsets, program.diagnostics
     return stripped
 
@@ -221,9 +224,11 @@ class _Reader:
         self._check_names()
 
     def _check_names(self) -> None:
-        """Raise SuiteError for a key without NAME where the program declares several that it may mean (C-4.2)."""
+        """Raise SuiteError for a key without NAME where the program declares several that it may mean (C-4.2). A reply of a block
+        may be for whichever model asks next (C-2.6)."""
         code = without_comments_and_strings("".join(self.program.files.values()))
-        unnamed = [("reply", self.program.replies)] + [(word, {name: 0}) for word, name in self.program.scripts]
+        replies = [] if self.program.clause == _BLOCK else [("reply", self.program.replies)]
+        unnamed = replies + [(word, {name: 0}) for word, name in self.program.scripts]
         for word, names in unnamed:
             declared = re.findall(rf"\b{_DECLARED[word]}\s+\w+\s*\{{", code) if word in _DECLARED else []
             if "" in names and len(declared) > 1:

@@ -86,10 +86,6 @@ class CallFailure(Exception):
             return ""
         return "timeout" if self.kind == "TimeoutError" else "provider"
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the failure as plain data, for traces."""
-        return {"kind": self.kind, "variant": self.variant, "message": self.message, **self.fields}
-
 
 class Returned(CallFailure):
     """An error value that a function of the program has returned: `value` becomes the error of the call as it is. `for_model` is

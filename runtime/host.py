@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .memory.stores.protocol import Store
     from .running import EffectContext
     from .session.code_cache import CodeCache
+    from .telemetry import Telemetry
 
 
 LONG_WRITE = 1 << 16  # code points of a line after which other threads get a turn
@@ -107,7 +108,7 @@ class Host:
     `journal` records what comes from outside, or gives a recording again (G-13.4); a session binds it to its host
     (`journal/border.py: bind`), which sets the attributes behind it: `operation`, through which functions of the host are called
     then, and `around_provider`, `around_connection` and `around_child`, which return what stands before a provider,
-    the connection to a server and the process of an agent.
+    the connection to a server and the process of an agent. `telemetry` is told of runs, requests and tool calls (O-9.81).
 
     The machine: `loop` is the event loop that runs the session (None: asyncio's, which `new_loop` makes if it is not the usual
     one); `tier` is "both", or "interp" for the interpreter alone (V-7.7); `code_cache` keeps translated code (V-7.2)."""
@@ -160,7 +161,9 @@ class Host:
         breakers: Breakers | None = None,
         prompt_caches: PromptCaches | None = None,
         journal: Journal | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
+        self.telemetry = telemetry
         self.journal = journal
         self.journal_scope: Any = None
         self.journal_values: Any = None

@@ -40,7 +40,7 @@ LIBRARIES = {
     "compiler": {"ply"},
     "runtime": {
         "openai", "anthropic", "httpx2", "psycopg", "redis", "mcp", "mcp_types", "anyio", "genai_prices", "psutil", "boto3",
-        "botocore", "google", "pypdf", "acp", "pydantic", "cryptography",
+        "botocore", "google", "pypdf", "acp", "pydantic", "cryptography", "opentelemetry",
     },
     "conformance": {"conformance"},  # its scripts, by the name it has in the repository
     "colours": {"pygments"},
@@ -159,9 +159,10 @@ LAYERS = {
     ),
     "runtime": (
         "errors", "trust", "access", "loop", "effects/runner", "records", "connections", "breaker", "prompt_cache", "media",
-        "running", "host", "schema", "memory/terms", "memory/entries", "memory/facts", "memory/fact_index", "memory/retention",
+        "running", "host", "schema", "telemetry", "memory/terms", "memory/entries", "memory/facts",
+        "memory/fact_index", "memory/retention",
         "memory/stores", "memory", "search", "providers", "calls", "search/session_indexes",
-        "agents", "tools/tools", "mcp", "tools", "effects", "journal", "session",
+        "agents", "tools/held", "tools/tools", "mcp", "tools", "effects", "journal", "session",
     ),
 }  # fmt: skip
 
@@ -246,7 +247,7 @@ FORBIDDEN_AT_START = (
     "tokenize", "typing", "urllib", "weakref",
     "concerto.api", "concerto.compiler", "concerto.lsp", "concerto.runtime.access.files", "concerto.runtime.agents",
     "concerto.runtime.session.code_files", "concerto.runtime.mcp", "concerto.runtime.memory.fact_index",
-    "concerto.runtime.memory.terms", "concerto.vm.jit",
+    "concerto.runtime.memory.terms", "concerto.runtime.telemetry", "concerto.vm.jit",
 )  # fmt: skip
 
 

@@ -105,7 +105,8 @@ def canonical(requirement: str) -> tuple[str, frozenset[str]]:
 
 # A module that is imported, and the distribution that has it.
 DISTRIBUTIONS = {
-    "genai_prices": "genai-prices", "mcp_types": "mcp-types", "google": "google-auth", "acp": "agent-client-protocol",
+    "genai_prices": "genai-prices", "opentelemetry": "opentelemetry-sdk", "mcp_types": "mcp-types", "google": "google-auth",
+    "acp": "agent-client-protocol",
 }  # fmt: skip
 
 

@@ -596,7 +596,7 @@ DECORATORS: dict[str, Decorator] = {
     "test": Decorator("fn", arguments={"description": text(), "cases": array_of(anything, "an array of cases")}),
     "expect_fail": Decorator("fn", arguments={"part": text()}),
     "describe": Decorator("tool method", "mcp method", "schema field", arguments={"text": text()}, required="text"),
-    "param": Decorator("tool method", "mcp method", "parameter"),
+    "param": Decorator("tool method", "mcp method", "parameter of one of these", "parameter of a fn by a model"),
     # any Err repeats a stage (O-6.21)
     "retry": Decorator(
         *_CALLED, arguments=_POLICY, at={"stage": {name: field for name, field in _POLICY.items() if name != "retry_on"}}

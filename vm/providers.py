@@ -5,11 +5,11 @@ init` and the notes on prompt caches are read from `PROVIDERS`, and no other fil
 here because compiler and runtime both read it; the machine does not (V-1.8).
 
 Hands on `PROVIDERS` to the compiler (checker, fields, manifest), the commands `compile`, `init` and `models` and, with
-`ProviderRow`, to `runtime/connections.py`, `PREDECLARED` to the checker, `models` and `runtime/connections.py`, `WRITTEN` to
-the checker and `runtime/providers/sdk.py`, `two_accounts` to the checker, which takes TWO_ACCOUNTS too, and
-`runtime/connections.py`, `APIS` to `declaration_fields.py`, the forms of a prompt cache, MARKS and NAME, to the checker and
-`runtime/prompt_cache.py`, and TOTAL_USES to `runtime/providers/openai.py`. Nothing is sent here, and no key or variable of the
-environment read: that is `runtime/`. A wire is the form of the requests of one API; a new provider is a row of `_ROWS`.
+`ProviderRow`, to `runtime/connections.py`, `PREDECLARED` to the checker, `models` and `runtime/connections.py`, `WRITTEN` to the
+checker and `runtime/providers/sdk.py`, `two_accounts` to the checker, which takes TWO_ACCOUNTS too, and `runtime/connections.py`,
+`APIS` to `declaration_fields.py`, the forms of a prompt cache, MARKS and NAME, to `runtime/prompt_cache.py`, the latter also to
+the checker, and TOTAL_USES to `runtime/providers/openai.py`. Nothing is sent here, and no key or variable of the environment
+read: that is `runtime/`. A wire is the form of the requests of one API; a new provider is a row of `_ROWS`.
 """
 
 from __future__ import annotations
@@ -114,13 +114,12 @@ class ProviderRow:
     `key_variable` is the default of `api_key_env`, `stand_in_key` what is sent where no variable is named, `key_shape` the
     pattern of its keys. `token_variable`: of a token that is taken in place of a key (O-1.286). `account`: the names of the
     variables of an account whose credentials are used without a key, None where a key is the only way in (O-1.288).
-    `max_tokens_name`: of the parameter in the API `chat`. `structured`: what `auto` means (O-1.15);
-    `prompt_cache`: how a request says what the provider
-    keeps of it (O-1.220), by marks in it (MARKS) or by a name (NAME), "" for not at all.
-    `strict_schemas_only`: its native schemas have neither optional keys nor recursion (O-2.42). `bills_prefixes_less`: tokens
-    of a cached prefix cost less. `default_model`: of the predeclared connection. `starter`: the connection and the model id
-    that `concerto init` writes. `nicknames`: other words that people write for it, for the help of a wrong provider. `picture`:
-    what it publishes of the tokens of pictures, None for nothing. `address_ends`: how the path of an address of such an API ends;
+    `max_tokens_name`: of the parameter in the API `chat`. `structured`: what `auto` means (O-1.15); `prompt_cache`: how a request
+    says what the provider keeps of it (O-1.220), by marks in it (MARKS) or by a name (NAME), "" for not at all.
+    `strict_schemas_only`: its native schemas have neither optional keys nor recursion (O-2.42). `bills_prefixes_less`: tokens of
+    a cached prefix cost less. `default_model`: of the predeclared connection. `starter`: the connection and the model id that
+    `concerto init` writes. `nicknames`: other words that people write for it, for the help of a wrong provider. `picture`: what
+    it publishes of the tokens of pictures, None for nothing. `address_ends`: how the path of an address of such an API ends;
     `served_by`: the command that starts a server on this machine; `embeddings_model`: a model for embeddings, in helps. `hosted`:
     the tools that it runs itself, by API and type, with the fields that they take there, each with its name on the wire
     (O-1.213); without wires under "".

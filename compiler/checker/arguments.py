@@ -236,7 +236,7 @@ def call_row(
         infer_all(c, arguments)
         return ANY, None
     hints = hints_of(signature.result, expected)
-    infer_arguments(c, signature.parameters, matched, bindings, hints)
+    infer_arguments(c, signature.parameters, matched, bindings, hints, guides=not is_wrapped_or_not(signature.result, expected))
     # Hints come last: what an argument says counts more than what the place expects.
     for name, hint in hints.items():
         bindings.setdefault(name, hint)
@@ -259,17 +259,24 @@ def hints_of(result: Type, expected: Expected) -> Bindings:
     return hints
 
 
+def is_wrapped_or_not(result: Type, expected: Expected) -> bool:
+    """Return whether the value of a call is either the Result that its function ends with or is wrapped in one, which only the
+    arguments tell: then the expected type guides them only where they are Results, and says what they leave open."""
+    return (expected.ends or expected.guess) and isinstance(result, Parameter) and generic(expected.type, "Result") is not None
+
+
 def _is_wrapped(type_: Type | None) -> bool:
     """Return whether a plain value converts to the type by being wrapped (L-3.3.5, L-3.3.6)."""
     return isinstance(type_, Nilable) or generic(type_, "Option") is not None
 
 
 def infer_arguments(
-    c: Checker, formals: Sequence[Formal], matched: Matched, bindings: Bindings, hints: Bindings
+    c: Checker, formals: Sequence[Formal], matched: Matched, bindings: Bindings, hints: Bindings, guides: bool = True
 ) -> None:
     """Type each argument against its parameter, adding what type parameters are to `bindings` on the way, then convert those
     whose parameter has a complete type by then; what does not convert is reported (E2009). `hints` are types by the names of type
-    parameters, as `hints_of` gives them, which guide the arguments. A parameter that is left out counts as nil.
+    parameters, as `hints_of` gives them, which guide the arguments; unless `guides` is true they are a guess. A parameter that is
+    left out counts as nil.
 
     Two passes, since a later argument may bind what an earlier one left open.
     """
@@ -282,8 +289,12 @@ def infer_arguments(
             unify(formal.type, NIL, bindings)
             continue
         wanted = substitute(formal.type, {**hints, **bindings})
-        actual = c.infer(value, Expected(wanted, "E2009", f"parameter `{formal.name}`"))
+        guess = not (guides or is_complete(substitute(formal.type, bindings)))
+        actual = c.infer(value, Expected(wanted, "E2009", f"parameter `{formal.name}`", guess=guess))
         unify(formal.type, actual, bindings, hints)
+        if not guides and actual.is_open:  # what is no Result, such as `None` or `[]`, is wrapped in the one that is expected
+            wrapped = {name: parts[0] for name, hint in hints.items() if (parts := generic(hint, "Result")) is not None}
+            unify(formal.type, actual, bindings, wrapped)
         pending.append((formal, value, actual))
     for formal, value, actual in pending:
         wanted = substitute(formal.type, bindings)

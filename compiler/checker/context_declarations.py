@@ -90,6 +90,7 @@ def declare_contexts(c: Checker, symbols: list[Symbol]) -> None:
                 for node in tier.slots:
                     _declare_slot(c, symbol, tier.kind, node)
 
+
 def _declare_slot(c: Checker, symbol: ContextSymbol, tier: str, node: ast.Slot) -> None:
     name = node.name.text
     if name in symbol.slots:
@@ -104,7 +105,8 @@ def _declare_slot(c: Checker, symbol: ContextSymbol, tier: str, node: ast.Slot) 
 
 def check_context(c: Checker, symbol: ContextSymbol) -> None:
     """Check the decorators and the defaults of the slots of a context, and set their earlier names (`Slot.was`, None without
-    one); a wrong `@was` is reported (E4517), a default of another type too (E2001)."""
+    one); a wrong `@was` is reported (E4517), another decorator (E4001, E4009), and a default of another type (E2001) or one that
+    throws or returns (E3012)."""
     for slot in symbol.slots.values():
         slot.was = old_name(check_decorators(c, slot.declaration.decorators, "slot"))
         if slot.declaration.default is not None:
@@ -173,9 +175,9 @@ def slot_in(place: ast.Expr) -> ast.FieldAccess | None:
 
 def check_clauses(c: Checker, symbol: FunctionSymbol) -> None:
     """Check the clauses `needs` and `reads` of a function, whose parameters have their types (M-10.3, M-10.4): each names a slot;
-    one that is missing at run time leaves a function with `needs` as an error, for which it returns a Result (E4506). Warn of
-    `needs` for a slot with a default (W0458). Set the slot in each reference, the type of its variable, and `failure` of a
-    clause."""
+    one that is missing at run time leaves a function with `needs` as an error, for which it returns a Result (E4506; E2042 and
+    E3012 to E3015 as `leave`). Warn of `needs` for a slot with a default (W0458). Set the slot in each reference, the type of its
+    variable, and `failure` of a clause."""
     for clause in symbol.declaration.clauses:
         for ref in clause.slots:
             if ref.local is not None:

@@ -43,7 +43,7 @@ from .exhaustiveness import check_arms
 from .json_shapes import answer_in
 from .narrowing import forget, implied, implied_behind, learn_present, optional
 from .patterns import bind_irrefutable, check_pattern, is_some, matches_nil_only
-from .prompts import keep_text
+from .prompts import keep_text, keep_texts_of
 from .propagation import check_discarded, leave, warn_uncaught_value
 from .relations import (
     ERRONEOUS,
@@ -131,7 +131,8 @@ def _statement(c: Checker, node: ast.Stmt) -> bool:
 
 def let(c: Checker, node: ast.Let) -> bool:
     """Check a `let` and bind its variables; return whether its value never comes to its end, False without a value. E2004 for a
-    type that nothing says, E2001 for a value of another one."""
+    type that nothing says, E2001 for a value of another one. Warns of a value that a `catch` never sees, of a change that gives
+    nothing and of a closure whose parameter is Any (W0017, W0024, W0025)."""
     diverges = _let(c, node)
     if node.value is not None:
         keep_text(c, node)
@@ -398,6 +399,7 @@ def for_(c: Checker, node: ast.For, expected: Expected) -> Type:
     if is_stream(type_):  # a failure in mid-stream leaves as by `?` (O-1.73)
         node.failure = leave(c, Raise(node.iterable, error("AgentError"), "?"))
     bind_irrefutable(c, node.pattern, element_type(c, node.iterable, type_))
+    keep_texts_of(c, node.iterable, node.pattern)
     return _repeat(c, node, "for", node.body)
 
 

@@ -141,6 +141,8 @@ def _declare_payloads(c: Checker, symbol: EnumSymbol) -> None:
         items = enumerate(node.items or ())
         member.fields = [(str(position), written_type(c, type_), None, False) for position, type_ in items]
         member.fields += _fields(c, f"{symbol.name}::{member.name}", node.fields or [])
+    if isinstance(symbol.type, Nominal):
+        symbol.type.facts.payload = tuple([type_ for member in symbol.members for _, type_, _, _ in member.fields])
 
 
 Fields = list[tuple[str, Type, ast.Expr | None, bool]]

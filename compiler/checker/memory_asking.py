@@ -2,9 +2,10 @@
 `allow` for facts (M-10.35).
 
 Hands on `read_view`, `read_handler`, `FactRule` and `is_scoped` to `memory_steps.Steps`, which reads the steps one by one, and
-`check_fact_rules` to `memory`. A further step of this kind is a function here and a case of `Steps.read`. A step is one method
-call in the chain that declares a memory. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a
-warning), and not raised. What the functions of other steps may not do is checked in `memory_effects`; these may ask.
+`check_fact_rules` to `memory`. A further step of this kind is a row of STEPS in `vm/memory_steps.py`, a function here and a case
+of `Steps.read`. A step is one method call in the chain that declares a memory. `c` is the state of the check: mistakes are
+reported to it by a code (E…; W… for a warning), and not raised. What the functions of other steps may not do is checked in
+`memory_effects`; these may ask.
 """
 
 from __future__ import annotations

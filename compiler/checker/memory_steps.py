@@ -540,6 +540,9 @@ class Steps:
             low = values.get(row.image)
             if row.below is not None and low is not None and is_lower(values.get(row.below, 0), low):
                 message = f"`{label}` of `{name}` is not below its bound"
+                if row.below not in values:
+                    others = next((f", not of {other}" for other in by_label if other in ("turns", "tokens")), "")
+                    message = f"`{label}` of `{name}` belongs to a bound of messages{others}"
                 self.c.report("E4504", by_label[label].value.span, message, help=f"write `.{name}(40, {label}: 24)`")
         if name == "window" and "" in by_label and "turns" in by_label:
             self.c.report(

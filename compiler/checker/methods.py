@@ -66,6 +66,7 @@ from .memory import check_allowed, check_facts, check_role, keyed_method, memory
 from .memory_steps import check_topic
 from .models import check_settings, settings_are_named
 from .operators import field_of
+from .prompts import keep_texts_of_closure
 from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, learn, nilable, open_local, root_of
 from .schema_calls import items, schema_call
 from .signatures import Bindings, signature_of, substitute, unify
@@ -369,6 +370,8 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         return c.report("E4041", node.name.span, f"`{node.receiver.binding.name}` is declared: it cannot be shut down", help=help)
     if row.name == "with" and row.receiver != "Prompt":
         return _with(c, node, row)
+    if row.receiver == "Array":
+        keep_texts_of_closure(c, node)
     # Kept for the help of a mismatch: what is put into a variable says its type (`Checker.filled_by`).
     outer, c.filling_call = c.filling_call, node if row.mut else None
     type_, matched = call_row(c, row, receiver, node.arguments, node.name.span, expected)

@@ -6,8 +6,8 @@ literals `fields_of`, `error_fields`, `require_visible` and `require_mutable`, t
 
 A rule takes `c`, the state of the check, a node of the tree and what its place expects. It writes to the tree what it decides
 (`target`, `coercion`) and makes no code. What is wrong is reported to `c` and not raised; a rule that is left without a type then
-returns ERRONEOUS, of which nothing more is reported. Which operands suit is changed in `operator_type`, which casts there are in
-`castable`.
+returns ERRONEOUS, of which nothing more is reported. Which operands suit is changed in `operator_type`, of unary operators in
+`unary`, of `??` in `coalesce`; which casts there are in `castable`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """What a model is sent by mistake: the text of an Option, a `T?` or a Result in a hole of its prompt (L-3.3.15).
 
-Hands on `check_prompt` to `calls` and `questions`, `keep_text` to `control`, the lint `check_text_as_prompt` to `program`, and
-the warnings of texts that look like what they are not: `warn_quoted_type` to `declarations` and `schemas`, and
-`warn_unfilled_places` to `calls`. All are reported as warnings, with the help for what was most likely meant, but in the prompt
-of a function by a model, where a hole is an error (E4035). A further name of a type in other languages is a row of QUOTED.
+Hands on `check_prompt` to `calls` and `questions`, `keep_text` and `keep_texts_of` to `control`, `keep_texts_of_closure` to
+`methods`, the lint `check_text_as_prompt` to `program`, and the warnings of texts that look like what they are not:
+`warn_quoted_type` to `declarations` and `schemas`, and `warn_unfilled_places` to `calls`. All are reported as warnings, with the
+help for what was most likely meant, but in the prompt of a function by a model, where a hole is an error (E4035). A further name
+of a type in other languages is a row of QUOTED.
 Nothing is raised here, no type is changed and no prompt is made: that a text may stand where a Prompt is expected is said by
 `relations`.
 """
@@ -14,21 +15,43 @@ import re
 
 from ..symbols import Local
 from ..syntax import ast
-from ..types import BOOL, FLOAT, INT, MEDIA, PROMPT, STRING, Nilable, Type
+from ..types import BOOL, FLOAT, INT, MEDIA, PROMPT, STRING, Nilable, Type, array
 from .relations import generic, is_text
 from .state import Checker
 
+TEXTS = array(STRING)
+# The methods of an Array whose function gets elements and nothing else.
+GIVING_ELEMENTS = frozenset(("map", "flat_map", "filter", "find", "any", "all"))
 # The default that a help writes behind `??`.
 DEFAULTS: dict[Type, str] = {STRING: '""', INT: "0", FLOAT: "0.0", BOOL: "false"}
 
 
 def keep_text(c: Checker, node: ast.Let) -> None:
-    """Note the text that an immutable variable stands for, so that its holes are found where it becomes a prompt; `Checker` reads
-    it too, to find which literals the variable can hold."""
-    pattern = node.pattern
-    local = pattern.binding if isinstance(pattern, ast.BindPattern) else None
-    if isinstance(local, Local) and not local.mutable and node.value is not None and node.value.type == STRING:
-        c.text_values[local] = node.value
+    """Note the text, or the texts of an Array, that an immutable variable stands for, so that holes are found where it becomes a
+    prompt; `Checker` reads it too, to find which literals the variable can hold."""
+    if node.value is not None and node.value.type in (STRING, TEXTS):
+        _keep(c, node.pattern, node.value)
+
+
+def keep_texts_of(c: Checker, iterable: ast.Expr, pattern: ast.Pattern) -> None:
+    """Note the texts that the variable of a `for` through an Array stands for, one after the other."""
+    if iterable.type == TEXTS:
+        _keep(c, pattern, iterable)
+
+
+def keep_texts_of_closure(c: Checker, node: ast.MethodCall) -> None:
+    """Note the texts that the parameter of a closure stands for, which a method of an Array gives its elements. The receiver is
+    typed, the closure is not."""
+    if node.receiver.type == TEXTS and node.name.text in GIVING_ELEMENTS:
+        for argument in node.arguments:
+            if isinstance(argument.value, ast.Closure) and len(argument.value.parameters) == 1:
+                _keep(c, argument.value.parameters[0], node.receiver)
+
+
+def _keep(c: Checker, place: ast.Pattern | ast.Parameter, value: ast.Expr) -> None:
+    local = place.binding if isinstance(place, (ast.BindPattern, ast.Parameter)) else None
+    if isinstance(local, Local) and not local.mutable:
+        c.text_values[local] = value
 
 
 def check_text_as_prompt(c: Checker, node: ast.Expr, actual: Type, wanted: Type) -> None:

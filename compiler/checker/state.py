@@ -95,23 +95,25 @@ def private_fields(modules: ModuleMap, symbol: StructSymbol, place: Span) -> fro
 class Expected(NamedTuple):
     """What a place asks of its expression: a type (None: any, and parts of it may be open), the code of the diagnostic for a
     mismatch, and the words that name the place in its message. `used` is false where the value is thrown away. `ends`: the value
-    ends a function, so that a T is wrapped where a `Result<T, E>` is returned (L-3.3.19)."""
+    ends a function, so that a T is wrapped where a `Result<T, E>` is returned (L-3.3.19). `guess`: the type guides constructors
+    and closures, and a value of another type is none that is wrong here."""
 
     type: Type | None = None
     code: str = "E2001"
     place: str = ""
     used: bool = True
     ends: bool = False
+    guess: bool = False
 
     def of(self, type_: Type | None, place: str = "") -> Expected:
         """Return what the same place asks of a part, of the type `type_`: the same code and, without `place`, the same words;
         FREE if that type is None."""
-        return Expected(type_, self.code, place or self.place) if type_ is not None else FREE
+        return Expected(type_, self.code, place or self.place, guess=self.guess) if type_ is not None else FREE
 
     @property
     def concrete(self) -> bool:
         """Return whether the type is known in full, so that a value can be converted to it."""
-        return self.type is not None and is_complete(self.type)
+        return self.type is not None and not self.guess and is_complete(self.type)
 
 
 # Expressions that a `.` may follow without brackets.
@@ -327,7 +329,7 @@ class Checker:
         self.bare_variants: set[Local] = set()  # what the resolver took for variables and is variants
         self.irrefutable = False  # a pattern of `let`, `for` or a parameter is checked
         self.reported_holes: set[ast.Expr] = set()  # of prompts
-        self.text_values: dict[Local, ast.Expr] = {}  # initialisers of immutable variables of text
+        self.text_values: dict[Local, ast.Expr] = {}  # what immutable variables of text stand for, or the Array of it
         self.reuse: Reuse | None = None  # of a check with a cache
         self.deferring: bool = False  # whether the present function has a `let` without initialiser
 
@@ -474,6 +476,8 @@ class Checker:
     def union_of_words(self, node: ast.Expr, wanted: Type) -> Union | None:
         """Return the string union `wanted`, or the one inside an optional type, if an expression is an immutable variable of text
         that can only hold words of it (L-3.3.21); else None."""
+        if node.type != STRING:  # an Array of literals stays one of Strings
+            return None
         while isinstance(wanted, Nilable) or generic(wanted, "Option"):
             wanted = wanted.inner if isinstance(wanted, Nilable) else wanted.arguments[0]  # type: ignore[attr-defined]
         variable = ast.ungrouped(node)
@@ -496,6 +500,8 @@ class Checker:
                     words.add(node.value)
                 case ast.GroupExpr():
                     waiting.append(node.inner)
+                case ast.ArrayExpr():  # of a variable that is one element after the other
+                    waiting += node.items
                 case ast.Block():
                     waiting.append(node.result)
                 case ast.If():

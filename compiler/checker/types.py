@@ -33,7 +33,7 @@ from ..symbols import (
 )
 from ..syntax import ast
 from ..types import ANY, BOOL, BYTES, INT, NEVER, NIL, OPEN, STRING, Generic, Nominal, Simple, Type, Union
-from .arguments import Matched, hints_of, infer_arguments
+from .arguments import Matched, hints_of, infer_arguments, is_wrapped_or_not
 from .relations import ERRONEOUS, close, generic, implements, is_complete, nilable, replaced_in
 from .signatures import Bindings, Formal, open_parameters, substitute, unify
 from .state import Checker, Expected, PendingBounds
@@ -387,9 +387,10 @@ def _fill(c: Checker, partial: StructSymbol, type_: Type) -> None:
 class Instance:
     """One use of something generic: a call, a literal, a function value. `bindings` are the type arguments known so far; `hints`
     what the surroundings would like them to be: preferred by an argument that converts to one, and used for those that no
-    argument binds. `name` is that of the declaration, in messages."""
+    argument binds. `guides` says whether an argument has to be of its hint. `name` is that of the declaration, in
+    messages."""
 
-    __slots__ = ("checker", "name", "parameters", "names", "bindings", "hints")
+    __slots__ = ("checker", "name", "parameters", "names", "bindings", "hints", "guides")
 
     def __init__(self, c: Checker, name: str, parameters: Sequence[TypeParameterSymbol]) -> None:
         self.checker = c
@@ -398,6 +399,7 @@ class Instance:
         self.names = [parameter.name for parameter in parameters]
         self.bindings: Bindings = {}
         self.hints: Bindings = {}
+        self.guides = True
 
     def open(self, type_: Type) -> Type:
         """Return a type of the declaration with its type parameters to be bound."""
@@ -420,6 +422,7 @@ class Instance:
     def expect(self, result: Type, expected: Expected) -> None:
         """Take hints from what the surroundings expect of the result."""
         self.hints = hints_of(self.open(result), expected)
+        self.guides = not is_wrapped_or_not(self.open(result), expected)
 
     def meet(self, formal: Type, actual: Type) -> None:
         """Bind type parameters by comparing a type of the declaration with the type of a value."""
@@ -439,7 +442,8 @@ class Instance:
         ]
         values: list[ast.Expr | None] = [value for _, value in pairs]
         infer_arguments(
-            self.checker, [formal for formal, _ in pairs], Matched(values, list(range(len(values)))), self.bindings, self.hints
+            self.checker, [formal for formal, _ in pairs], Matched(values, list(range(len(values)))), self.bindings, self.hints,
+            self.guides,
         )
         self.use_hints()
 

@@ -365,22 +365,37 @@ PLAIN = {
 }  # fmt: skip
 
 
-def is_plain(type_: t.Type | None) -> bool:
+def is_plain(type_: t.Type | None, within: set[int] | None = None) -> bool:
     """Return whether no value of this type has anything inside that a write could reach, so that it never needs to be
-    marked shared."""
+    marked shared. `within`: the enums that are being looked at, which hold the type."""
     if isinstance(type_, t.Simple):
         return type_.name in PLAIN
     if isinstance(type_, t.Nilable):
-        return is_plain(type_.inner)
+        return is_plain(type_.inner, within)
     if isinstance(type_, t.Tuple):
-        return all(map(is_plain, type_.items))
+        return all(is_plain(item, within) for item in type_.items)
     if isinstance(type_, t.Generic):
         # Wrappers have no parts that could be written; what they wrap may have.
-        inside = type_.name in ("Option", "Result", "Task") and all(map(is_plain, type_.arguments))
+        inside = type_.name in ("Option", "Result", "Task") and all(is_plain(part, within) for part in type_.arguments)
         return inside or type_.name in ("HashMap", "Index", "PipelineRef", "Memory")
-    return isinstance(type_, (t.Union, t.Function)) or (
-        isinstance(type_, t.Nominal) and (type_.kind == "error" or type_.plain)
-    )
+    if isinstance(type_, t.Nominal):
+        return type_.kind == "error" or type_.plain or _is_plain_enum(type_.facts, within)
+    return isinstance(type_, (t.Union, t.Function))
+
+
+def _is_plain_enum(facts: t.Facts, within: set[int] | None) -> bool:
+    """Return whether the variants of an enum of the program hold nothing that a write could reach; one that holds itself does not
+    for that reason. What has the type of a parameter may be anything: type arguments do not exist at run time."""
+    if facts.never_written is None:
+        if within is not None and id(facts) in within:
+            return True
+        seen = set() if within is None else within
+        seen.add(id(facts))
+        found = bool(facts.payload) and all(is_plain(part, seen) for part in facts.payload)
+        if within is not None:  # the answer may hang on an enum around it, which is not known yet
+            return found
+        facts.never_written = found
+    return facts.never_written
 
 
 def static_type(expr: ast.Expr) -> t.Type | None:

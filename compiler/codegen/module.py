@@ -4,7 +4,8 @@ generators share.
 Hands on to the generators `Module` and in it the `Pool`, to `functions` `Pending`, to `calls` `trait_site`. A number stands for a
 table entry from the moment it is given out, so that code may name what is generated later. The hidden functions that stand for
 methods, constructors and built-ins used as values are made here. Expressions are not known here, and nothing that a program may
-do wrong is found: AssertionError is a fault of a generator. A new form of type in the image is a case of `Pool._entry`.
+do wrong is found: AssertionError is a fault of a generator. A new form of type in the image is a case of `Pool._entry` and of
+what reads descriptors: `shape.py` and `verify_tables.py` of `vm/bytecode/`, `casts.py` and `types.py` of `vm/values/`.
 """
 
 from __future__ import annotations

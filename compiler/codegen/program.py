@@ -2,8 +2,9 @@
 
 The pipeline calls `generate`, which returns the image, and `excesses` and `too_costly`, which say why an image is larger than it
 may be. Importing this module imports the generators of all nodes. Nothing is checked again: what the checker decided stands in
-the tree and in `CheckedProgram`. A new kind of declaration is an `…_entry` function here and a row of `ENTRIES`. The image is
-neither written to a file nor verified nor run here.
+the tree and in `CheckedProgram`. A new kind of declaration is an `…_entry` function here, a row of `ENTRIES` and one of `KINDS`
+(`declaration_kinds.py`); `CONTRIBUTING.md` goes through all its places. The image is neither written to a file nor verified nor
+run here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What may be written in `Concerto.toml`, by example: the helps of its errors (O-9.8).
 
 Hands on `example` and `suggestion` to `compiler/manifest.py`, which reads the file and reports; and HEADERS and EXAMPLES, of
-which a test reads every row as a manifest. Nothing is read or reported here. A new key of a table has a row here.
+which tests read every row as a manifest and compare the keys with those that the manifest reads. Nothing is read or reported
+here.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ HEADERS = {
 }
 COMMAND = {"command": 'command = "python3"\nargs = ["worker.py"]', "args": 'args = ["worker.py"]'}
 PROCESS = {"timeout": "timeout = 30", "env": 'env = { API_KEY = "WORKER_API_KEY", MODE = { value = "production" } }'}
+PRICES = "input_per_million = 0.25\noutput_per_million = 2.0"
 # Per table and key the lines that are right.
 EXAMPLES: dict[str, dict[str, str]] = {
     "project": {"name": 'name = "app"', "version": 'version = "0.1.0"', "entry": 'entry = "main.conc"'},
@@ -47,18 +49,30 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "timeout": "timeout = 30",
         "organization": 'organization = "org-1"',
         "project": 'project = "proj-1"',
+        "region": 'region = "us-east-1"',
+        "api_version": 'api_version = "2024-10-21"',
+        "profile": 'profile = "work"',
+        "auth": 'auth = "token"',
         "api": 'api = "chat"',
         "unsupported": 'unsupported = "drop"',
         "structured": 'structured = "native"',
+        "media_bytes": "media_bytes = 20000000",
+        "media_tokens": "media_tokens = 1500",
+        "cache_prompt": "cache_prompt = true",
         "replies": 'replies = ["Hello."]',
         "retry": "retry = { max_attempts = 3 }",
         "rate_limit": "rate_limit = { requests_per_minute = 60 }",
         "breaker": "breaker = { failures = 5, seconds = 30 }",
         "headers": 'headers = { X-Team = "tools", X-Token = { env = "TEAM_TOKEN" } }',
+        "extra": "extra = { parallel_tool_calls = false }",
     },
     "pricing": {
-        "input_per_million": "input_per_million = 0.25\noutput_per_million = 2.0",
-        "output_per_million": "input_per_million = 0.25\noutput_per_million = 2.0",
+        "input_per_million": PRICES,
+        "output_per_million": PRICES,
+        "cached": f"{PRICES}\ncached = 0.025",
+        "cache_write": f"{PRICES}\ncache_write = 0.3",
+        "web_search": f"{PRICES}\nweb_search = 10",
+        "code_execution": f"{PRICES}\ncode_execution = 0.05",
     },
     "budgets": {
         "steps": "steps = 50",

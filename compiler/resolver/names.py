@@ -2,10 +2,11 @@
 
 Hands on `find` (a value), `find_item` (a type or the head of a path), `walk` (the module part of a path), `trait_item` (a path
 through a trait), `imported_symbol` and their helpers to the other files of this folder; `outermost`, the scope of what is
-predeclared, to `program` and the language server; TYPES, LIBRARY_TYPES and STORES, the predeclared types, to the checker; LIBRARY
-to `library`; and TOOL_NAMES to `incremental` and the language server. A new predeclared type is a row of TYPES. `r` is the state
-of the resolution: what is wrong is reported to it, and nothing is raised for a wrong program. What types and enums offer is asked
-of `Resolver.associated`, since `paths` imports this file; which impl or method a call means is the checker's.
+predeclared, to `program` and the language server; TYPES, LIBRARY_TYPES and STORES, the predeclared types, to the checker, the
+first two to `paths` too; LIBRARY to `library`; and TOOL_NAMES to `incremental` and the language server. A new predeclared type is
+a row of TYPES; one whose checked form is no type by its name alone has a row in `checker/types.py` too. `r` is the state of the
+resolution: what is wrong is reported to it, and nothing is raised for a wrong program. What types and enums offer is asked of
+`Resolver.associated`, since `paths` imports this file; which impl or method a call means is the checker's.
 """
 
 from __future__ import annotations

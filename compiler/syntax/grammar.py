@@ -1,10 +1,10 @@
 """The whole grammar as the parser generator PLY wants it: one module object with tokens, precedence and a `p_` function per
 production.
 
-Hands on `MODULE`, from which PLY makes or checks the tables (`tools/gen_tables.py`), and `BY_NAME` with the kinds of reductions
-to the LR machine. The productions stand in the five `productions_*` modules; here the suffixes of Appendix B (`x?`: may be
-missing, `x*`: any number, `x,*` and `x,+`: any number and at least one, with commas) become shared productions. Nothing is parsed
-here. A change of any production makes the committed tables stale.
+Hands on `MODULE`, from which PLY makes or checks the tables (`tools/gen_tables.py`) and `lr_machine.load` has PLY read them, and
+`BY_NAME` with the kinds of reductions to the LR machine. The productions stand in the five `productions_*` modules; here the
+suffixes of Appendix B (`x?`: may be missing, `x*`: any number, `x,*` and `x,+`: any number and at least one, with commas) become
+shared productions. Nothing is parsed here. A change of any production makes the committed tables stale.
 """
 
 from __future__ import annotations

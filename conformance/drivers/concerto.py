@@ -243,7 +243,9 @@ def recorded_run(op: Json, program: Program, folder: str) -> Json:
 
 def cuts(rows: list[Any]) -> list[int]:
     """Return up to four places in a recording behind which no order of results is left to chance: a world that answers at once
-    would choose another one. None is within a streamed reply."""
+    would choose another one. None is within a streamed reply, and none of a run that has stores of its own."""
+    if any(isinstance(row, EffectRow) and row.kind == "memory" for row in rows):
+        return []  # the store would hold what came later
     order = max((at for at, row in enumerate(rows) if isinstance(row, DeliveryRow)), default=0)
     places = [
         at for at in range(order, len(rows))

@@ -124,6 +124,11 @@ class Declared(Base):
         """Return the name of an environment variable, set or not, permitted or not."""
         return Expr(STRING, f'"{self.pick(["A", "A_TOKEN", "UNSET", "A", "DENIED"])}"')
 
+    def variant(self) -> Any:
+        """Return what `E::parse` may be given: the name of a variant, another text, or the type of any text."""
+        texts = [Expr(STRING, text) for text in ('"A"', '"C"', '"E::B"', '"a"', '""')]
+        return self.pick([*texts, STRING])
+
     def _int(self, t: Type) -> list[tuple[Any, ...]]:
         s = self.scalar()
         return [
@@ -150,7 +155,8 @@ class Declared(Base):
         return [
             ("fmt::pad_left(#, @)", STRING, width), ("fmt::pad_right(#, @, ch: #)", STRING, width, STRING),
             ("fmt::truncate(#, @)", STRING, width), ("json::stringify($)", self.type(2)), ("fmt::indent(#, 2)", STRING),
-            ('fmt::format("{}-{}", [$])', self.type(1)), ("json::stringify_pretty($)", self.type(2)),
+            ("typeof(E::parse(#))", self.variant()), ('fmt::format("{}-{}", [$])', self.type(1)),
+            ("json::stringify_pretty($)", self.type(2)),
             ("std::string::to_upper(#)", STRING), ("std::fs::read_file(@).unwrap_or(#)", self.path(), STRING),
             ("(std::env::get(@) ?? $)", self.variable(), STRING), ('(std::env::all()["A_TOKEN"])',), ("std::time::now()",),
             ("std::prompt::from_file(@).unwrap_or(#)", self.path(), STRING),
@@ -164,6 +170,7 @@ class Declared(Base):
             ("(@ == @)", PAYLOAD, PAYLOAD), ("std::fs::exists(@)", self.path()), ("std::http::get(#).is_err()", STRING),
             ("std::fs::write_file(@, #).is_ok()", self.path(), STRING), ("std::env::has(@)", self.variable()),
             ("std::fs::append_file(@, #).is_ok()", self.path(), STRING), ("std::fs::remove_file(@).is_ok()", self.path()),
+            ("(E::parse(#) == nil)", self.variant()), ("(E::parse(#) != $)", self.variant(), ENUM),
             ("(@ == @)", ("Set", s), ("Set", s)), ("(@ != @)", ("Box", s), ("Box", s)), ("(@ == @)", DOT, DOT),
         ]  # fmt: skip
 
@@ -191,7 +198,7 @@ class Declared(Base):
     def _enum(self, t: Type) -> list[tuple[Any, ...]]:
         rows: list[Any] = [("F::V(#)", INT), ("F::W(#, #)", STRING, ("Array", INT)), ("F::X { a: # }", INT)]
         rows.append(("F::X { b: #, a: # }", FLOAT, INT))
-        return [("id($)", t)] if t == ENUM else [*rows, ("[$].map(F::V)[0]", INT)]
+        return [("id($)", t), ("(E::parse(#) ?? $)", self.variant(), t)] if t == ENUM else [*rows, ("[$].map(F::V)[0]", INT)]
 
     def _box(self, t: Type) -> list[tuple[Any, ...]]:
         written = type_text(t[1])

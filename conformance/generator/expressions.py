@@ -273,13 +273,22 @@ class Expressions(Declared):
         self.loops, self.in_try, self.result = [], False, None
         typed = self.chance(0.5)
         heads = ", ".join(f"{n}: {type_text(p)}" if typed else n for n, p in zip(names, t[1], strict=True))
-        body = self.expr(t[2], not plain)
+        told = typed and (plain or self.chance(0.5))
+        body = self.ending(t[2]) if told and t[2][0] == "Result" else self.expr(t[2], not plain)
         if self.chance(0.3):
             body = Expr(t[2], Block(self.side_effects(), body))
         self.vars, self.loops, self.in_try, self.result = saved, loops, in_try, result
-        if not typed or not plain and self.chance(0.5):
+        if not told:
             return Expr(t, f"|{heads}| ", body)
         return Expr(t, f"|{heads}| -> {type_text(t[2])} ", body if isinstance(body.parts[0], Block) else Block([], body))
+
+    def ending(self, t: Type) -> Expr:
+        """Return an expression for the end of what returns the Result type `t`: a Result, or what is wrapped there (L-3.3.19)."""
+        if t[1][0] == "Result" or self.chance(0.4):
+            return self.expr(t, True)
+        if self.chance(0.3):
+            return Expr(t, "if (", self.expr(BOOL), ") ", Block([], self.ending(t)), " else ", Block([], self.ending(t)))
+        return Expr(t, self.expr(t[1]))
 
     def side_effects(self) -> list[Stmt]:
         """Return a statement for the inside of a closure or branch: it may change a variable that it captured, or emit."""
@@ -370,8 +379,12 @@ class Expressions(Declared):
         saved, self.in_try = self.in_try, True
         error = self.pick([STRING, INT])
         body: list[Any] = [Stmt("if (", self.expr(BOOL), ") { throw ", self.expr(error), "; }")] if self.chance(0.5) else []
-        value = self.fill(t, "(@?)", ("Result", t, error)) if self.chance(0.6) else self.expr(t, sited)
+        value = self.fill(t, "(@?)", self.fallible(t, error)) if self.chance(0.6) else self.expr(t, sited)
         self.in_try = saved
+        if self.chance(0.4):
+            name = self.fresh("e")
+            caught = [Stmt(f'emit("ce", [typeof({name}), "${{{name}}}"]);')]
+            return Expr(t, "try ", Block(body, value), f" catch {name} ", Block(caught, self.expr(t, sited)))
         if error == STRING and self.chance(0.5):
             return Expr(
                 t,
@@ -383,6 +396,16 @@ class Expressions(Declared):
                 Block([], self.expr(t, sited)),
             )
         return Expr(t, "try ", Block(body, value), " catch ", Block([], self.expr(t, sited)))
+
+    def fallible(self, t: Type, error: Type) -> Type:
+        """Return a type of which `?` gives `t`: a Result, or for an Array or tuple one of Results (L-3.12.10)."""
+        if t[0] == "Array" and self.chance(0.5):
+            return ("Array", ("Result", t[1], error))
+        if t[0] == "Tuple" and self.chance(0.5):
+            certain = self.random.randrange(1, len(t))
+            results = [i == certain or e[0] == "Result" or self.chance(0.4) for i, e in enumerate(t)]
+            return ("Tuple", *(("Result", e, error) if results[i] else e for i, e in enumerate(t) if i))
+        return ("Result", t, error)
 
     def narrowed(self, t: Type) -> Expr:
         """Return a block in which a condition says that a variable holds a value (L-3.3.18)."""
@@ -442,6 +465,8 @@ class Expressions(Declared):
             rows["Option"] = [(self.pick(["nil", "None"]), []), (f"Some({n})", [(n, t[1])]), *inner[:2]]
         if t[0] == "Result":
             rows["Result"] = [(f"Ok({n})", [(n, t[1])]), (f"Err({n})", [(n, STRING)]), ('Err("a" | "b")', [])]
+        if t[0] == "Enum" and self.chance(0.5):  # variants by their bare names (L-5.8.14)
+            rows["Enum"] = [(pattern.replace(f"{t[1]}::", ""), bound) for pattern, bound in rows["Enum"]]
         return self.random.sample(rows[t[0]], self.pick([1, 2]) if len(rows[t[0]]) > 1 else 1)
 
 

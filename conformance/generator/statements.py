@@ -38,6 +38,7 @@ class Statements(Expressions):
                 (4, self.try_statement),
                 (3, self.leave), (4, self.destructure), (5, self.let_function), (3, self.dynamic), (2,
                 self.match_statement), (2, self.alias), (2, self.closures), (2, self.families), (2, self.round_trip),
+                (3, self.open_let),
             ]  # fmt: skip
             if self.depth > 4:
                 options = options[:4]
@@ -56,6 +57,26 @@ class Statements(Expressions):
         head = f"let {'mut ' * mutable}{name}" + (f": {type_text(type_)}" if annotated else "")
         self.vars = [*self.vars, Var(name, type_, mutable)]
         return [Stmt(f"{head} = ", value, ";")]
+
+    def open_let(self) -> list[Stmt]:
+        """Return a variable whose type its first use says (L-3.2.8), and that use."""
+        name, e, s = self.fresh("n"), self.type(1), self.scalar()
+        key = self.pick([STRING, INT])
+        value = self.expr(e)
+        rows: list[tuple[Type, str, list[Any]]] = [
+            (("Array", e), "[]", [f"{name}.push(", value, ");"]), (("Array", e), "[]", [f"{name}.insert(0, ", value, ");"]),
+            (("Array", e), "[]", [f"{name} = [", value, "];"]),
+            (("Map", key, e), "{}", [f"{name}[{self.key(key)}] = ", value, ";"]),
+            (("Map", key, e), "{}", [f"{name}.set({self.key(key)}, ", value, ");"]),
+            (("Option", e), "None", [f"{name} = Some(", value, ");"]),
+            (("Set", s), "Set::new()", [f"{name}.insert(", self.expr(s), ");"]),
+            (("Stack", s), "Stack::new()", [f"{name}.push(", self.expr(s), ");"]),
+            (("Queue", s), "Queue::new()", [f"{name}.enqueue(", self.expr(s), ");"]),
+        ]  # fmt: skip
+        type_, start, use = self.pick(rows)
+        before = [Stmt(f'emit("n", "${{{name}}}");')] if self.chance(0.3) else []
+        self.vars = [*self.vars, Var(name, type_, True)]
+        return [Stmt(f"let mut {name} = {start};", required=True), *before, Stmt(*use, required=True)]
 
     def alias(self) -> list[Stmt]:
         """Return a second name for a container, then a change through one of the two (L-5.5.2)."""
@@ -220,7 +241,8 @@ class Statements(Expressions):
             word = f" '{label}" if label else ""
             ways += [[f"break{word};"], [f"continue{word};"]] if label or label is self.loops[-1] else []
         if self.result is not None:
-            ways.append(["return ", self.expr(self.result, True), ";"] if self.result != NIL else ["return;"])
+            ends = self.ending if self.result[0] == "Result" else lambda t: self.expr(t, True)
+            ways.append(["return ", ends(self.result), ";"] if self.result != NIL else ["return;"])
         if self.in_try or self.result is not None and self.result[0] == "Result" and self.result[2] == STRING:
             ways.append(["throw ", self.expr(STRING), ";"])
         return [Stmt("if (", self.expr(BOOL), ") { ", *self.pick(ways), " }")] if ways else []
@@ -285,6 +307,11 @@ class Statements(Expressions):
         self.in_try = saved
         name = self.fresh("e")
         first = [" catch String(", name, ") ", self.block(1, [Var(name, STRING, False)])] if self.chance(0.6) else []
+        if self.chance(0.4):
+            last = self.fresh("e")
+            first += [f" catch {last} ", self.block(1)]
+            first[-1].statements.insert(0, Stmt(f'emit("ce", [typeof({last}), "${{{last}}}"]);'))
+            return [Stmt("try ", body, *first)]
         return [Stmt("try ", body, *first, " catch ", self.block(1))]
 
     def closures(self) -> list[Stmt]:
@@ -319,7 +346,8 @@ class Statements(Expressions):
             [f' catch RuntimeError({e}) {{ emit("f", {e}.message); }}'], [f' catch String({e}) {{ emit("f", {e}); }}'],
         ]  # fmt: skip
         chosen = [part for clause in self.random.sample(clauses, self.pick([1, 2])) for part in clause]
-        return [Stmt("try ", body, *chosen, f' catch Any({e}) {{ emit("f", typeof({e})); }}')]
+        last = self.pick([f"Any({e})", e])
+        return [Stmt("try ", body, *chosen, f' catch {last} {{ emit("f", typeof({e})); }}')]
 
     def round_trip(self) -> list[Stmt]:
         """Return statements that turn a value into JSON and back, behind Any."""
@@ -337,15 +365,20 @@ class Statements(Expressions):
         names = [self.fresh("p") for _ in parameters]
         self.vars = [Var(n, p, False) for n, p in zip(names, parameters, strict=True)]
         self.result, self.loops, self.in_try = result, [], False
-        fallible = result[0] == "Result" and self.chance(0.5)
-        inner = ("Result", result[1], result[2]) if fallible else result
-        body = self.block(
-            self.random.randrange(4), [], lambda: self.fill(result, "Ok((@?))", inner) if fallible else self.expr(result, True)
-        )
+        body = self.block(self.random.randrange(4), [], lambda: self.function_end(result))
         self.vars, self.result = [], None
         self.functions.append((name, parameters, result))
         heads = ", ".join(f"{n}: {type_text(p)}" for n, p in zip(names, parameters, strict=True))
         return Stmt(f"fn {name}({heads}) -> {type_text(result)} ", body)
+
+    def function_end(self, result: Type) -> Expr:
+        """Return what a function of a result type ends in: of a Result now and then `?`, in an Ok or wrapped (L-3.3.19)."""
+        if result[0] != "Result":
+            return self.expr(result, True)
+        if self.chance(0.5):
+            return self.ending(result)
+        template = "(@?)" if result[1][0] != "Result" and self.chance(0.5) else "Ok((@?))"
+        return self.fill(result, template, self.fallible(result[1], result[2]))
 
     def recursion(self) -> Stmt:
         """Return a recursive function of limited depth that later ones and `main` may call."""

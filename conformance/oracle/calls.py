@@ -303,19 +303,23 @@ class Calls:
         signature, rows = target.signature, []
         result, is_emit = substitute(signature.result, names), target is METHODS["Core", "emit"]
         wanted = known(expected) if isinstance(prune(result), Var) else inside(expected, prune(result)[0])
-        if wanted not in (None, ANY):
+        is_end = wanted and wanted[0] == "Result" and wanted is scope.frame.expected
+        may_wrap = is_end and isinstance(prune(result), Var) and self._is_plain(signature, names, rest, scope)
+        if wanted not in (None, ANY) and not may_wrap:
             convert(result, wanted)
         for i, argument in enumerate(rest):  # `print` takes any number
             named, last = argument.name and argument.name.text, len(signature.types) - 1
             at = signature.names.index(named) if named else min(i, last)
             wanted = substitute(signature.types[at], names)
-            type_, code = self.expr(argument.value, scope, known(wanted))
+            type_, code = self.expr(argument.value, scope, None if prune(result) == ("Number",) else known(wanted))
             panic_code = "P415" if is_emit and at else None
             rows.append((at, type_, self.converted(code, convert(type_, wanted), argument.value, panic_code)))
         if target in (METHODS["Core", "assert_eq"], METHODS["Core", "assert_ne"]):
             types = {at: type_ for at, type_, _ in rows}
             lifts = (*lifted(types[0], types[1]), None)
             rows = [(at, t, self.converted(c, lifts[at], a.value)) for (at, t, c), a in zip(rows, rest, strict=True)]
+        if may_wrap:
+            convert(result, wanted)
         if not rest and target is METHODS["Core", "Ok"]:
             convert(NIL, prune(result)[1])
         if prune(result) == ("Number",):
@@ -323,6 +327,18 @@ class Calls:
             result = ANY if ANY in numbers else FLOAT if FLOAT in numbers else INT
         ordered = lambda by_index: [by_index.get(at, Missing) for at in range(len(signature.types))]  # noqa: E731
         return lambda env: ordered({at: code(env) for at, _, code in rows}), prune(result)
+
+    def _is_plain(self, signature: Any, names: dict[Any, Any], rest: Any, scope: Scope) -> bool:
+        """Return whether the arguments of a call whose result is a bare type parameter say that it is no Result, so
+        that it is wrapped where its function ends (L-3.3.19)."""
+        own = Var()
+        for i, argument in enumerate(rest):
+            at = signature.names.index(argument.name.text) if argument.name else min(i, len(signature.types) - 1)
+            formal = substitute(signature.types[at], {**names, signature.result[0]: own})
+            convert(self.expr(argument.value, scope)[0], formal)
+            if not isinstance(prune(own), Var):
+                break
+        return not isinstance(prune(own), Var) and prune(own)[0] not in ("Result", "Never", "Any")
 
     # ------------------------------------------------------------ methods
 

@@ -11,8 +11,8 @@ from concerto.compiler.syntax import ast
 from .calls import Calls, Leave, Typed, landing
 from .places import Code, Patterns, Place, read, write
 from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
-from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, Type, Var, cast, closed, convert, has_kind,
-    inside, join, joined, joined_values, known, lifted, prune, reopened, whole)  # fmt: skip
+from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, Type, Var, cast, closed, convert, covered_by,
+    has_kind, inside, join, joined, joined_values, known, lifted, prune, reopened, whole)  # fmt: skip
 from .values import (COMPARISONS, NONE, PARENTS, Any, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, ancestors,
     arithmetic, display, elements, err, is_error, is_good, key_of, kind_of, mismatch, ok, sized, some,
     stop)  # fmt: skip
@@ -392,11 +392,12 @@ class Evaluator(Calls):
             name = clause.name or (clause.type.path[0] if clause in every and clause.type else None)
             local = inner.declare(name.text if name else "_", seen)
             rows.append((type_, local.bind, self.collect(both, clause.body, inner)))
-        heads = [prune(t)[0] for t in both.raised]  # L-3.12.17
+        heads = [head for t in both.raised if not covered_by(types, head := prune(t)[0])]  # L-3.12.17
         lifted = bool(every and every[0].type) and all(
             h == "String" or isinstance(h, frozenset) or "Error" in ancestors(h) for h in heads)  # fmt: skip
-        if all(test != ANY for test, *_ in rows):
-            rows.append((ANY, lambda env, error, leave=self.raiser(ANY, scope): leave(error), body))
+        if heads and all(test != ANY for test, *_ in rows):
+            leave = self.raiser(joined([t for t in both.raised if prune(t)[0] in heads]), scope)
+            rows.append((ANY, lambda env, error: leave(error), body))
 
         def run(env: Any) -> Any:
             outcome = attempt(env)

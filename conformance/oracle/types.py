@@ -149,6 +149,12 @@ def convert(a: Type, b: Type) -> Any:
     return None
 
 
+def covered_by(clauses: list[Type], head: Any) -> bool:
+    """Return whether an error of a type of this head is caught by a clause of one of the types (L-3.11.15)."""
+    heads = {*ancestors(head), "Any", *(["String"] if isinstance(head, frozenset) else [])}
+    return any(clause[0] in heads for clause in clauses)
+
+
 def has_kind(value: Any, t: Type) -> bool:
     """Return whether a value is of a type as far as its outermost kind tells: L-3.3.3, patterns, catch clauses."""
     head = (t := prune(t))[0]
@@ -187,7 +193,7 @@ def join(a: Type, b: Type) -> Type:
     if isinstance(a, Var) or isinstance(b, Var):
         convert(a, b)
         return prune(a)
-    if a == b or NEVER in (a, b):
+    if a == b or NEVER in (a, b) or reopened(a, object) == reopened(b, object):
         return b if a == NEVER else a
     if ANY in (a, b) or {a, b} == {INT, FLOAT}:
         return ANY if ANY in (a, b) else FLOAT

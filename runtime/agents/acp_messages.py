@@ -1,13 +1,14 @@
 """The messages of the Agent Client Protocol, by the models of the official SDK (O-7.39 to O-7.50).
 
-Hands on to `acp.py` the names of methods and the codes of errors; what is sent: the contents `initialize`, `new_session`,
-`prompt` with `blocks_of`, `cancel`, `permission` and `file_text`, and the lines `request_line`, `reply_line` and `error_line`;
-and what comes: `read_message` with its three kinds, and `greeted`, `session_of`, `stop_of`, `permission_of`, `read_of`,
-`write_of`, which raise `Misfit` for what is not as the protocol says. The SDK is imported here alone
+Hands on to `acp.py`, and to nobody else, VERSION, the names of methods and the codes of errors; what is sent: the contents
+`initialize`, `new_session`, `prompt` with `blocks_of`, `cancel`, `permission` and `file_text`, and the lines `request_line`,
+`reply_line` and `error_line`; and what comes: `read_message` with its three kinds, `greeted`, which returns a `Greeting`,
+`session_of`, `stop_of`, `permission_of`, `read_of` and `write_of`. What reads a message's contents raises `Misfit` for what is
+not as the protocol says, `blocks_of` `Untaken` for a content that the agent does not take. The SDK is imported here alone
 (`effects/agent_processes.py` only looks whether it is there), and of it only the models and names: its connection starts a task
-for each message and logs with tracebacks what does not fit, where lines of an agent are read one after another and end in
-errors of the language. Nothing here waits for a process. A further request of the agent is a name and a function that reads it
-here, and a case of `AcpProcess._result`.
+for each message and logs with tracebacks what does not fit, where lines of an agent are read one after another and end in errors
+of the language. Nothing here waits for a process. A further request of the agent is a name and a function that reads it here, and
+a case of `AcpProcess._result`.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ..schema.acceptance import Validators
     from ..schema.strategy import Schema
     from ..schema.validation import Violation
+    from ..telemetry import Span
     from .budgets import Purse, Reservation
     from .services import RateLimiter, Services
     from .settings import CallSettings
@@ -254,7 +255,7 @@ class CallRun:
     is known of the provider's cache, None before a request to it. `method` is what `@log` calls the call. `round_count` counts
     tool rounds and interruptions of the attempt, `tally` what the requests used. Times are seconds of the host's clock: `started`
     is that of the call, `sent_at` that of the last request, before one that of the call; `rate_limit_wait` is the sum of the
-    waits for rate limits."""
+    waits for rate limits. `span` is what telemetry has of the request on its way, None for nothing."""
 
     __slots__ = (
         "services",
@@ -284,6 +285,7 @@ class CallRun:
         "rate_limit_wait",
         "reservation",
         "prompt_cache",
+        "span",
     )
 
     def __init__(
@@ -324,6 +326,7 @@ class CallRun:
         self.reservation: Reservation | None = None  # of the request on its way, in the budgets of the run
         self.started = self.sent_at = services.clock()
         self.rate_limit_wait = 0.0
+        self.span: Span | None = None
 
     async def _open(self) -> None:
         """Make [system] + history, which every request of the call begins with (O-2.49)."""
@@ -564,8 +567,9 @@ class CallRun:
                         await self.services.look_at_clock()
                     self._enter(breaker, request)
                 reply = await self._exchange(request)
-            except NotSent:
+            except NotSent as unsent:
                 self._give_back_reservation()
+                self._end_span(unsent)
                 if breaker is not None:
                     breaker.dropped(request)
                 raise
@@ -577,6 +581,7 @@ class CallRun:
                     self._give_back_reservation()
                     raise
                 self._account_broken(request, used_by_broken(request, failure))
+                self._end_span(stop)
                 if failure is None:
                     raise
                 self._log(attempt, failure=failure)
@@ -645,6 +650,10 @@ class CallRun:
         assert request.progress is not None
         request.progress.has_left = True
         self.sent_at = self.services.clock()
+        telemetry = self.services.telemetry
+        if telemetry is not None and not self.provider.unmetered:
+            conversation = None if self.conversation is None else self.conversation.id
+            self.span = telemetry.request_begins(request, self.settings.connection, conversation)
         return self._answer(request)
 
     async def _limited(self, limiter: RateLimiter, request: Request) -> Reply:
@@ -678,6 +687,15 @@ class CallRun:
             self.tally.add(reply, cost)
             use.set_price(cost)
         self._account(request, use)
+        if self.span is not None and self.services.telemetry is not None:
+            span, self.span = self.span, None
+            self.services.telemetry.request_answered(span, reply, use)
+
+    def _end_span(self, failure: BaseException) -> None:
+        """Tell telemetry that a request ended without a reply."""
+        span, self.span = self.span, None
+        if span is not None and self.services.telemetry is not None:
+            self.services.telemetry.broke(span, failure)
 
     def _account_broken(self, request: Request, use: Use) -> None:
         # a request that used no tokens needs no price: without one it would count as unpriced

@@ -165,9 +165,12 @@ async def _metered_vectors(run: EffectContext, provider: Any, request: EmbedRequ
     request.progress = ReplyProgress()
     request.progress.has_left = True
     use = Use(0, tokens, 0, tokens_estimated=tokens)
+    telemetry, broken = run.services.telemetry, None
+    span = None if telemetry is None else telemetry.embedding_begins(request, run.connections[request.connection])
     try:
         vectors: list[list[float]] = await provider.embed(request)
     except BaseException as failure:
+        broken = failure
         if not request.progress.has_left or (isinstance(failure, CallFailure) and "status" in failure.fields):
             use = Use()
         raise
@@ -176,4 +179,6 @@ async def _metered_vectors(run: EffectContext, provider: Any, request: EmbedRequ
         run.metrics.add(request.model, request.connection, use)
         if purse is not None:
             purse.settle(use, reservation)
+        if telemetry is not None:
+            telemetry.embedding_ends(span, use, broken)
     return vectors

@@ -51,13 +51,13 @@ class RetryPolicy:
 
     @classmethod
     def from_object(cls, fields: Mapping[str, Any]) -> RetryPolicy:
-        """Return the policy of the object in a field `retry` or `retry_policy`, which `connections.py` has checked."""
+        """Return the policy of the object in a field `retry` or `retry_policy`, which `runtime/connections.py` has checked."""
         return cls(**fields)
 
     @classmethod
     def from_decorator(cls, arguments: Mapping[str, Any]) -> RetryPolicy:
         """Return the policy of the arguments of `@retry`, which have names of their own (RETRY_ARGUMENTS) and which
-        `connections.py` has checked."""
+        `runtime/connections.py` has checked."""
         return cls(**{RETRY_ARGUMENTS[name]: value for name, value in arguments.items()})
 
     def of_once(self) -> RetryPolicy:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ..connections import ConnectionSettings
     from ..records import Call, Reply, Request
+    from ..telemetry import Telemetry
     from .budgets import Purse
     from .request_log import RequestLog
     from .settings import CallSettings
@@ -201,14 +202,15 @@ class Services:
     the host; `tools` runs the tools of the call, None for none; `limiters` are those made so far, by connection, which all copies
     share. `purse` holds the budgets of the run, `spending` what tasks have used, `task` is the path of the task that calls and
     `asker` that task as budgets know it; they are None where nobody counts. `request_log` is told of every request, None where
-    nobody wants to see them. `breakers`, and `prompt_caches` with what requests have told providers of their caches, are new
-    ones until the session puts those of the host in their place. `look_at_clock` makes `clock` give the time of now where it
-    stands between outcomes from outside (G-13.4), None where it does not."""
+    nobody wants to see them, `telemetry` of each request and tool call, None where nothing is sent. `breakers`, and
+    `prompt_caches` with what requests have told providers of their caches, are new ones until the session puts those of the host
+    in their place. `look_at_clock` makes `clock` give the time of now where it stands between outcomes from outside (G-13.4),
+    None where it does not."""
 
     __slots__ = (
         "provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future",
         "counter", "purse", "spending", "task", "asker", "request_log", "breakers", "prompt_caches",
-        "look_at_clock",
+        "look_at_clock", "telemetry",
     )  # fmt: skip
 
     def __init__(
@@ -242,6 +244,7 @@ class Services:
         self.task: str | None = None
         self.asker: Asker | None = None
         self.request_log: RequestLog | None = None
+        self.telemetry: Telemetry | None = None
         self.look_at_clock: Callable[[], Awaitable[None]] | None = None
         self.breakers = Breakers()
         self.prompt_caches = PromptCaches()

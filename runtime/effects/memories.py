@@ -49,10 +49,10 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
     the effect, which is the machine's request, is a `MemoryUse`: the handle of the memory, the method and its arguments.
 
     Slots of contexts (M-8.21) and entries of hashmaps in a store (O-5.41) are read and written here, and views that a function of
-    the program makes are made here: they give their value at once. Raises panic P452 for an invalid value; a failure of the store
-    is an Err or a panic, as the method says. A view panics with P451 when the function gives an Err or a Media without content,
-    or runs inside itself, and with P007 when it gives no messages; what the function itself panics with passes, as do the panics
-    of `slot_method` and `stored_hashmaps.table`, and that of a budget which the vectors use up."""
+    the program makes are made here: they give their value at once. Raises panic P452 for an invalid value; a failure of the
+    memory or its store is an Err or a panic, as the method says. A view panics with P451 where `view_function_caller` raises a
+    failure; the panics of that pass, as do those of `slot_method` and `stored_hashmaps.table`, and that of a budget which the
+    vectors use up."""
     use: MemoryUse = effect.payload
     if type(use.memory) is KeyedRef:
         return await _keyed_method(run, effect, use.memory, use.method, *use.arguments)

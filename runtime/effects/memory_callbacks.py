@@ -138,8 +138,9 @@ def view_function_caller(run: EffectContext, effect: Effect) -> Callable[[Attach
     """Return the function that replaces the messages of a view by those that the program's function gives (`view_with`).
 
     It changes the view in place, and runs for the task that waits for `effect`. It raises CallFailure when the program's function
-    gives an Err or a Media without content, or runs inside itself, panic P007 when it gives no messages, and P013 as
-    `step_closure`; a panic of the program's function ends the run."""
+    gives an Err or runs inside itself, MemoryFailure("InvalidUnit") for a Media without content and for messages that are no
+    whole units (M-4.30), and then the view is as it was; panic P007 for what are no messages, P103 for arguments of their calls
+    beyond the limits of JSON, P013 as `step_closure`, and the panics of the program's function."""
 
     async def ask(element: Attached, view: View) -> None:
         memory, place = element.memory, element.policy.view_with

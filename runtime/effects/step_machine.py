@@ -125,8 +125,9 @@ class StepFunction:
     whether something is learned of it; of `learn_store` the group and (content as plain data, confidence, subjects).
 
     A call raises the panic of the function, P013 as `StepMachine.value` and `step_closure`, and P007 for a result that does not
-    fit, where FORMS checks it; of `shape` also MemoryFailure("InvalidUnit") for a Media without content, of `learn_store`
-    InvalidValue for a content without a JSON form and P103 for one beyond the limits of JSON."""
+    fit, where FORMS checks it; of `shape` also MemoryFailure("InvalidUnit") for a Media without content and P103 for arguments of
+    calls beyond the limits of JSON, of `learn_store` InvalidValue for a content without a JSON form and P103 for one beyond the
+    limits of JSON."""
 
     __slots__ = ("machine", "step", "place")
 

@@ -4,8 +4,8 @@ files of a test (O-8.25).
 A mock of an agent stands in for its process; a mock of a model is the provider of all calls of it that follow. Mocks are put into
 the state of the session under the keys below, those of tools and MCP servers under the key of `tools/tools.py`; there the
 performers of models, agents, tools and emits look for them. Hands on `ANSWERS` to `world.py`, `EMITS`, by which a test is known,
-to `world.py`, `files.py` and `session/testing.py`, `TestFiles` to `files.py`, and `perform` to `table.py`. How a scripted reply
-is written is `providers/offline.py`.
+to `world.py`, `files.py` and `session/testing.py`, `TestFiles` to `files.py`, and `perform` and `perform_mocked` to `table.py`.
+How a scripted reply is written is `providers/offline.py`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ MOCKS = "mocks"  # by model or agent: the mock that stands in for it
 async def perform(run: EffectContext, effect: Effect) -> Any:
     """Install a mock and return nil, or, for an effect of the kind `test_emits`, return the emits of the test so far. The payload
     of a mock is (target, its Map): the name of a model or agent, AWAITED, FUNCTION, or the handle of a tool or MCP server. Raises
-    panic P411 for a mock that is no script, and for one of an agent whose settings do not fit."""
+    panic P411 for a mock that is no script, and for one of an agent whose settings do not fit, P103 for a value in a script
+    beyond the limits of JSON."""
     if effect.kind == "test_emits":
         return Array([Emit(channel, value) for channel, value in run.state.get(EMITS, ())])
     name, config = effect.payload
@@ -66,7 +67,7 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
 async def perform_mocked(run: EffectContext, effect: Effect) -> Any:
     """Return Some of what the mock of a function by a model gives for these arguments, as a Result; None without a mock. The
     payload is (name of the function, Array of its arguments). The value is of the type of the function's answer, or in its JSON
-    form, else P007."""
+    form, else panic P007; what a closure as the mock panics with passes through."""
     name, arguments = effect.payload
     answers = run.state.get(FUNCTIONS, {})
     if name not in answers:

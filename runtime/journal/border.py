@@ -16,7 +16,8 @@ from ...vm.builtins.json import Misfit
 from ...vm.interp.effects import StoreFile
 from ...vm.panics import Panic
 from ...vm.snapshot.value_forms import value_form, value_of
-from ...vm.values import Err, ErrorValue, check, from_json, to_json
+from ...vm.values import Err, ErrorValue, from_json, to_json
+from ...vm.values import check as check_value
 from ...vm.values.errors import FAMILIES, FAULTS
 from ..access.files import WRITING
 from ..access.snapshot_secrets import SnapshotSecrets
@@ -27,7 +28,7 @@ from ..host import EffectUnknown, NoListener, ToolError, class_name, exception_t
 from ..memory.embedding import BASELINE
 from ..providers.base import origin_of
 from ..providers.offline import fault
-from .forms import canonical, cleaned, reply_form, reply_of
+from .forms import canonical, cleaned, hidden, reply_form, reply_of, shown
 from .journal import SCOPE, Form, RecordedPanic, Scope
 from .rows import OBSERVED, ONCE, REPEATABLE, JournalRefused
 
@@ -192,7 +193,7 @@ CLASSES = {None: ONCE, "once": ONCE, "pure": REPEATABLE, "idempotent": REPEATABL
 
 async def host_operation(
     run: EffectContext, kind: str, key: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]],
-    effect: Effect | None = None, given: Callable[[], object] = lambda: None,
+    effect: Effect | None = None, given: Callable[[], object] = lambda: None, check: Callable[[Any], object] = lambda form: None,
 ) -> Any:  # fmt: skip
     """Return what a function of the host gives, a value of the machine; raise what it raises, from a recording an exception of
     the same name and text. `effect` is the one that the function is called for, None for an emit; `given` is called where the
@@ -224,7 +225,7 @@ async def host_operation(
             return _HostOutcome(from_json(form["json"]))
         return _HostOutcome(None, form["error"]) if "error" in form else _HostOutcome(values.read(form["value"]))
 
-    done = await journal.perform(key, kind, cls, _plain(request), outcome, Form(lower, read, given=given))
+    done = await journal.perform(key, kind, cls, _plain(request), outcome, Form(lower, read, given=given, check=check))
     return done.give()
 
 
@@ -292,11 +293,14 @@ def bind(run: Any, host: Host) -> None:
             return await journal.park(key, {"kind": "answer", "channel": channel, "value": _plain(value)})
 
         key = journal.next_key(scope, channel)
-        if key in journal.answers and not journal.is_replaying:
-            _check_answer(run, key, channel, journal.answers[key], expected)
         passed_over = getattr(answer, "passed_over", None)
         given = (lambda: None) if passed_over is None else lambda: passed_over(channel)
-        return await host_operation(run, "answer", key, cls, {"channel": channel, "value": value}, answered, given=given)
+
+        def fits(form: Any) -> None:
+            _check_answer(run, key, channel, form, expected)
+
+        request = {"channel": channel, "value": value}
+        return await host_operation(run, "answer", key, cls, request, answered, given=given, check=fits)
 
     async def operation(kind: str, cls: str | None, request: Any, work: Callable[[], Awaitable[Any]], effect: Effect) -> Any:
         journal.rest()
@@ -315,7 +319,7 @@ def bind(run: Any, host: Host) -> None:
         await journal.perform(journal.next_key(scope, "clock"), "clock", OBSERVED, None, look)
 
     host.look_at_clock = look_at_clock
-    host.around_provider = lambda inner: JournaledProvider(journal, scope, inner)
+    host.around_provider = lambda inner: JournaledProvider(journal, scope, inner, SnapshotSecrets(run))
 
     def around_connection(settings: Any, open_real: Callable[[], Awaitable[Any]]) -> Any:
         from .peers import JournaledConnection
@@ -403,7 +407,7 @@ def _check_answer(run: Any, key: str, channel: str, form: Any, expected: Any) ->
         if channel in run.program.channels:
             read_answer(run, value, expected)
         else:
-            check(value, expected)
+            check_value(value, expected)
     except (Misfit, Panic) as fault:
         text = fault.message if isinstance(fault, Panic) else str(fault)
         refused = AnswerRefused(f"the answer for {key} ({channel}) is refused: {text}; the run waits on")
@@ -414,10 +418,11 @@ def _check_answer(run: Any, key: str, channel: str, form: Any, expected: Any) ->
 class JournaledProvider:
     """The provider of one connection, with the journal before it. What it says of itself is that of `inner`."""
 
-    def __init__(self, journal: Journal, scope: Scope, inner: Any) -> None:
+    def __init__(self, journal: Journal, scope: Scope, inner: Any, secrets: SnapshotSecrets) -> None:
         self.journal = journal
         self.scope = scope
         self.inner = inner
+        self.secrets = secrets
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
@@ -461,7 +466,10 @@ class JournaledProvider:
         def details(reply: Reply) -> dict[str, Any]:
             return {"tokens": [reply.tokens_in, reply.tokens_out, reply.cached, reply.cache_write, reply.reasoning]}
 
-        return Form(reply_form, reply_of, details, lambda: self.inner.pass_over(request))
+        return Form(
+            lambda reply: hidden(reply_form(reply), self.secrets), lambda form: reply_of(shown(form, self.secrets)), details,
+            lambda: self.inner.pass_over(request),
+        )  # fmt: skip
 
     async def embed(self, request: EmbedRequest) -> list[list[float]]:
         record: dict[str, Any] = {"connection": request.connection, "model": request.model, "texts": request.texts}

@@ -1,8 +1,8 @@
 """Requests, replies and failures as JSON, and back: what the rows of a journal hold of them (G-14.1).
 
-Hands on `digest_of`, `cleaned`, `reply_form` and `reply_of`, `failure_form` and `failure_of`, `difference` and `brief` to the
-journal and its border. A request has no way back: it is compared, never sent again from a file. A field that is not in the lists
-below does not get into a file (G-14.4).
+Hands on `digest_of`, `cleaned`, `hidden` and `shown`, `reply_form` and `reply_of`, `failure_form` and `failure_of`,
+`difference` and `brief` to the journal and its border. A request has no way back: it is compared, never sent again from a file.
+A field that is not in the lists below does not get into a file (G-14.4).
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    from ..access.snapshot_secrets import SnapshotSecrets
 
     Json = Any
 
@@ -42,6 +44,46 @@ def cleaned(plain: Json, clean: Callable[[str], str]) -> Json:
     if isinstance(plain, dict):
         return {clean(str(name)): cleaned(item, clean) for name, item in plain.items()}
     return plain
+
+
+# ---------------------------------------------------------------- secrets
+
+HIDDEN = "hidden"  # in a form with secrets, the field of what stands for a text with some, or for an object that has such a field
+
+
+def hidden(plain: Json, secrets: SnapshotSecrets) -> Json:
+    """Return plain data with names in place of secrets, as an object with the field HIDDEN; without secrets as it is. Keys of
+    objects are cleaned for good."""
+    form = _hidden(plain, secrets)
+    return plain if form == plain else {HIDDEN: form}
+
+
+def _hidden(plain: Json, secrets: SnapshotSecrets) -> Json:
+    if isinstance(plain, str):
+        parts = secrets.parts_of(plain)
+        return plain if len(parts) == 1 else {HIDDEN: parts}
+    if isinstance(plain, (list, tuple)):
+        return [_hidden(item, secrets) for item in plain]
+    if isinstance(plain, dict):
+        form = {secrets.clean(name): _hidden(item, secrets) for name, item in plain.items()}
+        return {HIDDEN: form} if HIDDEN in form else form
+    return plain
+
+
+def shown(form: Json, secrets: SnapshotSecrets) -> Json:
+    """Return the plain data that `hidden` was given, which has no field HIDDEN. Only granted secrets come back."""
+    return _shown(form[HIDDEN], secrets) if isinstance(form, dict) and HIDDEN in form else form
+
+
+def _shown(form: Json, secrets: SnapshotSecrets) -> Json:
+    if isinstance(form, list):
+        return [_shown(item, secrets) for item in form]
+    if not isinstance(form, dict):
+        return form
+    inner = form.get(HIDDEN, form)
+    if isinstance(inner, list):
+        return "".join([secrets.value(part) if at % 2 else part for at, part in enumerate(inner)])
+    return {name: _shown(item, secrets) for name, item in inner.items()}
 
 
 # ---------------------------------------------------------------- replies

@@ -19,6 +19,7 @@ from contextvars import ContextVar
 from functools import partial
 
 from ...vm.panics import Panic
+from ...vm.snapshot.envelope import SnapshotError
 from ..errors import CallFailure
 from ..host import EffectUnknown
 from ..loop import stop_all, wait_until_done, within
@@ -156,9 +157,10 @@ class RecordedPanic(Panic):
 
 class Form:
     """How the outcome of one kind of operation is written: `lower` gives its plain form, `read` the outcome of a form. `details`
-    gives fields of the row beside the result, such as `tokens`; `given` is called when the outcome is one of a recording."""
+    gives fields of the row beside the result, such as `tokens`; `given` is called when the outcome is one of a recording;
+    `check` raises where the form of an outcome that the host gives is none."""
 
-    __slots__ = ("lower", "read", "details", "given")
+    __slots__ = ("lower", "read", "details", "given", "check")
 
     def __init__(
         self,
@@ -166,11 +168,13 @@ class Form:
         read: Callable[[Any], Any],
         details: Callable[[Any], dict[str, Any]] = lambda value: {},
         given: Callable[[], object] = lambda: None,
+        check: Callable[[Any], object] = lambda form: None,
     ) -> None:
         self.lower = lower
         self.read = read
         self.details = details
         self.given = given
+        self.check = check
 
 
 REDACTED = "<redacted>"
@@ -241,6 +245,7 @@ class Journal:
         self.end: EndRow | None = None  # of the recording
         self._rows = recorded if recorded is not None else iter(())
         self._next: EffectRow | PieceRow | DeliveryRow | None = None  # of the recording
+        self._ahead: list[Row] = []  # rows of the recording that were read before their turn
         self._waiting: dict[str, Any] = {}  # by key, who waits for the next row of an operation
         self._draft: list[Row] = []
         self._time = 0.0  # milliseconds since the run began
@@ -304,7 +309,7 @@ class Journal:
 
     def _tick(self) -> None:
         """Set the clock: time passes in a run when an outcome comes."""
-        self._time = max(self._time, (self.real_time() - self._began) * 1000)
+        self._time = round(max(self._time, (self.real_time() - self._began) * 1000), 3)  # as rows have it
 
     def _milliseconds(self) -> float:
         return round(max(self._time, (self.real_time() - self._began) * 1000), 3)
@@ -344,6 +349,7 @@ class Journal:
         row = EffectRow(key, kind, cls, digest, request, self.idem_key(key), attempt=attempt)
         row.t_start = self._milliseconds()
         if key in self.answers:
+            how.check(self.answers[key])
             row.result, row.attempt = self.answers.pop(key), attempt
             self._settle(row, cls)
             return self._outcome(row, how)
@@ -407,13 +413,16 @@ class Journal:
 
     def _outcome(self, row: EffectRow, how: Form) -> Any:
         how.given()
-        for channel, payload in row.emits or ():
-            self._emit_again(channel, payload)
-        if row.status == FAILED:
-            raise failure_of(row.result)
-        if row.status == PANICKED:
-            raise RecordedPanic(str(row.result["code"]), str(row.result["message"]), bool(row.result.get("placed")))
-        return how.read(row.result)
+        try:
+            for channel, payload in row.emits or ():
+                self._emit_again(channel, payload)
+            if row.status == FAILED:
+                raise failure_of(row.result)
+            if row.status == PANICKED:
+                raise RecordedPanic(str(row.result["code"]), str(row.result["message"]), bool(row.result.get("placed")))
+            return how.read(row.result)
+        except (SnapshotError, LookupError, TypeError, ValueError, AttributeError):  # somebody has changed the row
+            raise JournalRefused(f"effect {row.key} ({row.kind}): what came of it cannot be read; record the run anew") from None
 
     def idem_key(self, key: str) -> str:
         """Return the idempotency key of an operation, the same for every attempt and process (G-13.3)."""
@@ -462,10 +471,7 @@ class Journal:
             try:
                 return await within(loop, seconds, coroutine)
             except TimeoutError:
-                self._tick()
-                now = round(self._time, 3)
-                row = EffectRow(key, "limit", OBSERVED, "", None, self.idem_key(key), status=EXPIRED, t_start=now, t_end=now)
-                self._draft.append(row)
+                self.expired(key)
                 raise
             finally:
                 self._in_flight -= 1
@@ -489,6 +495,27 @@ class Journal:
             expiry.cancel()
             await stop_all(loop, [job])
 
+    def expired(self, key: str) -> None:
+        """Record that a limit of time ran out."""
+        self._tick()
+        now = self._time
+        row = EffectRow(key, "limit", OBSERVED, "", None, self.idem_key(key), status=EXPIRED, t_start=now, t_end=now)
+        self._draft.append(row)
+
+    def expiry(self, key: str) -> Any:
+        """Return a future that is done when the recording has that this limit of time ran out, with None where it ends before.
+        `Journal.forget` takes it back."""
+        future = self._loop.create_future()
+        self._waiting[key] = (future, "limit", "", None, 0)
+        self._advance()
+        return future
+
+    def forget(self, key: str, future: Any) -> None:
+        """Take back a future of `expiry`."""
+        if self._waiting.get(key, (None,))[0] is future:
+            del self._waiting[key]
+        future.cancel()
+
     # ------------------------------------------------------------ giving a recording again
 
     async def _recorded(self, key: str, kind: str, digest: str, request: Any, pieces: int = 0) -> Any:
@@ -509,17 +536,17 @@ class Journal:
                 del self._waiting[key]
 
     def _take(self) -> None:
-        """Go to the next row of the recording; at its end, go on live."""
+        """Go to the next row of the recording; at its end, go on live once all that was given has been done."""
         while True:
             try:
-                row = next(self._rows, None)
+                row: Any = self._ahead.pop(0) if self._ahead else next(self._rows, None)
             except JournalRefused as refused:
                 self.end_by(Diverged(str(refused)))
                 return
             if row is None:
                 self._next = None
                 if self.goes_on and not self.end:
-                    self._go_on_live()
+                    self._advance()
                 return
             if isinstance(row, EmitRow):
                 continue
@@ -561,6 +588,9 @@ class Journal:
         if not self.is_replaying:
             return
         row = self._next
+        if row is None and self.goes_on and not self.end:
+            self._go_on_live()
+            return
         if row is None or isinstance(row, DeliveryRow):
             if isinstance(row, DeliveryRow) and self._runner.has_finished(row.key):
                 self._runner.wake()
@@ -625,6 +655,78 @@ class Journal:
         if self.failure is None:
             self.failure = error
             self._end_run(error)
+
+    # ------------------------------------------------------------ operations on stores, which `stores.py` performs
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the recording has outcomes that were not given yet."""
+        return self._next is not None
+
+    def ahead(self, key: str, kind: str) -> EffectRow | None:
+        """Return the recorded outcome of an operation that cannot wait for its row, also from behind the rows of operations side
+        by side, which stay in their order; None where the run is live, or goes on live with this operation. Raises Diverged."""
+        if not self.is_replaying:
+            return None
+        row = self._next if type(self._next) is EffectRow and self._next.key == key else None
+        if row is not None:
+            self._take()
+        else:
+            row = self._found_ahead(key)
+        if row is None:
+            if self.goes_on:
+                return None
+            raise self.diverged(f"effect {key} ({kind}) is not in the recording")
+        if row.kind != kind:
+            raise self.diverged(self._mismatch(row, kind, None).message)
+        self._steps += 1
+        self._patient = False
+        self._time = max(self._time, row.t_end)
+        self._advance()
+        return row
+
+    def _found_ahead(self, key: str) -> EffectRow | None:
+        """Take the outcome of an operation out of the rows that come later. Its intents on the way are noted in `unknown`."""
+        at = 0
+        while True:
+            if at == len(self._ahead):
+                try:
+                    read = next(self._rows, None)
+                except JournalRefused as refused:
+                    raise self.diverged(str(refused)) from None
+                if read is None:
+                    return None
+                self._ahead.append(read)
+            row = self._ahead[at]
+            if type(row) is not EffectRow or row.key != key:
+                at += 1
+                continue
+            del self._ahead[at]
+            if row.is_settled:
+                self.unknown.pop(key, None)
+                return row
+            self.unknown[key] = row
+
+    async def awaited(self, key: str, kind: str) -> EffectRow | None:
+        """Return the recorded outcome of an operation when it is the next one; None where the run is live, or goes on live with
+        this operation."""
+        return await self._recorded(key, kind, "", None) if self.is_replaying else None
+
+    def begun(self, row: EffectRow) -> float:
+        """Note in the row of an operation that it begins now, and return the time of the run's clock in milliseconds."""
+        self._tick()
+        row.t_start = self._time
+        return self._time
+
+    def settle(self, row: EffectRow) -> None:
+        """Record the outcome of an operation, at once where others must not be without it."""
+        self._settle(row, row.cls)
+
+    def diverged(self, message: str) -> Diverged:
+        """End the run since it asks for something else than its recording has; return the panic, which the caller raises."""
+        error = Diverged(message)
+        self.end_by(error)
+        return error
 
     # ------------------------------------------------------------ which result is handed out next
 

@@ -82,7 +82,7 @@ class Carrier(httpx2.AsyncBaseTransport):
         self.elsewhere: dict[str, httpx2.AsyncHTTPTransport] = {}
 
     def fail(self, failure: ServerFailure) -> NoReturn:
-        """Keep a failure, and raise what the SDK takes for a broken connection."""
+        """Keep a failure, and raise `httpx2.ConnectError`, which the SDK takes for a broken connection."""
         self.failure = failure
         raise httpx2.ConnectError(failure.message)
 

@@ -263,7 +263,8 @@ class Server:
     async def answer(self, effect: Effect, tool: str, arguments: dict[str, Any]) -> Any:
         """Call a tool with plain arguments that fit, by name, and return its Result, whose Ok may hold a WithMedia. A denial and
         every failure of the server are an Err of ToolError; a mock may give any Err. Raises panic P007 for a mock whose arguments
-        or value do not fit; what the host's own `server` raises passes through."""
+        or value do not fit, P103 as `Caller.reply` and for arguments of a mocked tool without a declaration beyond the limits of
+        JSON; what a mock's function panics with and what the host's own `server` raises passes through."""
         signature = self.signatures.get(tool)
 
         def mocked(mock: Mock) -> Awaitable[Any]:
@@ -305,7 +306,8 @@ class Server:
     async def read(self, effect: Effect, use: ServerRead) -> Any:
         """Give a resource or a prompt, or the list of them, as a Result. A denial and every failure of the server are an Err of
         ToolError, a mock may give any Err. Raises panic P007 for a value of a mock that does not fit, P103 for arguments of a
-        prompt beyond the limits of JSON; what the host's own `server` raises passes through."""
+        prompt beyond the limits of JSON and as `Caller.reply`; what a mock's function panics with and what the host's own
+        `server` raises passes through."""
 
         async def called(connection: Connection) -> Any:
             self._audit(use.method, _named_arguments(use))

@@ -1,8 +1,9 @@
 """Facts: remembered values beside the log of a key (M-10), their decaying confidence (M-10.18 to M-10.20), and observations that
 rules learn from (M-10.22).
 
-Hands on `Fact` and `Observation`, with their tiers (EPHEMERAL, SESSION, PERSISTENT) and trusts (TRUST) and the functions that
-read them from JSON (`fact_of`, `observation_of`), to memories and stores; `Happenings` (what the runtime observes of a run) to
+Hands on `Fact` and `Observation`, with their tiers (EPHEMERAL, SESSION, PERSISTENT), trusts (TRUST) and the functions that read
+them from JSON (`fact_of`, `observation_of`), to memories and stores; TIERS to `policy.py` and `remembering.py`, MESSAGE to
+`recall.py` and `remembering.py`, the topics TOOL and FIX to the latter; `Happenings` (what the runtime observes of a run) to
 `turns.py`; and pure functions on them, such as `confidence`, `carried` and `touched`, to `remembering.py`, `recall.py` and the
 stores; `elements_of` to `fact_index.py`. It relies on no store and writes nothing; `remembering.py` reads and writes facts,
 `fact_index.py` and `recall.py` find them.

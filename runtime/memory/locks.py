@@ -58,7 +58,7 @@ class TurnLocks:
         """Wait for the lock of a memory: at most `timeout` seconds (None: without end) for turns of this process and for the
         lease where a store has one, together; at the end of the time the lease is still asked for once. Raises
         MemoryFailure("Conflict") when it does not come in time (M-5.19), or the failure of the store; it is not held then."""
-        until = None if timeout is None else self.loop().time() + timeout
+        until = None if timeout is None else self._timed().time() + timeout
         if memory not in self._waiting:
             self._waiting[memory] = deque()
         else:
@@ -70,6 +70,9 @@ class TurnLocks:
                 self.release(memory)
                 raise
 
+    def _timed(self) -> Any:
+        return self.operations.timed(self.loop())
+
     async def _wait(self, memory: Memory, timeout: float | None) -> None:
         loop = self.loop()
         mine: Future[bool] = loop.create_future()
@@ -79,7 +82,7 @@ class TurnLocks:
             if not mine.done():
                 mine.set_result(False)
 
-        timer = None if timeout is None else loop.call_later(timeout, expire)
+        timer = None if timeout is None else self._timed().call_later(timeout, expire)
         try:
             granted = await mine
         except BaseException:
@@ -119,10 +122,11 @@ class TurnLocks:
             with suppress(MemoryFailure):
                 store.release(memory.key, self.owner)
 
+        operations = self.operations.beside
         try:
-            self.operations.attempt(give)
+            operations.attempt(give)
         except MustWait:
-            job = self._returns[memory] = self.loop().create_task(self.operations.use(give))
+            job = self._returns[memory] = self.loop().create_task(operations.use(give))
             job.add_done_callback(lambda _: self._returns.pop(memory, None) if self._returns.get(memory) is job else None)
 
     async def returned(self) -> None:
@@ -140,7 +144,7 @@ class TurnLocks:
         while not await self._acquired(memory, until):
             if await self.operations.use(lambda: self._orphaned(memory)):
                 continue
-            if until is not None and loop.time() >= until:
+            if until is not None and self._timed().time() >= until:
                 raise waited_too_long(self._version(memory))
             await self._rest()
         self._renewals[memory] = loop.create_task(self._renew(memory))
@@ -160,7 +164,7 @@ class TurnLocks:
     async def _in_time(self, memory: Memory, until: float | None, waiting: Coroutine[Any, Any, Any]) -> Any:
         if until is None:
             return await waiting
-        loop = self.loop()
+        loop = self._timed()
         try:
             return await within(loop, max(until - loop.time(), LEASE_POLL), waiting)
         except TimeoutError:
@@ -176,7 +180,7 @@ class TurnLocks:
         """Take the lease from a process that is over; return whether that was done."""
         store: Any = memory.store
         holder = store.holder(memory.key) if hasattr(store, "holder") else None
-        if holder is None or not has_died(holder):
+        if holder is None or not getattr(store, "died", has_died)(holder):
             return False
         store.release(memory.key, holder)
         return True
@@ -192,7 +196,7 @@ class TurnLocks:
         while True:
             await self._sleep(RENEWED_EVERY)
             with suppress(MemoryFailure):  # it is tried again before the lease ends
-                await self.operations.use(lambda: self._acquire(memory))
+                await self.operations.beside.use(lambda: self._acquire(memory))
 
     async def _sleep(self, seconds: float) -> None:
         await pause(self.loop(), seconds)
@@ -231,19 +235,20 @@ NEEDS = ("acquire", "release", "holder")
 
 
 class SlotTurn:
-    """What one session knows of one slot. Times are seconds of `monotonic`: `changed` of the newest change, `looked` of
+    """What one session knows of one slot. Times are seconds of `clock`: `changed` of the newest change, `looked` of
     the newest look at the store, `contended` until when others count as changing it; `since` when the lease was taken,
     None without it."""
 
-    __slots__ = ("changed", "looked", "contended", "since")
+    __slots__ = ("clock", "changed", "looked", "contended", "since")
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self.clock = clock
         self.changed = self.looked = self.contended = 0.0
         self.since: float | None = None
 
     def begins(self) -> bool:
         """Note that a change begins or ends; return whether the store has to be asked about the lease (`is_awaited`)."""
-        now = monotonic()
+        now = self.clock()
         if self.since is None and now >= self.contended:
             if now > self.changed + APART:
                 self.looked = now
@@ -252,19 +257,20 @@ class SlotTurn:
 
     def is_awaited(self) -> bool:
         """Return whether the session holds the lease, others may wait for it, or it is time to look (LOOK)."""
-        now = monotonic()
+        now = self.clock()
         return self.since is not None or now < self.contended or now > self.looked + LOOK
 
     def lost(self) -> None:
         """Note that another session changed the slot meanwhile, or holds its lease."""
-        self.contended = monotonic() + CONTENDED
+        self.contended = self.clock() + CONTENDED
 
 
 class SlotTurns:
-    """The slots of contexts that one session changes; `owner` names it to others."""
+    """The slots of contexts that one session changes; `owner` names it to others, `clock` gives seconds that only grow."""
 
-    def __init__(self, owner: str) -> None:
+    def __init__(self, owner: str, clock: Callable[[], float] = monotonic) -> None:
         self.owner = owner
+        self.clock = clock
         self._slots: dict[Any, SlotTurn] = {}
         self._chance = Random()
 
@@ -275,7 +281,7 @@ class SlotTurns:
         if turn is None:
             if len(self._slots) >= KEPT:
                 del self._slots[next(iter(self._slots))]
-            turn = self._slots[place] = SlotTurn()
+            turn = self._slots[place] = SlotTurn(self.clock)
         return turn
 
     async def take(self, slot: SlotTurn, store: Any, key: Key, use: Use, rest: Rest) -> None:
@@ -286,29 +292,29 @@ class SlotTurns:
             return
         with suppress(MemoryFailure):  # the change that follows reports it
             # Nobody was seen to change it of late: look whether somebody holds the lease before taking it.
-            if monotonic() >= slot.contended:
+            if self.clock() >= slot.contended:
                 await self.give_back(slot, store, key, use)
-                slot.looked = monotonic()
+                slot.looked = self.clock()
                 if await use(lambda: store.holder(key)) is None:
                     return
                 slot.lost()
             if slot.since is not None:
-                if monotonic() < slot.since + TURN:
+                if self.clock() < slot.since + TURN:
                     return
                 await self.give_back(slot, store, key, use)
                 await rest(ASIDE)
-            until = monotonic() + PATIENCE
+            until = self.clock() + PATIENCE
             while not await use(lambda: store.acquire(key, self.owner, LEASE)):
                 slot.lost()
-                if monotonic() > until:
+                if self.clock() > until:
                     return
                 await rest(self._chance.uniform(0, REST))
-            slot.since = monotonic()
+            slot.since = self.clock()
 
     async def stored(self, slot: SlotTurn, store: Any, key: Key, use: Use) -> None:
         """Note a change that was stored. One that follows another within APART seconds keeps the lease for the next; any other
         gives it back."""
-        now = monotonic()
+        now = self.clock()
         follows = now < slot.changed + APART
         slot.changed = now
         if not follows:

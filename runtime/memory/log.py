@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from .stores.protocol import Store, Write
 
     class Source(Protocol):
-        """A snapshot of a log. `length` is the number of its entries, pinned ones too."""
+        """A snapshot of a log, or what a view shows when it is read as one. `length` is the number of entries of the log, pinned
+        ones too: of what a view shows there may be fewer."""
 
         length: int
 

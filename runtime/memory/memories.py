@@ -430,7 +430,7 @@ class Memories:
             from .locks import SlotTurns
             from .stores.sqlite import owner_name
 
-            self.slot_turns = SlotTurns(owner_name())
+            self.slot_turns = SlotTurns(owner_name(), self.operations.clock)
         return self.slot_turns.of((ref, slot))
 
     def _takes_lock(self, ref: MemoryRef, method: str, task: Any) -> bool:

@@ -41,10 +41,10 @@ WRITES = frozenset(("append", "append_all", "pin", "set_pinned", "clear", "rewin
 def perform(
     ref: MemoryRef, opened: Callable[[], tuple[Any, bool]], method: str, arguments: Sequence[Any], task: Any
 ) -> Any:
-    """Return the value of a method, as a Result where it has one. `opened` returns the memory, and whether it is a derived
-    view, which has few methods (M-6.21): P014 for any other. `arguments` are checked, and `task` is the path of the task.
-    Panics with P452 or P453 for an invalid value, and for a failure of the memory as `of_failure` (M-6.22). MustWait of a
-    store passes through."""
+    """Return the value of a method, as a Result where it has one. `opened` returns the memory, and whether it is a derived view,
+    which has few methods (M-6.21): P014 for any other. `arguments` are checked, and `task` is the path of the task. Panics with
+    P452 or P453 for an invalid value, P103 for arguments of calls beyond the limits of JSON, and for a failure of the memory as
+    `of_failure` (M-6.22). Panics of the functions of its steps and MustWait of a store pass through."""
     try:
         memory, is_view = opened()
         if is_view and method not in OF_A_VIEW and method != "recall":

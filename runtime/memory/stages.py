@@ -28,16 +28,15 @@ COMPARED = 16  # turns that one is compared with before the run is asked whether
 CLIPPED = " [clipped]"
 
 
-def visible(policy: Policy, units: Iterable[Unit], pinned_turns: set[int], left_out: dict[str, int]) -> Iterator[Unit]:
+def visible(policy: Policy, units: Iterable[Unit], pinned_turns: set[int]) -> Iterator[Unit]:
     """Return an iterator over the units that roles and prune let through, clipped, and with the media of older turns as text, in
     the order in which they come: newest first. A step that the policy has not changes nothing. `pinned_turns` are the numbers
-    of turns with a pinned entry, which prune does not hide. As units are read, the number of hidden messages is added to
-    `left_out` under "roles" and "prune"."""
+    of turns with a pinned entry, which prune does not hide."""
     shown = iter(units)
     if policy.roles is not None:
-        shown = _with_roles(policy.roles, shown, policy.counter, left_out)
+        shown = _with_roles(policy.roles, shown, policy.counter)
     if policy.prune is not None:
-        shown = _pruned(policy.prune, shown, pinned_turns, left_out)
+        shown = _pruned(policy.prune, shown, pinned_turns)
     if policy.clip is not None:
         shown = (clipped(policy, unit) for unit in shown)
     if policy.media_last is not None:
@@ -70,14 +69,9 @@ def shown_as(entry: Entry, message: Msg, counter: TokenCounter | None) -> Entry:
     )  # fmt: skip
 
 
-def _with_roles(
-    roles: frozenset[str], units: Iterator[Unit], counter: TokenCounter | None, left_out: dict[str, int]
-) -> Iterator[Unit]:
+def _with_roles(roles: frozenset[str], units: Iterator[Unit], counter: TokenCounter | None) -> Iterator[Unit]:
     for unit in units:
         visible_part = of_roles(roles, unit, counter)
-        hidden = len(unit) - len(visible_part)
-        if hidden:
-            left_out["roles"] = left_out.get("roles", 0) + hidden
         if visible_part:
             yield visible_part
 
@@ -96,7 +90,7 @@ def of_roles(roles: frozenset[str], unit: Unit, counter: TokenCounter | None = N
     return [shown_as(first, Msg("assistant", first.message.content), counter)]
 
 
-def _pruned(similar: float, units: Iterator[Unit], pinned_turns: set[int], left_out: dict[str, int]) -> Iterator[Unit]:
+def _pruned(similar: float, units: Iterator[Unit], pinned_turns: set[int]) -> Iterator[Unit]:
     """Hide a turn that resembles a newer shown one by at least `similar` (Jaccard index of their words) (M-4.7). Turns
     with pins or tool calls stay."""
     newer: list[frozenset[str]] = []
@@ -105,7 +99,6 @@ def _pruned(similar: float, units: Iterator[Unit], pinned_turns: set[int], left_
         words = frozenset(word for unit in turn for entry in unit for word in terms(entry.message.content))
         stays = not words or turn[0][0].turn in pinned_turns or any(unit[0].message.calls for unit in turn)
         if not stays and any(jaccard(words, other) >= similar for other in paced(newer, COMPARED)):
-            left_out["prune"] = left_out.get("prune", 0) + sum(map(len, turn))
             continue
         if words:
             newer.append(words)

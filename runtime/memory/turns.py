@@ -23,7 +23,7 @@ from .changes import Draft
 from .entries import MemoryFailure, Turn, check_units, count_text, nested, overflow, state_part, total, units
 from .memory import Memory
 from .stores.operations import IN_PLACE, MustWait
-from .views import Recalled, request_head, tool_lead, with_lead, with_tool_lead
+from .views import request_head, tool_lead, with_lead, with_tool_lead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .stores.operations import Operations
     from .stores.protocol import Head
     from .summaries import Summarise
-    from .views import View
+    from .views import Recalled, View
 
 
 class Refreshing:
@@ -678,6 +678,12 @@ class Conversation:
     def memory(self) -> Memory:
         """The memory that the turn goes to: the last one attached."""
         return self.attached[-1].memory
+
+    @property
+    def id(self) -> str | None:
+        """The key of the memory that the turn goes to, as text; None for a memory that has one log for all."""
+        memory = self.memory
+        return "/".join(map(str, memory.key[2:-1])) if memory.keyed else None
 
     @property
     def shared(self) -> bool:

@@ -1,14 +1,15 @@
 """The view: what a request takes from a memory, as a pure function of log, policy and prompt (M-1.2, M-4).
 
-Hands on `view_of`, which computes a `View` (the parts of M-4.17, and what was left out and why) with the facts that recall has
-found (`Recalled`), to `memory.py` and `summaries.py`; to `turns.py`, which makes requests of views, `request_head`, `with_lead`,
-`tool_lead` and `with_tool_lead`; to `changes.py` `advanced` (the stored cut after a commit) and `pins_message`; and what the log
-of a derived view is, and what it pins: `source_of`, `pinned_in`, `pins_unit`. The *parts* of a request are (M-4.17): 1 the system
-message, 2 pinned messages older than the window, 3 the texts of summary and facts placed `Prefix`, 4 the window, 5 the texts
-placed `Suffix`, 6 the prompt, with the texts placed `Prompt` before it. A *unit* is a message with the tool results behind it.
-The log is read newest first, and only as far as the window, the budget or an uncovered unit reaches; for a derived view with pins
-of its own it is read to its end. Nothing is written. What reading the log raises (MemoryFailure) and what functions of the
-program raise passes through. The stages before the window (roles, prune, clip) are in `stages.py`.
+Hands on `view_of`, which computes a `View` (the parts of M-4.17), to `memory.py` and `summaries.py`; `Recalled`, what recall has
+found, to `remembering.py`, which makes it; to `turns.py`, which makes requests of views, `request_head`, `with_lead`, `tool_lead`
+and `with_tool_lead`; to `changes.py` `advanced` (the stored cut after a commit) and `pins_message`; and what the log of a derived
+view is, and what it pins: to `changes.py`, `memory.py` and `summaries.py` `source_of`, to `memory.py` `pinned_in`, to
+`summaries.py` `pins_unit`. The *parts* of a request are (M-4.17): 1 the system message, 2 pinned messages older than the window,
+3 the texts of summary and facts placed `Prefix`, 4 the window, 5 the texts placed `Suffix`, 6 the prompt, with the texts placed
+`Prompt` before it. A *unit* is a message with the tool results behind it. The log is read newest first, and only as far as the
+window, the budget or an uncovered unit reaches; for a derived view with pins of its own it is read to its end. Nothing is
+written. What reading the log raises (MemoryFailure) and what functions of the program raise passes through. The stages before the
+window (roles, prune, clip, media) are in `stages.py`.
 """
 
 from __future__ import annotations
@@ -61,21 +62,19 @@ class Recalled:
 class View:
     """Parts 2 to 6 of M-4.17, without the prompt itself.
 
-    `before`: pinned messages older than the window; `window`: the messages in it, pinned ones among them; `texts`: (inject,
-    role, text) of summary and facts, in this order. `entries` are the shown ones. `left_out`: number of messages by reason
-    (`roles`, `prune`, `window`, `tokens`). `needed` exceeds `budget`, both in tokens, when more had to be shown than it
-    allows (`memory:overflow`); both are None without a budget. `is_shaped`: a function made its messages (M-4.13). `facts`:
-    how many the texts show.
+    `before`: pinned messages older than the window; `window`: the messages in it, pinned ones among them; `texts`: (inject, role,
+    text) of summary and facts, in this order. `entries` are the shown ones. `needed` exceeds `budget`, both in tokens, when more
+    had to be shown than it allows (`memory:overflow`); both are None without a budget. `is_shaped`: a function made its messages
+    (M-4.13). `facts`: how many the texts show.
     """
 
-    __slots__ = ("before", "window", "texts", "entries", "left_out", "needed", "budget", "is_shaped", "facts")
+    __slots__ = ("before", "window", "texts", "entries", "needed", "budget", "is_shaped", "facts")
 
     def __init__(self, before: list[Entry], window: list[Entry], texts: list[Text]) -> None:
         self.before = [entry.message for entry in before]
         self.window = [entry.message for entry in window]
         self.texts = texts
         self.entries = before + window if before else window
-        self.left_out: dict[str, int] = {}
         self.needed: int | None = None
         self.budget: int | None = None
         self.is_shaped = False
@@ -233,13 +232,11 @@ def view_of(
         outside = 0 if budget is not None else _tokens_of(system) + prompt_tokens
         fixed = fit(pins, texts, outside, budget if budget is not None else policy.tokens, system)
         room = (budget if budget is not None else policy.tokens or 0) - fixed
-    left_out: dict[str, int] = {}
-    shown, missed = ([], 0) if policy.only_summary else _window(policy, source, state, pins, room, left_out)
+    shown, missed = ([], 0) if policy.only_summary else _window(policy, source, state, pins, room)
     first = shown[0].seq if shown else None
     before = [pin for pin in pins if first is None or pin.seq < first]
     window = shown if len(before) == len(pins) else sorted([*shown, *pins[len(before) :]], key=SEQ)
     view = View(before, window, list(texts.values()))
-    view.left_out = left_out
     view.facts = texts["recalled"][2].count("\n") if "recalled" in texts else 0
     if room is not None:
         view.budget = fixed + room
@@ -259,11 +256,7 @@ def _plain_window(window: int | None, source: Source) -> View:
         shown = shown[at:] if at else shown
     before = [pin for pin in pins if not shown or pin.seq < shown[0].seq]
     within = shown if len(before) == len(pins) else sorted([*shown, *pins[len(before) :]], key=SEQ)
-    view = View(before, within, [])
-    hidden = source.length - len(shown) - len(pins)
-    if hidden:
-        view.left_out["window"] = hidden
-    return view
+    return View(before, within, [])
 
 
 def texts_of(policy: Policy, state: ViewState, recalled: Recalled | None) -> dict[str, Text]:
@@ -323,37 +316,29 @@ def _window(
     state: ViewState,
     pins: list[Entry],
     room: int | None,
-    left_out: dict[str, int],
 ) -> tuple[list[Entry], int]:
     """Return the shown unpinned entries in log order, and the tokens of an uncovered unit for which the budget had no
     room."""
     inside: list[Unit] = []
     gate = Gate(policy, state, len(pins))
-    missed = count = 0
-    reason = ""
-    for unit, reason in judged(policy, source, gate, pins, room, left_out):
+    missed = 0
+    for unit, reason in judged(policy, source, gate, pins, room):
         if reason == "tokens":
             missed = _weight(unit) if gate.is_uncovered(unit) else 0
         if reason:
             break
-        count += len(unit)
         inside.append(unit)
-    if reason:
-        left_out[reason] = source.length - len(pins) - count - sum(left_out.values())
     inside.reverse()
     return [entry for unit in inside for entry in unit], missed
 
 
-def judged(
-    policy: Policy, source: Source, gate: Gate, pins: list[Entry], room: int | None, left_out: dict[str, int]
-) -> Iterator[tuple[Unit, str]]:
+def judged(policy: Policy, source: Source, gate: Gate, pins: list[Entry], room: int | None) -> Iterator[tuple[Unit, str]]:
     """Yield the units that the stages leave, newest first, each with the reason why it is not shown (`window`, `tokens`, or
-    empty). Units older than the first that has a reason are not shown either. `room` is in tokens, None for no budget; the
-    stages add to `left_out`."""
+    empty). Units older than the first that has a reason are not shown either. `room` is in tokens, None for no budget."""
     from .stages import visible
 
     used = 0
-    for unit in visible(policy, units_back(source.back()), {pin.turn for pin in pins}, left_out):
+    for unit in visible(policy, units_back(source.back()), {pin.turn for pin in pins}):
         reason = gate.refuses(unit)
         if not reason and room is not None and used + _weight(unit) > room:
             reason = "tokens"
@@ -442,7 +427,7 @@ def advanced(policy: Policy, source: Source, state: ViewState, next_seq: int) ->
 
     pins = source.pins()
     suffix: list[Unit] = []
-    for unit in visible(policy, units_back(source.back()), {pin.turn for pin in pins}, {}):
+    for unit in visible(policy, units_back(source.back()), {pin.turn for pin in pins}):
         if unit[0].seq < state.cut:
             break
         suffix.append(unit)
@@ -558,7 +543,7 @@ class _Shown:
         if policy.tokens is not None and self.budgets:
             room = policy.tokens - fit(pins, texts_of(policy, self.state, None), 0, policy.tokens, None)
         gate = Gate(policy, self.state, len(pins), self.covered)
-        for unit, reason in judged(policy, source, gate, pins, room, {}):
+        for unit, reason in judged(policy, source, gate, pins, room):
             if reason:
                 return
             yield unit

@@ -1,11 +1,11 @@
 """Reads the JSON of providers part by part: fields by name and kind, parts that we do not know, and reports of usage (O-1.98,
 O-1.105, O-1.209).
 
-Hands on to the wires and to `sdk.py`: `Fields`, which raises `Unreadable` for anything that is not what a reply must be, and
-`fields_of`, which makes them of a body; `object_in`, the arguments of a call; `merge` and `joined`, which put together the
-unknown parts of a stream, so that they can go back as they came; and `Usage`, a report of tokens. Hands on `Fields` to
-`hosted_tools.py` too, `Unreadable` to all that reads answers (`http_answers.py`, `event_frames.py`, this also `fields_of`). No
-value is converted; what a field means is the matter of the wires.
+Hands on to the wires and to `sdk.py` `Fields`, which raises `Unreadable` for anything that is not what a reply must be,
+`Unreadable` itself and `Usage`, a report of tokens; `Fields` to `hosted_tools.py` too; to `sdk.py` and `event_frames.py`
+`fields_of`, which makes fields of a body; to both wires `object_in`, the arguments of a call; to `openai.py` `merge` and
+`joined`, which put together the unknown parts of a stream, so that they can go back as they came; `Unreadable` to
+`http_answers.py` and `event_frames.py` too. No value is converted; what a field means is the matter of the wires.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence, Set
     from typing import Any, TypeVar
 
-
-if TYPE_CHECKING:
+    Json = dict[str, Any]
     T = TypeVar("T")
 
 MOST_READ = 400  # bytes of a body that is no JSON
@@ -136,9 +135,6 @@ def object_in(text: str) -> dict[str, Any] | None:
 def _kind(value: Any) -> str:
     return KINDS.get(type(value), "null")
 
-
-if TYPE_CHECKING:
-    Json = dict[str, Any]
 
 # Texts of a stream grow with each piece, except these: every piece of one thing repeats them.
 REPEATED = frozenset(("index", "id", "type", "format", "role", "name", "object"))

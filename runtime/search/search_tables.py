@@ -1,10 +1,10 @@
 """The tables of a search index, whatever keeps them (O-1.241).
 
-Hands on `SearchTables` and its `State` to `index.py`, `words.py`, `vectors.py` and to the two that keep tables, `search_file.py`
-(SQLite) and `search_database.py` (PostgreSQL), to this one also `is_count`; `SearchFailure` to whoever searches, `refused` to
-`index.py` and `vectors.py`, `within` to `index.py`. The tables of each index have the index's number in their names, so that
-several stand side by side, next to those of memories. What they hold is not trusted: whoever reads it checks types, and what does
-not fit is "Corrupt".
+Hands on `SearchTables` to `index.py`, `words.py`, `vectors.py` and to the two that keep tables, `search_file.py` (SQLite) and
+`search_database.py` (PostgreSQL), to this one also `is_count`; `State` to `index.py` and `vectors.py`; `SearchFailure` to whoever
+searches, `refused` to `index.py` and `vectors.py`, `within` to `index.py`. The tables of each index have the index's number in
+their names, so that several stand side by side, next to those of memories. What they hold is not trusted: whoever reads it checks
+types, and what does not fit is "Corrupt".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FORM = 1
 """The form of the tables of an index; those of several may stand side by side."""
 HIGHEST = 1 << 62
-"""A stored number that is larger is damage."""
+"""A stored number from it on is damage."""
 AT_ONCE = 500
 """Values that one statement looks for."""
 
@@ -241,7 +241,7 @@ class SearchTables:
         return SearchFailure("Corrupt", f"{self.where}: {reason}; {self.WAY_OUT[0]}")
 
     def text(self, stored: object) -> str:
-        """Return a stored text as it was before `put` encoded it. Raises Corrupt for what is none."""
+        """Return a stored text as it was before `SearchIndex.put` encoded it. Raises Corrupt for what is none."""
         if type(stored) is not bytes:
             raise self.damaged("a text is missing")
         try:

@@ -107,7 +107,8 @@ class OpenIndex:
     """One index of a session. `declared` is its entry in the image, `search` what searches, None before the first use. `effect`:
     the request of a task that waits for the answer. The methods of the program (`put`, `hits`, `found`, `get`, `remove`, `clear`,
     `len`) raise CallFailure: an AgentError `InvalidRequest` for what the index refuses, MemoryFailure for its store and for a
-    stored document that does not fit its type; where an embedder is asked also what it fails with, and the Panic of a budget."""
+    stored document that does not fit its type; where an embedder is asked also what it fails with, and the Panic of a budget.
+    They panic with P103 for a document, given or stored, beyond the limits of JSON."""
 
     def __init__(self, run: EffectContext, declared: Index) -> None:
         self.run = run
@@ -140,7 +141,8 @@ class OpenIndex:
         if self.search is None:
             namespace = (self.declared.store or {}).get("namespace", "")
             name = f"{namespace}/{self.declared.name}" if namespace else self.declared.name
-            self.search = SearchIndex(name, self._place(), self.run.open_stores.thread)
+            stores = self.run.open_stores
+            self.search = stores.around_index(name, lambda: SearchIndex(name, self._place(), stores.thread))
         return self.search
 
     def all_documents(self) -> list[Document]:

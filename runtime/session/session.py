@@ -33,7 +33,7 @@ from ..loop import OfflineLoop, asyncio_loop, gather, within
 from ..memory.entries import MemoryFailure
 from ..memory.from_image import declarations, namespace, open_stores
 from ..memory.memories import Memories
-from ..memory.stores.operations import MustWait
+from ..memory.stores.operations import IN_PLACE, MustWait
 from ..providers.pool import ProviderPool
 from ..records import TreeBuilder
 from ..schema.strategy import Schema
@@ -96,6 +96,13 @@ class Outcome:
         return self._message
 
     @property
+    def failure(self) -> str:
+        """The code of the panic, or the kind of the error of an Err; "" for success."""
+        if self.panic is not None:
+            return self.panic.code
+        return "" if self.error is None else str(getattr(self.error, "variant", None) or getattr(self.error, "kind", "") or "Err")
+
+    @property
     def exit_code(self) -> int:
         """The exit code of the process: 77 for a permission denial, 1 for any other failure, 0 for success (L-5.14.3)."""
         if self.panic is not None:
@@ -137,6 +144,10 @@ class Session:
         self.metrics = Metrics()
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
         self.open_stores, self.operations = open_stores(image, host, lambda: self.work.loop, self._fuel_mark, self._is_committing)
+        if self.journal is not None and self.operations is not IN_PLACE:
+            from ..journal.stores import bind_stores
+
+            bind_stores(self, host)
         self.memories = Memories(
             declarations(image, self._step_function, host.token_counter, self.redactor, self._computed_bounds),
             namespace=namespace(image), clock=host.wall, stored_clock=None if host.volatile else host.stored_wall,
@@ -210,6 +221,13 @@ class Session:
             from ..calls.request_log import RequestLog
 
             self.services.request_log = RequestLog(host.requests, self.redactor.clean)
+        if host.telemetry is not None:
+            host.telemetry.clean = self.redactor.clean
+            host.telemetry.is_silent = self._is_replaying
+            self.services.telemetry = host.telemetry
+
+    def _is_replaying(self) -> bool:
+        return self.journal is not None and self.journal.is_replaying
 
     def breakers(self) -> dict[str, tuple[State, int, float]]:
         """Return the state of each circuit breaker, by the names of the connections that have one: open, closed or in trial,
@@ -329,6 +347,8 @@ class Session:
         self.deadline = None  # not that of the call before
         timer = None if seconds is None else self._set_deadline(seconds)
         outcome = Outcome(None, None, None)
+        telemetry = self.services.telemetry
+        span = None if telemetry is None else telemetry.run_begins(self.program.image.header.name)
         try:
             if not self.initialised:
                 await self._initialise()
@@ -350,6 +370,8 @@ class Session:
                 await self._end_call(timer)
             finally:
                 machine.stop = None  # it was for this call
+                if telemetry is not None and span is not None:
+                    telemetry.run_ends(span, outcome.failure)
         self.metrics.execution_time_ms += round((self.host.now() - started) * 1000)
         outcome.fuel = self.machine.used if self.machine.exact else None
         return outcome

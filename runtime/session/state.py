@@ -2,10 +2,11 @@
 
 Hands on `dumped` and `restored` to the Python API, for use between calls: hashmaps, ledgers, volatile memories, indexes in
 memory, states of tools, spawned models, and what was used of the session's budgets (tokens, dollars, requests to models). Hands
-on `snapshot`, `Snapshots`, `SnapshotLogs` and `resume` to the drivers of conformance and to tests, for use between two steps of a
-run: a snapshot holds the tasks that run too, which a state does not. What lives elsewhere is in neither: logs and hashmaps with a
-store or file of their own, processes, caches, most counters. The form of the bytes, and SnapshotError, is `vm/snapshot/`. A new
-part of a state goes to the end of the list in `dumped`, so that the states of earlier versions are still read.
+on `snapshot`, `Snapshots`, `SnapshotLogs` and `resume` to the drivers of conformance, benches and tests, for use between two
+steps of a run: a snapshot holds the tasks that run too, which a state does not. What lives elsewhere is in neither: logs and
+hashmaps with a store or file of their own, processes, caches, most counters. The form of the bytes, and SnapshotError, is
+`vm/snapshot/`. A new part of a state goes to the end of the list in `dumped`; `restored` takes it from `more`, where it may be
+missing, so that the states of earlier versions are still read.
 """
 
 from __future__ import annotations

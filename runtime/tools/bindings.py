@@ -125,10 +125,24 @@ class BoundTools:
 
         async def chain(numbers: list[int]) -> None:
             for number in numbers:
-                answers[number] = await self._answer(settings, calls[number])
+                answers[number] = await self._told(settings, calls[number])
 
         await self.running.gather(*(chain(numbers) for numbers in chains.values()))
         return [answers[number] for number in range(len(calls))]
+
+    async def _told(self, settings: CallSettings, call: Call) -> Msg:
+        """Answer a call, and tell telemetry of it."""
+        telemetry = self.running.services.telemetry
+        if telemetry is None:
+            return await self._answer(settings, call)
+        span = telemetry.tool_begins(call)
+        try:
+            answer = await self._answer(settings, call)
+        except BaseException as failure:
+            telemetry.broke(span, failure)
+            raise
+        telemetry.tool_ends(span, answer)
+        return answer
 
     async def _answer(self, settings: CallSettings, call: Call) -> Msg:
         action, content = await self.hooks.before(call)

@@ -37,6 +37,7 @@ from ..access.permissions import permissions_of
 from ..host import call_host_function, for_model
 from ..records import ToolDef
 from ..schema.validation import Accepted, Violation, validate
+from .held import States
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,15 +170,20 @@ class Method:
 
 class Tools:
     """One instance of each declared tool (O-4.4). A spawned model has a `Tools` of its own. By the name of the tool, `numbers`
-    has its place in the image, `methods` its methods by their names, `states` its state once a method has asked for it or
+    has its place in the image, `methods` its methods by their names, `held` its state once a method has asked for it or
     `hand_over` gave it, and `turns` the queue of its methods that change the state."""
 
     def __init__(self, run: EffectContext) -> None:
         self.run = run
         self.numbers = {tool.name: number for number, tool in enumerate(run.program.image.tools)}
         self.methods = {tool.name: _methods(run, tool) for tool in run.program.image.tools}
-        self.states: dict[str, Any] = {}
+        self.held = States()
         self.turns: dict[str, Turns] = {}
+
+    @property
+    def states(self) -> dict[str, Any]:
+        """The states by the names of the tools, for whoever keeps or replaces them, such as a snapshot."""
+        return self.held.settled()
 
     @classmethod
     def of(cls, run: EffectContext) -> Tools:
@@ -269,19 +275,25 @@ class Tools:
             return await call_host_function(self.run, effect, method, handler, arguments)
         if not method.takes_state:
             return await self.run.call(effect, method.code, arguments)
+        held = self._held(method.tool)
         if not method.changes_state:
-            return await self.run.call(effect, method.code, [self._state(method.tool), *arguments])
+            view = held.read(method.tool)
+            try:
+                return await self.run.call(effect, method.code, [view, *arguments])
+            finally:
+                held.have_read(method.tool, view)
         turns = self._turns(method.tool)
         await turns.take(effect.task.path)
         try:
-            state = self._state(method.tool)
             # the new state is stored when the method returns: a panic or a cancellation leaves the old one
-            pair = await self.run.call(effect, method.code, [state, *arguments], turns.begin)
+            pair = await self.run.call(effect, method.code, [held.change(method.tool), *arguments], turns.begin)
             if type(pair) is not tuple or len(pair) != 2:  # only a foreign image has such a method
                 raise Panic("P007", f"{method.tool}.{method.name} gives no new state")
-            result, self.states[method.tool] = pair
+            result, state = pair
+            held.have_changed(method.tool, state)
             return result
         finally:
+            held.leave(method.tool)
             turns.end()
 
     def _turns(self, tool: str) -> Turns:
@@ -292,14 +304,14 @@ class Tools:
             all_turns.append(self.turns[tool])
         return self.turns[tool]
 
-    def _state(self, tool: str) -> Any:
-        """Return the state of a tool as a method takes it. What the method writes into it is its own until it returns."""
-        if tool not in self.states:
+    def _held(self, tool: str) -> States:
+        """Return the states, once that tool has one."""
+        if tool not in self.held:
             key = ("tools", self.numbers[tool], "state")
             if key not in self.run.machine.configured:
                 raise Panic("P013", f"tool {tool} is used before its initialisation")
-            self.states[tool] = self.run.machine.configured[key]
-        return share(self.states[tool])
+            self.held.begin(tool, self.run.machine.configured[key])
+        return self.held
 
     async def _mock_answer(self, effect: Effect, method: Method, answer: Any, arguments: list[Any]) -> Any:
         """Return the answer of a mock: a value for every call, or what a closure gives for the arguments (O-8.13)."""

@@ -76,6 +76,10 @@ EVERYDAY = [
     ('{"a": 1}.frobnicate();', "E2011", "methods are: `clear`, `delete`, `entries`, `get`, `has`, `is_empty`, `keys`, `len`, …"),
     ("struct P { x: Int, y: Int } fn main() { print(P { x: 1, y: 2 }.frob); }", "E2010", "fields are: `x`, `y`"),
     ("model M { provider: offline, model: \"m\" } fn main() {}", "E4001", "use `base`"),
+    (
+        'fn f(@param("q") b: Int) { print(b); } fn main() { f(1); }', "E4009",
+        "it belongs on: tool method, mcp method, parameter of one of these, parameter of a fn by a model",
+    ),
 ]
 
 CALLED = [

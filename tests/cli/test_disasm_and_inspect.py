@@ -74,7 +74,7 @@ def test_inspect_as_json(cli, tmp_path):
     facts = json.loads(out)
     data = (tmp_path / "t.concb").read_bytes()
     assert (facts["bytes"], facts["hash"]) == (len(data), content_hash(data))
-    assert facts["functions"] == ["sort", "main", "sorts", "refuses"]
+    assert facts["functions"] == ["ticket", "sort", "main", "sorts", "refuses"]
     assert facts["memories"] == [{"name": "desk", "max_messages": None}]
     assert facts["key_variables"] == ["ANTHROPIC_API_KEY"]
     assert 0 < sum(facts["sections"].values()) < len(data)

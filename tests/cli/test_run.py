@@ -311,6 +311,39 @@ fn main() { for n in 0..4 { println(ask(n)); } println(way(1), await emit("other
     assert printed[4:] == ["Ok(Way::By(3)) Err(nobody answers emits on other)"]
 
 
+def test_answers_that_fail_or_never_come(cli, write):
+    """O-5.39: the forms of the suite."""
+    source = """channel ask: Int -> Bool;
+fn main() {
+    for n in 0..5 { println(ask(n)); }
+    println(await emit("ask", 5, timeout: "2s"), await emit("ask", 6));
+}
+"""
+    forms = ("fault no-listener", 'fault failed "closed"', 'fault "gone"', "fault handler", "true", "none", "none")
+    write("s.conc", source + "".join(f"// answer: ask {form}\n" for form in forms))
+    ran = cli("run", "s.conc", "--offline-script", "s.conc")
+    printed = [line for line in ran.out.splitlines() if not line.startswith("[emit:")]
+    assert printed[0].startswith("Err(nobody answers emits on ask")
+    assert printed[1:5] == ["Err(closed)", "Err(gone)", "Err(handler)", "Ok(true)"]
+    assert printed[5] == "Err(no answer on ask within 2000 ms) Err(no answer came within a day; the emit has no timeout)"
+    assert (ran.code, ran.err) == (0, "")
+
+
+def test_calls_of_tools_in_comments(cli, write):
+    """O-1.280"""
+    source = """/// Numbers.
+tool T {
+    /// Adds.
+    pub fn add(self, @param("a number") n: Int) -> Int { println(n); n }
+}
+model M { provider: openai, base: "m", tools: [T] }
+fn main() { let r = M.execute("q")?; println(r.text); }
+"""
+    write("s.conc", source + '// reply: call T__add {"n": 1} & call T__add {"n": 2}\n// reply: text "both"\n')
+    ran = cli("run", "s.conc", "--offline-script", "s.conc")
+    assert (ran.out, ran.err, ran.code) == ("1\n2\nboth\n", "", 0)
+
+
 @pytest.mark.parametrize(
     ("comment", "why"),
     [
@@ -320,6 +353,10 @@ fn main() { for n in 0..4 { println(ask(n)); } println(way(1), await emit("other
         ("// answer: ask", "s.conc:2: 'ask' is no answer: write"),
         ("// answer: ask maybe", "s.conc:2: 'ask maybe' is no answer: write"),
         ("// answer: ask fault 3", "s.conc:2: 'ask fault 3' is no answer: write"),
+        ("// answer: ask fault no pen", "s.conc:2: 'ask fault no pen' is no answer: write"),
+        ("// answer: ask none left", "s.conc:2: 'ask none left' is no answer: write"),
+        ("// reply: call T__m", "s.conc:2: 'call T__m' is no reply: write"),
+        ("// reply: call T__m {} {}", "s.conc:2: 'call T__m {} {}' is no reply: write"),
         ('// reply M: text "a"', "s.conc:2: replies of one model cannot be scripted"),
     ],
 )

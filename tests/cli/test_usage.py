@@ -27,6 +27,7 @@ FLAGS = {
     "repl": [*RUN_FLAGS, "--emit-format", "--verbose"],
     "conformance": ["--filter", "--list", "--json"],
     "models": ["CONNECTION", "--program", "--env-file", "--json"],
+    "trace": ["--store", "--json", "--kind", "--effect", "--html", "--check", "--allow-net", "--max-steps"],
     "pin": ["--server", "--check", "--env-file", "--allow-net", "--allow-run"],
     "keygen": ["NAME", "--force"],
     "sign": ["--key", "--comment"],

@@ -89,3 +89,19 @@ def test_boundaries_are_frequent() -> None:
     extreme, closure = r"9223372036854775807", r"(for|while|loop)[^{]*\{[^}]*\|"
     for wanted in (extreme, r"\[\]", r"[^\u0000-\uffff]", closure):
         assert sum(re.search(wanted, text) is not None for text in texts) >= 20, wanted
+
+
+def test_newer_forms_are_frequent() -> None:
+    """A `catch` with a name alone, bare variants, `E::parse`, lets that their first use types, ends that are wrapped, and `?`
+    on several Results (C-12.4)."""
+    texts = [program_text(program(seed)) for seed in range(300)]
+    forms = {
+        "catch with a name": r" catch e\d+ \{",
+        "variants": r"^ *(?:A|U|B|A \| C|V\(\w+\)|X \{ a: \w+, \.\. \})(?: if .*)? =>",
+        "parse": r"E::parse\(", "open arrays": r"let mut n\d+ = \[\];", "open maps": r"let mut n\d+ = \{\};",
+        "open options": r"let mut n\d+ = None;", "several Results": r"\w: (?:Array<Result|\((?:Result|.*Result)).*\)\?",
+        "wrapped ends": r"-> Result<(?:Int|Bool|String), \w+> \{\n(?: .*\n)*    (?:-?\d+|true|false|\".*\"|\(-.*\))\n\}",
+    }  # fmt: skip
+    for name, form in forms.items():
+        found = sum(re.search(form, text, re.MULTILINE) is not None for text in texts)
+        assert found >= 3, (name, found)

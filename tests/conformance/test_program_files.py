@@ -155,6 +155,17 @@ def test_a_name_is_needed_when_several_models_are_declared() -> None:
     models = "model A { provider: openai }\nmodel B { provider: openai }\n"
     fails(models, "needs a name", HEAD + '// reply: text "x"\n// emit: a 1\n')
     assert one(models, HEAD + '// reply A: text "x"\n// emit: a 1\n').replies["A"]
+    block = f'```concerto\n// run\n// reply: text "x"\n{models}fn main() {{ emit("a", 1); }} // emit: a 1\n```\n'
+    programs, errors = blocks_of(block, Path("a.md"))
+    assert errors == [] and programs[0].replies[""]
+
+
+def test_an_answer_fails_as_on_the_command_line() -> None:
+    """C-4.2, O-5.39"""
+    answers = '// answer: ask fault no-listener\n// answer: ask fault "no pen"\n// answer: ask fault failed "shut"\n'
+    lines = one("// emit: a 1\n", HEAD + answers).scripts["answer", "ask"]
+    failures = [{"kind": "no-listener"}, {"kind": "failed", "message": "no pen"}, {"kind": "failed", "message": "shut"}]
+    assert [line.body for line in lines] == failures
 
 
 def test_key_variables_hold_test_key() -> None:

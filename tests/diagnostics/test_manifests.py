@@ -9,6 +9,8 @@ from concerto.compiler import manifest
 from concerto.compiler.diagnostics import render_text
 from concerto.compiler.hints.manifest import EXAMPLES, HEADERS
 from concerto.compiler.manifest import TABLES, Manifest
+from concerto.vm.builtins.capabilities import BY_KEY, GROUP_KEYS
+from concerto.vm.declaration_fields import MCP, OTHER_PRICES, PRICES, PROCESS
 
 MANIFESTS = sorted((Path(__file__).parent / "manifests").glob("*.toml"))
 LINES = [(table, key, lines) for table, rows in EXAMPLES.items() for key, lines in rows.items()]
@@ -50,6 +52,22 @@ def test_the_examples_are_right(table: str, key: str, lines: str, tmp_path: Path
 
 def test_every_table_has_examples() -> None:
     assert set(EXAMPLES) == set(HEADERS) == {*TABLES, "memory.defaults"}
+
+
+def test_every_key_has_an_example() -> None:
+    assert {table: set(rows) for table, rows in EXAMPLES.items()} == {
+        "project": {*manifest.PROJECT_KEYS},
+        "permissions": {*BY_KEY, *GROUP_KEYS, "tools"},
+        "connections": {*manifest.CONNECTION_KEYS},
+        "pricing": {*PRICES, *OTHER_PRICES},
+        "budgets": {*manifest.BUDGETS},
+        "agents": {*PROCESS},
+        "mcp": {*MCP},
+        "stores": {*manifest.STORE_KEYS},
+        "embedders": {*manifest.EMBEDDER_KEYS},
+        "memory": {"namespace", "defaults"},
+        "memory.defaults": {*manifest.DEFAULTS, "summary"},
+    }
 
 
 @pytest.mark.parametrize("text", ['[agents.a]\ncommand = ""\n', '[mcp.a]\ntransport = "stdio"\ncommand = ""\n'])

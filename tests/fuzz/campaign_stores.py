@@ -154,6 +154,59 @@ def sqlite_rows(seed: int, count: int) -> Figures:
         return cases(seed, count, of_rows, Path(folder))
 
 
+def postgres_rows(seed: int, count: int) -> Figures:
+    try:
+        servers.postgres_programs()
+        import psycopg
+        from concerto.runtime.memory.stores.postgres import PostgresStore
+    except (pytest.skip.Exception, ImportError):
+        return {"servers": "none here"}
+    found: Counter[str] = Counter()
+    with servers.postgres_url() as url, psycopg.connect(url, autocommit=True) as other:
+        store = PostgresStore(url, name="durable", schema="memory")
+        with closing(store), PROGRAM.session(offline=True, stores={"durable": store}) as session:
+            assert session.call("fill") == MESSAGES
+        other.execute("CREATE SCHEMA kept")
+        for table in TABLES:
+            other.execute(f"CREATE TABLE kept.{table} AS TABLE memory.{table}")
+        for case in range(count):
+            for table in TABLES:
+                other.execute(f"TRUNCATE memory.{table}; INSERT INTO memory.{table} SELECT * FROM kept.{table}")
+            place = f"case {case} of seed {seed}: {changed_rows(other, random.Random(f'{seed}-{case}'))}"
+            try:
+                store = PostgresStore(url, name="durable", schema="memory")
+            except concerto.runtime.memory.entries.MemoryFailure as failure:
+                found[failure.variant] += 1
+            else:
+                found[used(store, place)] += 1
+    return dict(found)
+
+
+SUITABLE = {"bigint": int, "integer": int, "bytea": bytes, "text": str}
+
+
+def changed_rows(other: Any, rng: random.Random) -> str:
+    """Rows of one or two tables, by statements of which the server may refuse some; the values are of the types of their columns,
+    as nothing else gets in."""
+    columns = "SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = 'memory' AND table_name = %s"
+    said = []
+    for _ in range(rng.choice((1, 1, 2))):
+        table = rng.choice(TABLES)
+        column, kind = rng.choice(sorted(other.execute(columns, [table]).fetchall()))
+        value = rng.choice([one for one in HOSTILE if one is None or isinstance(one, SUITABLE[kind])])
+        statement, values = f"UPDATE memory.{table} SET {column} = %s", [value]
+        if rng.random() < 0.15:
+            statement, values = f"DELETE FROM memory.{table}", []
+        elif table in ("entry", "turn", "fact") and rng.random() < 0.7:
+            statement += f" WHERE {({'entry': 'seq', 'turn': 'n', 'fact': 'id'})[table]} = {rng.randrange(6)}"
+        said.append(f"{statement} {values!r:.80}")
+        try:
+            other.execute(statement, values)
+        except other.Error as refused:
+            said.append(f"(refused: {refused!s:.40})")
+    return "; ".join(said)
+
+
 def redis_values(seed: int, count: int) -> Figures:
     try:
         servers.redis_server()
@@ -201,5 +254,6 @@ def changed_value(server: Any, prefix: str, rng: random.Random) -> str:
 CAMPAIGNS = [
     Campaign("bytes of SQLite stores", "G-12.10", 30, 20_000, sqlite_files),
     Campaign("rows of SQLite stores", "G-12.10", 25, 20_000, sqlite_rows),
+    Campaign("rows of PostgreSQL stores", "G-12.10", 10, 5_000, postgres_rows),
     Campaign("values of Redis stores", "G-12.10", 15, 5_000, redis_values),
 ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from . import soak
+from . import campaign_sources, soak
 from .campaign import Campaign, Figures
 
 
@@ -69,3 +69,10 @@ def test_a_row_says_its_commit_and_whether_the_machine_was_idle(monkeypatch: pyt
     assert said.endswith("busy, load 99")
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=soak.ROOT, capture_output=True, text=True, check=False).stdout.strip()
     assert head[:7] in said or not head
+
+
+def test_the_row_of_hostile_sources_says_the_ratio_that_is_promised() -> None:
+    """G-5.7"""
+    assert f"beside {campaign_sources.SLACK} s" in campaign_sources.RATIO_SHOWN
+    figures = campaign_sources.run(7, 2)
+    assert 0.0 <= float(figures[campaign_sources.RATIO_SHOWN]) <= campaign_sources.RATIO

@@ -57,8 +57,8 @@ MEASURED = "outcome = await judge(plan.schema, reply, validators)\n"
 MUTANTS = {
     "M-12.1": {
         "window cut by message": Mutant(
-            views, "units_back(source.back()), {pin.turn for pin in pins}, left_out",
-            "([e] for e in source.back()), {pin.turn for pin in pins}, left_out", LOG,
+            views, "units_back(source.back()), {pin.turn for pin in pins}):\n        reason",
+            "([e] for e in source.back()), {pin.turn for pin in pins}):\n        reason", LOG,
         ),
         "roles filter drops results only": Mutant(
             stages, "return [shown_as(first, Msg(", "return unit[:1] or [shown_as(first, Msg(", finding.role

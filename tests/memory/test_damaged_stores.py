@@ -175,6 +175,22 @@ def test_a_number_beyond_float_is_a_panic_that_says_the_way_out(tmp_path, monkey
         assert session.call("forget") == [0.0, 0, None]
 
 
+@pytest.mark.parametrize("note", ["9", "9:", "9:0", "x:0"])
+def test_a_note_out_of_its_place_ends_no_reader(redis_url, tmp_path, note):
+    """G-12.10: it was read again and again."""
+    from concerto.runtime.memory.stores.redis import RedisStore
+
+    store = RedisStore(redis_url, prefix=f"note{tmp_path.name}{len(note)}{note[0]}")
+    memory = Memory(Policy(), name="chat", store=store)
+    facts = Facts(memory)
+    facts.keep(facts.drafted("name", "Ada"))
+    store._server.zadd(store._of(memory.key)["changed"], {note: 1e300})
+    with pytest.raises(MemoryFailure) as raised:
+        RedisStore(redis_url, prefix=store._prefix.decode().rstrip(":")).index(memory.key)
+    assert raised.value.variant == "Corrupt" and "chat" in raised.value.message
+    store.close()
+
+
 @pytest.mark.parametrize("seq", [1, 2, 15])
 def test_a_missing_entry_is_no_shorter_memory(tmp_path, seq):
     store, memory = filled(tmp_path / "memory.db")

@@ -59,7 +59,6 @@ def test_without_view_steps_the_view_is_the_log():
 def test_window_counts_messages_and_keeps_units_whole():
     memory = filled(Policy(window=3), "a", UNIT, "b", "c")
     assert shown(memory) == ["b", "c"]
-    assert memory.view()[0].left_out == {"window": 3}
     assert shown(filled(Policy(window=4), "a", UNIT, "b", "c")) == ["look", "found it", "b", "c"]
 
 

@@ -26,7 +26,8 @@ class Planting:
             target = self.tree / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target, follow_symlinks=False)
-        for modules in ("tests/servers/node_modules", "tests/colours/node_modules", "editors/vscode/node_modules"):
+        for folder in ("tests/servers", "tests/colours", "tests/page", "editors/vscode"):
+            modules = f"{folder}/node_modules"
             if (ROOT / modules).exists():
                 (self.tree / modules).symlink_to(ROOT / modules)
 

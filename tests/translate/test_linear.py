@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from concerto.compiler.codegen import module
+from concerto.vm.bytecode.opcodes import OPCODES
 from concerto.vm.generated import loop
 from concerto.vm.interp import ops
 from concerto.vm.jit import library
@@ -138,9 +139,28 @@ def test_the_listing_says_what_moves() -> None:
     assert "TAKE_INDEX" in {name for number in range(20) for name in listing("an element", number)}
 
 
-def listing(form: str, number: int) -> list[str]:
-    from concerto.vm.bytecode.opcodes import OPCODES
+KINDS = """
+enum Shape { Dot, Line(Int, Int), Named { name: String, inner: Shape?, more: (Float, Option<Other>) } }
+enum Other { Back(Shape), Text(Result<Int, String>) }
+enum Listed { Some(Array<Int>) }
+enum Around { Of(Inside), None }
+enum Inside { Of(Around), List(Listed) }
+enum Boxed<T> { Of(T) }
+"""
 
+
+@pytest.mark.parametrize(
+    ("kind", "marks"), [("Shape", 0), ("Other", 0), ("Listed", 1), ("Around", 1), ("Inside", 1), ("Boxed<Int>", 1)]
+)
+def test_what_holds_nothing_that_could_be_written_is_never_marked(kind: str, marks: int) -> None:
+    """An enum is as free of marks as what its variants hold, also where it holds itself; type arguments say nothing."""
+    text = f"{KINDS} fn twice(x: {kind}) -> ({kind}, {kind}) {{ (x, x) }} fn main() {{ }}"
+    facts = loaded(text).verified.functions
+    names = [OPCODES[opcode].name for function in facts for _, opcode, _ in function.instructions]
+    assert names.count("SHARE") == marks
+
+
+def listing(form: str, number: int) -> list[str]:
     facts = loaded(source(form, 2)).verified.functions
     return [OPCODES[opcode].name for _, opcode, _ in facts[number].instructions] if number < len(facts) else []
 

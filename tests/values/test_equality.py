@@ -27,6 +27,7 @@ from concerto.vm.values import (
     equal,
     from_json,
     make_struct_class,
+    set_key,
 )
 from concerto.vm.values.errors import FOR_MODEL
 from hypothesis import given
@@ -103,3 +104,23 @@ def test_nesting_limit() -> None:
     with pytest.raises(Panic) as caught:
         equal(Array([a]), Array([b]))
     assert caught.value.code == "P103"
+
+
+SCALARS = st.sampled_from([0, 1, 2, 1.0, 2.0, 0.0, -0.0, 1e300, 2**62, True, False, None, "", "1", "a", b"", b"a"])
+PARTS = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=6)
+
+
+@given(PARTS, PARTS)
+def test_two_values_are_one_element_of_a_set_if_they_are_equal(a: object, b: object) -> None:
+    """Of tuples too, which are keys as they are, whatever Python takes for equal within them."""
+    assert (set_key(a) == set_key(b)) is equal(a, b)
+    if equal(a, b):
+        assert hash(set_key(a)) == hash(set_key(b))
+
+
+def test_a_tuple_of_scalars_is_its_own_key_and_one_with_a_bool_or_a_nan_is_not() -> None:
+    nan = float("nan")
+    for value in [(1, "a"), ((0, 0), 2.5), (None, b"x"), ()]:
+        assert set_key(value) is value
+    for other in [(True, 1), (1, (nan,)), (Array([]), 1), ((((1,),),),)]:
+        assert set_key(other) is not other

@@ -1,7 +1,7 @@
 """Rules about the tables of an image and the records of a function (V104 to V108, V112, V117, V119, V122, V123, V125).
 
 Hands on `check_tables`, `check_schemas`, `check_tools` and `check_function_tables` to `verify.py`. Each raises ImageError with
-the code of the first rule that is broken, and returns and changes nothing; rules about instructions stand in `verify_code.py`.
+the code of the first rule that is broken, and returns nothing; rules about instructions stand in `verify_code.py`.
 What is checked of a kind of declaration is a function of the table `CHECKS`.
 """
 

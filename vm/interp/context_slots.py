@@ -175,9 +175,9 @@ def is_slot_method(name: str) -> bool:
 def slot_method(machine: MachineContext, task: Task, memory: MemoryRef, name: str, arguments: list[Any]) -> Any:
     """Return the result of such a method, or the `Invoke` that computes it, by which the loop enters a function. `name` is one
     for which `is_slot_method` is true, `arguments` all of its arguments in order. Raises `must_wait` of the memories when it has
-    to wait, and then has done nothing; P014 for a slot that the memory does not have, P452 for stored content that does not fit
-    its type, P454 for a slot without the value that the function needs, and what the memory's own methods panic with. TABLE
-    raises as `stored_hashmaps.table`, P412 among them."""
+    to wait, and then has done nothing; P007 for arguments of another kind, P014 for a slot that the memory does not have, P452
+    for stored content that does not fit its type, P454 for a slot without the value that the function needs, and what the
+    memory's own methods panic with. TABLE raises as `stored_hashmaps.table`, P412 among them."""
     return BODIES[name](machine, task, memory, *arguments)
 
 

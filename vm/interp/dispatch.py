@@ -237,8 +237,8 @@ def changes_self(machine: MachineContext, receiver: Any, site: Site) -> bool:
 
 
 def exec_call_inout(machine: MachineContext, receiver: Any, site: Site, arguments: list[Any]) -> Invoke:
-    """Return the `Invoke` of a method with `mut self`, which returns its result and the new receiver. P014 for any other
-    method, P015 and P007 for arguments that it does not take."""
+    """Return the `Invoke` of a method with `mut self`, which returns its result and the new receiver. P014 for any other method
+    and when impls of several traits fit, P015 and P007 for arguments that it does not take."""
     code = program_method(machine, receiver, site, arguments)
     if code is None or not code.inout:
         raise no_such_member(receiver, site.name)

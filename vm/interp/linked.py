@@ -151,7 +151,8 @@ class ErrorForm:
         self.count = 1 + len(fields)
 
     def make(self, values: list[Any]) -> Any:
-        """Return an error of this form from its message (nil: the default one) and the values of its fields."""
+        """Return an error of this form from its message (nil: the default one) and the values of its fields. Raises P007 as
+        `make_error`."""
         fields = dict(zip(self.fields, values[1:], strict=True))
         if values[0] is not None:
             return make_error(self.family, self.variant, {"message": values[0], **fields})

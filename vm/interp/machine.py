@@ -412,7 +412,7 @@ class Machine(Scheduler):
         return Panic("P012", f"call depth exceeded: limit {self.depth_limit - 1}")
 
     def chunk(self) -> int:
-        """Return fuel for a slice of the loop: what the loop returned last time, or a new chunk."""
+        """Return fuel for a slice of the loop: what the loop returned last time, or a new chunk. Raises as `refill`."""
         fuel, self.fuel = self.fuel, 0
         return fuel if fuel > 0 else self.refill(fuel)
 

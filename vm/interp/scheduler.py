@@ -1,11 +1,12 @@
 """The tree of tasks: which can run, who waits for whom, what a cancellation takes with it (V-6.4, O-6.12 to O-6.16, G-7.2).
 
-Hands on `Scheduler`, the base class of the machine, and `HostCall` to `machine.py`, and these with `Wait` and its classes
-`Await`, `JoinAll`, `First`, `Each` and `AllEnded` to `vm/snapshot/machine.py`, which writes and reads them. Ready tasks run in
-order of creation. At most `task_limit` are at work; the rest are held back until one ends or waits for others. A slice is what a
-task runs in one go: where a method returns SUSPENDED, it is over. An effect is a request to the host, the program around the
-machine, which alone performs it. Nothing here runs an instruction (that is the loop, which `machine.py` calls), does input or
-output, or reads a clock. Which task comes next is decided in `next_ready`, what a cancellation takes with it in `cancel`.
+Hands on `Scheduler`, the base class of the machine, to `machine.py`, and `HostCall` with the waits `Await`, `JoinAll`, `First`,
+`Each` and `AllEnded` to `vm/snapshot/machine.py`, which writes and reads them; types need `Wait` there and `HostCall` in
+`machine.py`. Ready tasks run in order of creation. At most `task_limit` are at work; the rest are held back until one ends or
+waits for others. A slice is what a task runs in one go: where a method returns SUSPENDED, it is over. An effect is a request to
+the host, the program around the machine, which alone performs it. Nothing here runs an instruction (that is the loop, which
+`machine.py` calls), does input or output, or reads a clock. Which task comes next is decided in `next_ready`, what a cancellation
+takes with it in `cancel`.
 """
 
 from __future__ import annotations

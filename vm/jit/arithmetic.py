@@ -13,6 +13,8 @@ types are reckoned with) are those of `kinds`.
 
 from __future__ import annotations
 
+import re
+
 from . import kinds
 from .emitter import registrar
 from .facts import MOST_STEP, Value, depth_around, slot_of, variables_of
@@ -228,7 +230,12 @@ def divide_floats(e: Emitter, op: Opcode, operand: int) -> None:
 @emit("CONCAT")
 def concat(e: Emitter, op: Opcode, operand: int) -> None:
     parts = e.pop_many(2)
-    e.push_expression(f"concat({parts[0].text}, {parts[1].text})", parts, kinds.STRING, fails=True)
+    if any(part.kind[0] != "string" for part in parts):
+        e.push_expression(f"concat({parts[0].text}, {parts[1].text})", parts, kinds.STRING, fails=True)
+        return
+    # The text of two that are within the limit may be made before it is tested.
+    text = f"(w if len(w := {parts[0].text} + {parts[1].text}) <= Q else concat(EMPTY, w))"
+    e.push_expression(text, parts, kinds.STRING, fails=True)
 
 
 @emit("JOIN")
@@ -329,6 +336,10 @@ def compare(e: Emitter, op: Opcode, operand: int) -> None:
         e.push_expression(f"({absent}{' not' * (sign == '!=')} {other})", [part], kinds.BOOL)
     elif "string" in words and sign in ("==", "!="):
         binary(e, sign, kinds.BOOL)  # only a String equals one, for Python too
+    elif words == {"enum"} and sign in ("==", "!=") and e.stack[-1].kind == e.stack[-2].kind and e.stack[-1].kind[1] >= 0:
+        compare_variants(e, op, sign)
+    elif e.stack[-2].kind[0] == "enum" and sign in ("==", "!=") and is_variant(e.stack[-1]):
+        compare_with_variant(e, sign)
     elif words in ({"string", ""}, {"int", ""}):
         a, b = e.pop_two_bound()
         unknown, word = (b, a.kind[0]) if a.kind[0] else (a, b.kind[0])
@@ -337,6 +348,30 @@ def compare(e: Emitter, op: Opcode, operand: int) -> None:
         e.push(Value(text, kinds.BOOL, pure=False, uses=variables_of([a, b]), depth=1))
     else:
         e.generic(op, 0)
+
+
+def compare_variants(e: Emitter, op: Opcode, sign: str) -> None:
+    """Write the comparison of two values of one enum: only those of one variant that holds something have to be walked."""
+    a, b = e.pop_two_bound()
+    join, test = ("and", "is None or") if sign == "==" else ("or", "is not None and")
+    walk = f"({a.text}.payload {test} {e.here()}op_{op.name}({a.text}, {b.text}))"
+    text = f"({a.text}.variant {sign} {b.text}.variant {join} {walk})"
+    e.push(Value(text, kinds.BOOL, pure=False, uses=variables_of([a, b]), depth=1))
+
+
+VARIANT_CONSTANT = re.compile(r"K\d+_\d+").fullmatch
+
+
+def is_variant(value: Value) -> bool:
+    """Return whether a value is a constant: a variant that holds nothing."""
+    return value.kind == kinds.PLAIN and VARIANT_CONSTANT(value.text) is not None
+
+
+def compare_with_variant(e: Emitter, sign: str) -> None:
+    """Write the comparison of a value of an enum with a variant that holds nothing."""
+    constant, value = e.pop(), e.pop_bound()
+    same = f"{value.text}.variant == {constant.text}.variant and {value.text}.decl is {constant.text}.decl"
+    e.push_expression(f"({same})" if sign == "==" else f"(not ({same}))", [value], kinds.BOOL, pure=False)
 
 
 @emit("NOT")

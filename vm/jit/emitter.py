@@ -11,9 +11,12 @@ takes the emitter, the opcode and the operand, and is a row of the table `EMIT` 
 generic form, a call of its function in vm/interp/ops.py. What ends a block is in `branches`. Nothing is compiled or run here.
 
 Names in the text: `lN` is local N, `cN` a cell, `sN` position N of the operand stack where control flow joins, `tN` a temporary,
-`aN` the list of the array in local N; `KOPCODE_OPERAND` a linked operand, `op_NAME` the function of an opcode, `F[0]` the fuel
-left (instructions that the run may still do), `n` what is counted of it and not paid, `raise Deoptimise` the way to the
-interpreter. An atom is a name or a constant; a site is a place in the bytecode that a line stands for.
+`aN` the list of the Array or the dict of the Map in local N, `bN` the same once a loop has made the container unique, None
+before, `mN` whether a walk may add to it without a test, `eN`, `hN`, `jN` and `kN_A` what was computed in front of all loops
+(`calls.prologue`), `g` which of several places behind a join a path goes to; `KOPCODE_OPERAND` a linked operand, `op_NAME` the
+function of an opcode, `F[0]` the fuel left (instructions that the run may still do), `n` what is counted of it and not paid,
+`raise Deoptimise` the way to the interpreter. An atom is a name or a constant; a site is a place in the bytecode that a line
+stands for.
 
 Hands on `Emitter` to `functions`, which makes one for each translation, and to the families; `registrar` and `Form` to the
 families, `starred_count` to `values`; `DEEPEST_EXPRESSION` to `branches`.

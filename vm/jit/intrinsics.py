@@ -103,6 +103,11 @@ INTRINSICS: dict[tuple[str, str], Intrinsic] = {
     ("Result", "is_err"): Intrinsic("type({0}) is Err", fails=False),
     ("Result", "unwrap"): Intrinsic("shared_payload({0}.value) if type({0}) is Ok else {body}({0})", named=True),
     ("Float", "sqrt"): Intrinsic("sqrt({0}) if {0} >= 0 else NAN", named=True, fails=False, needs=all_of("float")),
+    ("Int", "max"): Intrinsic("{0} if {0} >= {1} else {1}", named=True, fails=False, needs=all_of("int")),
+    ("Int", "min"): Intrinsic("{0} if {0} <= {1} else {1}", named=True, fails=False, needs=all_of("int")),
+    ("Int", "abs"): Intrinsic(
+        "{0} if {0} >= 0 else -{0} if {0} > -1073741824 else {body}({0})", named=True, needs=all_of("int")
+    ),
     ("Int", "to_float"): Intrinsic("float({0})", fails=False, needs=all_of("int")),
     ("String", "contains"): Intrinsic("{1} in {0}", named=True, fails=False, needs=all_of("string")),
     ("String", "starts_with"): Intrinsic("{0}.startswith({1})", fails=False, needs=all_of("string")),
@@ -152,8 +157,11 @@ UNBOXED: dict[tuple[str, str], Intrinsic] = {
     ("Array", "last"): Intrinsic("{items}[-1] if {items} else END", named=True),
 }  # fmt: skip
 UNWRAPPING = frozenset({("Option", "unwrap"), ("Option", "unwrap_or"), ("Result", "unwrap_or")})
-# What an Option asks of itself, by the variable with its payload.
-ASKING = {("Option", "is_some"): "({} is not END)", ("Option", "is_none"): "({} is END)"}
+# What an Option or Result that is not built is asked, by the variable with its payload.
+ASKING = {
+    ("Option", "is_some"): "({} is not END)", ("Option", "is_none"): "({} is END)",
+    ("Result", "is_ok"): "(type({}) is not Err)", ("Result", "is_err"): "(type({}) is Err)",
+}  # fmt: skip
 KEYED = {"get": 1, "has": 1, "set": 2}  # methods of Map with a key, and where that lies on the stack
 SCALAR_RECEIVERS = frozenset({"String", "Int", "Float", "Bool"})
 # These change no element of an Array or field of a struct that is there already: facts of elements still hold behind them.
@@ -191,7 +199,7 @@ def call_builtin(e: Emitter, op: Opcode, operand: int) -> None:
         call_unboxed(e, UNBOXED[method], parts, kind, operand)
     elif method in UNWRAPPING and parts[0].unboxed is not None:
         unwrap_unboxed(e, operand, parts)
-    elif method in ASKING and parts[0].unboxed is not None and parts[0].kind[0] == "option":
+    elif method in ASKING and parts[0].unboxed is not None and parts[0].kind[0] == receiver.lower():
         e.push(Value(ASKING[method].format(parts[0].unboxed), kinds.BOOL))
     else:
         call_method(e, INTRINSICS.get(method), parts, kind, operand)
@@ -199,9 +207,10 @@ def call_builtin(e: Emitter, op: Opcode, operand: int) -> None:
 
 def result_kind(e: Emitter, row: Any, parts: list[Value]) -> Kind:
     """Return the kind of what a built-in gives, by its row in vm/builtins; ANY for one without a row and for one that is
-    `numeric`."""
+    `numeric`, apart from the smaller or larger of two Ints."""
     if row is None or row.special == "numeric":
-        return kinds.ANY
+        picks = row is not None and row.name in ("min", "max") and row.receiver == "Int" and all_of("int")(parts)
+        return kinds.INT if picks else kinds.ANY
     return e.kinds.result(row.result, row.receiver_type, parts[0].kind if parts else kinds.ANY)
 
 

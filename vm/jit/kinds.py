@@ -1,13 +1,14 @@
 """Kinds: the static types that the translator reckons with (V-7.2).
 
-A kind is the word of a type descriptor and the number of that descriptor: in the image, behind the image's for containers
-that only the translator tells apart, `UNKNOWN` where nothing is known of what is inside, `EMPTY` for an Array or Map that
-nothing was put into yet. An image may state a type wrongly. So a kind chooses a form and proves nothing: every form raises a
-panic for a value of another kind (V-2.6).
+A kind is the word of a type descriptor and the number of that descriptor: in the image, behind the image's for containers that
+only the translator tells apart, `UNKNOWN` where nothing is known of what is inside, `EMPTY` for an Array or Map that nothing was
+put into yet, `MOVED` for an Option whose payload was taken out of a container. An image may state a type wrongly. So a kind
+chooses a form and proves nothing: every form raises a panic for a value of another kind (V-2.6).
 
 Hands on `Kinds` to `liveness`, and the kinds that have names (ANY, INT, STRING …), the sets of their words (SCALARS, CONTAINERS),
-`join` and the type `Kind` to all that translates. The word "" (of ANY) says nothing, `plain` that a value has no mark of sharing.
-Nothing here looks at values or writes text; a question about a kind that cannot be answered gives ANY.
+`join` and the type `Kind` to all that translates. The word "" (of ANY) says nothing, `plain` that a value has no mark of sharing;
+`values` has words of its own for an Ok, an Err and a built-in error that the function itself has made. Nothing here looks at
+values or writes text; a question about a kind that cannot be answered gives ANY.
 """
 
 from __future__ import annotations
@@ -131,8 +132,12 @@ class Kinds:
             return (str(word), UNKNOWN)
         if word in ("array", "option"):
             return self.container(word, self.result(descriptor[1], receiver, kind))
+        if word == "tuple":
+            return self.tuple([self.result(part, receiver, kind) for part in descriptor[1]])
         if word == "var" and receiver is not None and receiver[0] in HOLDERS and receiver[HOLDERS[receiver[0]]] == descriptor:
             return self.inner(kind)
+        if word == "var" and receiver is not None and receiver[0] == "map" and receiver[1] == descriptor:
+            return self.inner(kind, 1)
         return (word, UNKNOWN) if word in ("map", "result") else ANY
 
     def filled(self, kind: Kind, element: Kind, key: Kind) -> Kind:

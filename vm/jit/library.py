@@ -38,7 +38,7 @@ from ..values import (
     own,
     share,
 )
-from ..values.access import key_not_found, map_store
+from ..values.access import key_not_found, map_store, slice_of
 from ..values.arithmetic import WHITE_SPACE, float_div
 from ..values.containers import PLAIN
 from ..values.limits import check_concat, collection_too_long, concat, join
@@ -85,19 +85,10 @@ def text_of(value: Any) -> str:
     return value if type(value) is str else display(value)
 
 
-def unshared(value: Any) -> Any:
-    """Return the value of a local that is about to be written, or a copy if it is shared. A value without that mark is returned
-    as it is: the write refuses it."""
-    try:
-        return own(value) if value.shared else value
-    except AttributeError:
-        return value
-
-
 def own_plain(value: Any) -> Any:
     """Return a copy of a value that the translator takes for an Array whose elements are immutable, so that none is marked as
     shared. Any other value is copied as `own` does."""
-    if type(value) is not Array:
+    if type(value) is not Array or value.shared is not True:
         return own(value)
     copy = NEW_ARRAY()
     copy.items, copy.shared = value.items[:], False
@@ -122,6 +113,13 @@ def span(start: Any, end: Any, inclusive: bool) -> Iterator[int]:
     if type(start) is int and type(end) is int:
         return iter(range(start, end + 1 if inclusive else end))
     return iter(RangeValue.checked(start, end, inclusive).span())
+
+
+def text_slice(text: Any, start: Any, end: Any) -> Any:
+    """Return `text[start..end]`; None is an open bound. Raises P007 for bounds that are neither Int nor nil."""
+    if type(text) is str and (start is None or (type(start) is int and start >= 0)) and type(end) is int and end >= 0:
+        return text[start:end]
+    return slice_of(text, RangeValue.checked(start, end, False))
 
 
 def option_of(value: Any) -> Any:
@@ -213,8 +211,8 @@ NAMES: dict[str, Any] = {
         Array, Cell, Closure, EnumValue, Err, ErrorValue, Map, Ok, RangeValue, Some, Deoptimise, error_for_handler, changes_self,
         option_of, int_of, result_of, option_of_moved, put_in_store, drop_from_store, shared_payload, key_of, key_not_found,
         map_store, check_concat, collection_too_long, concat, err_of, float_div, index_out_of_range, int_div, int_rem, join,
-        no_arm, none_or_err, not_a_bool, overflow, own, own_cell, own_plain, unshared, begun, longer, marked, thrown, share,
-        is_shared, span, math.sqrt, text_of, wrong_length,
+        no_arm, none_or_err, not_a_bool, overflow, own, own_cell, own_plain, begun, longer, marked, thrown, share,
+        is_shared, span, text_slice, math.sqrt, text_of, wrong_length,
     )
 }  # fmt: skip
 NAMES["WHITE_SPACE"] = WHITE_SPACE

@@ -7,8 +7,9 @@ push. Hands on `counting_loops` and `translate_loop` to `control`. What is insid
 `Structure` `s`: its `emitter` has the operand stack of abstract values and the list `out` that statements are written to.
 
 In the text `lN` is local N, `sN` position N of the operand stack, `vN` the element of the walk by the iterator there, `aN` the
-list of the array in local N, `bN` that list once it is known to be unshared, else None, `mN` whether it is unshared and has room,
-`S` the stop flag, `M` the most elements of a container, `F[0]` the fuel left, `n` what is counted of it and not paid.
+list of the Array or the dict of the Map in local N, `bN` the same once it is known to be unshared, else None, `mN` whether it is
+unshared and has room, `S` the stop flag, `M` the most elements of a container, `F[0]` the fuel left, `n` what is counted of it
+and not paid.
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@ what guards and writes elements of Arrays and Maps: `guard_key`, `checks_at_push
 A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode and its operand. It pops abstract values (a `Value` is
 a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
 returns nothing: it moves no value of the program, and what fails does so when the text runs. In the text `lN` is local N, `cN` a
-cell, `aN` the list of the array in local N, `KEEP` whether panics show locals, so that what moves on has to stay as it is, `M`
-the most elements of a container, `Q` the most characters that are surely allowed. Unique is what no other place holds.
+cell, `aN` the list of the Array or the dict of the Map in local N (the other names are those of `emitter`), `KEEP` whether panics
+show locals, so that what moves on has to stay as it is, `M` the most elements of a container, `Q` the most characters that are
+surely allowed. Unique is what no other place holds.
 """
 
 from __future__ import annotations
@@ -228,7 +229,11 @@ def make_unique(e: Emitter, name: str, kind: Kind) -> None:
         test.yes.append(f"{name} = {copier(e, kind)}({name})")
         e.out.append(test)
     else:
-        e.out.append(f"{name} = unshared({name})")
+        attempt, test = Compound("try:", "except AttributeError:"), Branch(f"{name}.shared")
+        test.yes.append(f"{name} = own({name})")
+        attempt.body.append(test)
+        attempt.otherwise.append("pass")
+        e.out.append(attempt)
 
 
 def copier(e: Emitter, kind: Kind) -> str:
@@ -238,8 +243,8 @@ def copier(e: Emitter, kind: Kind) -> str:
 
 
 def make_list_unique(e: Emitter, slot: int) -> None:
-    """Do as `make_unique` for the array in local `slot`, whose list is in a variable throughout a loop: only the first write in
-    the loop tests."""
+    """Do as `make_unique` for the Array or Map in local `slot`, whose list or dict is in a variable throughout a loop: only the
+    first write in the loop tests."""
     name = f"l{slot}"
     key = (name, e.lists[name])
     if key in e.facts.opened:
@@ -418,8 +423,22 @@ def index(e: Emitter, op: Opcode, operand: int) -> None:
         entry = f"(x := {e.list_of(part.text)}.get({map_key(key)}, END))"
         text = f"(x if {entry} is not END else {e.here()}key_not_found({key.text}))"
         e.push(Value(text, e.kinds.inner(part.kind), pure=False, uses=variables_of([part, key]), depth=1))
+    elif part.kind[0] == "string" and not position.is_atom and position.range is not None and not position.range[2]:
+        slice_of_text(e)
     else:
         e.generic(op, operand)
+
+
+def slice_of_text(e: Emitter) -> None:
+    """Write `s[a..b]` without the Range: Python clamps bounds in the same way, if none is negative; an open one is None."""
+    part, position = e.pop_many(2)
+    assert position.range is not None
+    bounds = position.range[:2]
+    start, end = [bound.text for bound in bounds]
+    natural = [bound.kind[0] == "int" and bound.low is not None and bound.low >= 0 for bound in bounds]
+    certain = all(is_natural or bound.text == "None" for is_natural, bound in zip(natural, bounds, strict=True))
+    text = f"({part.text}[{start}:{end}])" if certain else f"text_slice({part.text}, {start}, {end})"
+    e.push_expression(text, [part, *bounds], kinds.STRING, fails=True)
 
 
 @emit("TAKE_INDEX")
@@ -512,6 +531,8 @@ def set_index(e: Emitter, op: Opcode, operand: int) -> None:
         set_map_entry(e)
     elif part.kind[0] == "array" and index.kind[0] == "" and index.is_atom:
         set_at_unknown_index(e)
+    elif part.kind[0] not in CONTAINERS and index.kind[0] == "int":
+        set_in_unknown_container(e)
     elif part.kind[0] != "array" or index.kind[0] != "int":
         e.generic(op, operand)
     else:
@@ -533,6 +554,18 @@ def set_at_unknown_index(e: Emitter) -> None:
     plain.yes.append(f"{e.element_site(part.text, index.text)}{e.list_of(part.text)}[{index.text}] = {value.text}")
     plain.no.append(f"{e.here()}op_SET_INDEX({value.text}, {part.text}, {index.text})")
     e.out.append(plain)
+
+
+def set_in_unknown_container(e: Emitter) -> None:
+    """Write an element of what is perhaps no Array at a position."""
+    e.spill()
+    index, part = e.pop_bound(), e.pop_bound()
+    value = e.pop()
+    known = Branch(f"type({part.text}) is Array and 0 <= {index.text} < len({part.text}.items)")
+    e.facts.kill_all_elements()
+    known.yes.append(f"{part.text}.items[{index.text}] = {value.text}")
+    known.no.append(f"{e.here()}op_SET_INDEX({value.text}, {part.text}, {index.text})")
+    e.out.append(known)
 
 
 # ---------------------------------------------------------------- entries of Maps

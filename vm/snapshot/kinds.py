@@ -152,7 +152,7 @@ def _container(cls: type, storage: type) -> Kind:
     """Return the kind of Array, Queue or Stack: the mark and the items."""
 
     def lower(w: Writer, value: Any) -> list[Any]:
-        return [value.shared, list(map(w.place, value.items))]
+        return [bool(value.shared), list(map(w.place, value.items))]
 
     def build(r: Reader, shared: Any, items: Any) -> Any:
         container: Any = cls(storage(r.values(items)))
@@ -163,7 +163,7 @@ def _container(cls: type, storage: type) -> Kind:
 
 
 def _lower_set(w: Writer, value: Set) -> list[Any]:
-    return [value.shared, list(map(w.place, value.items.values()))]
+    return [bool(value.shared), list(map(w.place, value.items.values()))]
 
 
 def _build_set(r: Reader, shared: Any, items: Any) -> Set:
@@ -176,7 +176,7 @@ def _build_set(r: Reader, shared: Any, items: Any) -> Set:
 
 
 def _lower_map(w: Writer, value: Map) -> list[Any]:
-    return [value.shared, [place for entry in value.entries() for place in map(w.place, entry)]]
+    return [bool(value.shared), [place for entry in value.entries() for place in map(w.place, entry)]]
 
 
 def _map_parts(value: Map) -> list[Any]:
@@ -202,7 +202,7 @@ def _build_tuple(r: Reader, items: Any) -> tuple[Any, ...]:
 
 
 def _lower_struct(w: Writer, value: Any) -> list[Any]:
-    return [w.type_number(type(value), value), value.shared, list(map(w.place, value.values()))]
+    return [w.type_number(type(value), value), bool(value.shared), list(map(w.place, value.values()))]
 
 
 def _build_struct(r: Reader, number: Any, shared: Any, fields: Any) -> Any:
@@ -242,7 +242,7 @@ def _content_parts(content: Content | None) -> tuple[Any, ...]:
 
 
 def _lower_record(w: Writer, value: Any) -> list[Any]:
-    fields = [value.decl.name, value.shared, list(map(w.place, value.values()))]
+    fields = [value.decl.name, bool(value.shared), list(map(w.place, value.values()))]
     if type(value) is Response:
         fields += [w.clean(value.run[0]), list(map(w.place, value.run[1]))]
     elif type(value) is Media:

@@ -20,7 +20,7 @@ from .types import typeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, Final
 
 
@@ -307,7 +307,7 @@ class RangeValue:
 #
 # A container with its mark clear is seen through exactly one place, so a write may change it; a marked one is first replaced by
 # a copy of one level whose children are marked. Marks are never cleared: a mark that is no longer needed costs one copy, never
-# a wrong result.
+# a wrong result. A mark is True, or the `Undo` of a call that may fail (`undo.py`), which says what stands in for the copy.
 
 # Kinds without anything inside that a write could reach.
 PLAIN = frozenset({int, float, str, bytes, bool, type(None), NoneOption, RangeValue, Closure})
@@ -397,21 +397,25 @@ def own(value: Any) -> Any:
     """Return `value` ready for a write: itself, or its unshared copy of one level when it is shared; then what both hold is
     marked. A value that is no container comes back as it is."""
     kind = type(value)
+    if kind not in CONTAINERS and not isinstance(value, Struct):
+        return value
+    mark = value.shared
+    if not mark:
+        return value
+    if mark is not True:
+        return mark.own(value)
     if kind is Array:
-        return Array(share_all(value.items)) if value.shared else value
+        return Array(share_all(value.items))
     if kind is Map:
-        if not value.shared:
-            return value
         share_all(value.items.values())  # both copies hold them from now on
         return Map(value.items.copy())
-    if isinstance(value, Struct):
-        if not value.shared:
-            return value
-        copy = value.copied(share, PLAIN)
-        return copy.of_run(value.run) if isinstance(value, Response) else copy
-    if (kind is Set or kind is Queue or kind is Stack) and value.shared:
-        return _collection_copy(value)
-    return value
+    return _collection_copy(value) if kind in CONTAINERS else own_struct(value, share)
+
+
+def own_struct(value: Any, mark: Callable[[Any], Any]) -> Any:
+    """Return an unshared copy of a struct, in which `mark` was called with what both hold."""
+    copy = value.copied(mark, PLAIN)
+    return copy.of_run(value.run) if isinstance(value, Response) else copy
 
 
 def _collection_copy(value: Any) -> Any:

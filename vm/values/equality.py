@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # Elements for which Python's own comparison of lists means the same: no NaN, no Bool that would equal an Int.
 SIMPLE = frozenset({int, str, bytes})
 NUMBERS = frozenset({int, float})
-# Keys of a Set that are the elements themselves, or stand for them.
-SCALAR_KEYS = frozenset({int, float, str, bytes, BoolKey, type(None)})
+# Keys of a Set that are the elements themselves, or stand for them; a tuple that is a key holds no NaN.
+SCALAR_KEYS = frozenset({int, float, str, bytes, BoolKey, type(None), tuple})
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -43,6 +43,8 @@ def equal(a: Any, b: Any) -> bool:
             return a == b  # type: ignore[no-any-return]
         if kind is EnumValue and not (a.payload and b.payload):
             return a.variant == b.variant and a.decl is b.decl  # a variant has a payload or has none
+        if kind is tuple and SIMPLE.issuperset(map(type, a)) and SIMPLE.issuperset(map(type, b)):
+            return a == b  # type: ignore[no-any-return]
         return _equal_within(a, b)
     return kind in NUMBERS and type(b) in NUMBERS and a == b
 

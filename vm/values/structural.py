@@ -2,9 +2,10 @@
 
 Hands on `set_key` and `make_set` to casts, snapshots, the API, copies without secrets (`runtime/access/secrets.py`) and the
 methods of Sets and JSON in `builtins/`. What is equal is decided in `equality.py`, not here; keys of a Map are in
-`containers.py`. Scalars are their own keys, apart from Bools, for which `TRUE_KEY` and `FALSE_KEY` stand, and NaN; any other
-value stands behind a `StructuralKey`, which hashes part of the value and compares whole values with `equal`. With large values,
-what ends the run (P102, P103 or what the host has set: `metering.py`) may come out of making a key and of comparing two.
+`containers.py`. Scalars and tuples of them are their own keys, apart from Bools, for which `TRUE_KEY` and `FALSE_KEY` stand, and
+NaN; any other value stands behind a `StructuralKey`, which hashes part of the value and compares whole values with `equal`. With
+large values, what ends the run (P102, P103 or what the host has set: `metering.py`) may come out of making a key and of comparing
+two.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+
+# Kinds of elements by which a tuple is a key as it is: Python compares such tuples as Concerto does.
+_AS_IT_IS = frozenset({int, str, bytes, type(None)})
+_TUPLES_WITHIN = 2  # as many levels of tuples are looked into; deeper ones are walked with an explicit stack
 
 # Parts of one value that its hash looks at: enough to tell values apart, few enough for a large one. Of a Map or Set that is
 # among them every key is hashed, with a look now and then, since no order says which ones to take.
@@ -65,7 +70,21 @@ def set_key(value: Any) -> Any:
         return TRUE_KEY if value else FALSE_KEY
     if kind is float and value == value:
         return value
+    if kind is tuple and (_AS_IT_IS.issuperset(map(type, value)) or _is_key(value, _TUPLES_WITHIN)):
+        return value
     return StructuralKey(value, structural_hash(value))
+
+
+def _is_key(value: tuple[Any, ...], levels: int) -> bool:
+    """Return whether a tuple holds scalars alone, in itself and in tuples down to so many levels, and no Bool and no NaN, which
+    Python takes for an Int or for equal to itself."""
+    for part in value:
+        kind = type(part)
+        if kind in _AS_IT_IS or (kind is float and part == part):
+            continue
+        if kind is not tuple or not levels or not _is_key(part, levels - 1):
+            return False
+    return True
 
 
 def make_set(values: Iterable[Any]) -> Set:

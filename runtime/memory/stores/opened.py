@@ -50,6 +50,10 @@ class OpenStores:
         self.volatile = volatile
         self.thread = thread
         self.open: dict[str, Any] = {}
+        self.around: Callable[[str, Callable[[], Any]], Any] = lambda name, opener: opener()
+        """Returns the store of a name, which `opener` opens; whoever sets another function puts something before stores."""
+        self.around_index: Callable[[str, Callable[[], Any]], Any] = lambda name, opener: opener()
+        """The same of a search index."""
 
     def __call__(self, name: str) -> Store:
         """Return the store of this name, opened at its first use; KeyError for a name that is not in `configured`. Raises
@@ -58,7 +62,7 @@ class OpenStores:
         connected to when a method of the returned store is first called, and a failure to do so comes then."""
         store: Store | None = self.open.get(name)
         if store is None:
-            store = self.open[name] = self._opened(name, self.configured[name])
+            store = self.open[name] = self.around(name, lambda: self._opened(name, self.configured[name]))
         return store
 
     def _opened(self, name: str, settings: Mapping[str, Any]) -> Any:

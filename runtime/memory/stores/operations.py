@@ -9,6 +9,8 @@ may wait: in the thread of the session (`thread.py`).
 
 from __future__ import annotations
 
+from time import monotonic
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +29,16 @@ if TYPE_CHECKING:
 
         def home(self, call: Callable[[], Any]) -> Any:
             """Return what `call` returns on the session's own thread, for an operation that may be in another one."""
+
+        def clock(self) -> float:
+            """Return seconds that only grow, by which sessions take turns."""
+
+        def timed(self, loop: Any) -> Any:
+            """Return the loop with the timers by which whoever waits for a lock gives up."""
+
+        @property
+        def beside(self) -> Operations:
+            """The operations for what no outcome of the program hangs on, such as to give a lock back: no recording has them."""
 
         def close(self) -> None:
             """End the thread, if there is one, and wait for its end; the next operation that waits begins another one."""
@@ -55,6 +67,16 @@ class InPlace:
 
     def home(self, call: Callable[[], Any]) -> Any:
         return call()
+
+    def clock(self) -> float:
+        return monotonic()
+
+    def timed(self, loop: Any) -> Any:
+        return loop
+
+    @property
+    def beside(self) -> Operations:
+        return self
 
     def close(self) -> None:
         """Do nothing: it has no thread."""

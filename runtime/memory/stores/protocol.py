@@ -145,6 +145,9 @@ if TYPE_CHECKING:
         def holder(self, key: Key) -> str | None:
             """Optional: return who holds the lease, or held it last; None where nobody is known."""
 
+        def died(self, owner: str) -> bool:
+            """Optional: return whether the process of that holder is known to be over, as `sqlite.has_died` says it."""
+
 
 class Head:
     """The row of a key. `version` is 0 before the first commit and grows with each change of the log; `next` and `turns` are the

@@ -534,10 +534,16 @@ class RedisStore:
 
     def _notes(self, key: Key, since: int) -> list[Note]:
         with self._guard():
-            texts = self._server.zrangebyscore(self._of(key)["changed"], since, "+inf")
+            scored = self._server.zrangebyscore(self._of(key)["changed"], since, "+inf", withscores=True)
         with damage_at(lambda: self._place(key)):
-            split = [text.decode().partition(":") for text in texts]
-            return [note_of(int(number), None if facts == "*" else facts) for number, _, facts in split]
+            notes = []
+            for text, score in scored:
+                number, colon, facts = text.decode().partition(":")
+                # A reader would ask for the notes behind another number again and again.
+                if not colon or int(number) != score:
+                    raise corrupt("a note of changed facts has another number than its place")
+                notes.append(note_of(int(number), None if facts == "*" else facts))
+            return notes
 
     def index(self, key: Key) -> FactIndex:
         """Return the index that recall searches (M-14.4)."""

@@ -14,6 +14,7 @@ from collections import deque
 from contextlib import suppress
 from contextvars import copy_context
 from queue import SimpleQueue
+from time import monotonic
 
 from .operations import LONGEST_WAIT, MustWait
 
@@ -81,6 +82,10 @@ class StoreThread:
         if not self._is_busy:
             with suppress(MustWait):
                 return self.attempt(work)
+        return await self.later(work, effect)
+
+    async def later(self, work: Callable[[], Any], effect: Any) -> Any:
+        """Do as `use`, without the try where the session runs."""
         await self._turn()
         try:
             return await self._perform(work, effect)
@@ -193,6 +198,19 @@ class StoreThread:
         tasks. The operation waits for it. Raises what `call` raises, and Cancelled in an operation whose thread was given up."""
         operation = self._own()
         return call() if operation is None else operation.home(call)
+
+    def clock(self) -> float:
+        """Return seconds that only grow, by which sessions take turns."""
+        return monotonic()
+
+    def timed(self, loop: Any) -> Any:
+        """Return the loop with the timers by which whoever waits for a lock gives up: its own ones."""
+        return loop
+
+    @property
+    def beside(self) -> StoreThread:
+        """The operations for what no outcome of the program hangs on: these too, since nothing is recorded here."""
+        return self
 
 
 class _Operation:

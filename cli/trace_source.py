@@ -1,0 +1,74 @@
+"""The recording that `concerto trace` is about: an effect file, or a run of a store, read row by row.
+
+Hands on `Recording` to `cli/trace.py`, `cli/trace_check.py` and `cli/trace_page.py`.
+"""
+
+from __future__ import annotations
+
+import time
+
+from . import exits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ..runtime.journal.rows import Header, JournalRefused, Row
+
+STDIN = "/dev/stdin"  # what `-` stands for
+
+
+class Recording:
+    """A recording that is read once: its `header` at once, its rows by iteration. `has_end` says, behind the last row, whether
+    the run is over, `count` how many rows came, `refusal` why no more came, None for the end. Raises JournalRefused, and `Exit`
+    (66) where it cannot be read."""
+
+    def __init__(self, name: str, store: str | None) -> None:
+        self.has_end = False
+        self.count = 0
+        self.refusal: JournalRefused | None = None
+        self.header: Header
+        self._rows: Iterable[Row]
+        if store is None:
+            from ..runtime.journal.effect_file import EffectFileReader
+            from .inputs import refuse_foreign
+
+            refuse_foreign(name)
+            try:
+                reader = EffectFileReader(STDIN if name == "-" else name)
+            except OSError as error:
+                raise _unreadable(name, error) from None
+            self.name, self.header, self._rows, self.close = name, reader.header, reader, reader.close
+            return
+        from ..runtime.journal.run_store import RunStore
+
+        runs = RunStore(store, time.time, must_exist=True)
+        self.close = runs.close
+        try:
+            run = runs.run(name)
+        except BaseException:
+            runs.close()
+            raise
+        self.name, self.header, self._rows = store, run.header, runs.rows(run.id)
+
+    def __iter__(self) -> Iterator[Row]:
+        from ..runtime.journal.rows import EndRow, JournalRefused
+
+        rows = iter(self._rows)
+        while True:
+            try:
+                row = next(rows, None)
+            except OSError as error:
+                raise _unreadable(self.name, error) from None
+            except JournalRefused as refused:
+                self.refusal = refused
+                raise
+            if row is None:
+                return
+            self.count += 1
+            self.has_end = self.has_end or isinstance(row, EndRow)
+            yield row
+
+
+def _unreadable(name: str, error: OSError) -> exits.Exit:
+    return exits.Exit(exits.NO_INPUT, f"cannot read {name}: {error.strerror or error}")

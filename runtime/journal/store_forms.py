@@ -1,0 +1,192 @@
+"""What crosses the border to a store, as plain data and back: the outcomes of its methods, and their arguments for comparing
+(G-14.1).
+
+Hands on `METHODS` and `INDEX_METHODS`, the forms of outcomes by the names of methods, and `asked`, which gives arguments a
+plain form, to `store_calls.py`; and `failure_form` and `failure_of` for the FAILURES that stores raise to `stores.py`. Entries,
+facts and the like have here the JSON that dumps have (`memory/entries.py`, `memory/facts.py`), with contents of media and
+vectors beside it.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from ...vm.values.containers import base64_of, from_base64
+from ..memory.entries import Entry, MemoryFailure, Turn, ViewState, contents_of, entry_json, entry_of, filled
+from ..memory.facts import Fact, Observation, fact_of, observation_of
+from ..memory.stores.protocol import Batch, Head
+from ..search.index import Document, Hit
+from ..search.search_tables import SearchFailure
+from .forms import failure_form as of_call
+from .forms import failure_of as call_failure_of
+from .rows import JournalRefused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    Json = Any
+    OfMethod = tuple[Callable[[Any], Json], Callable[[Json], Any]]
+    """What gives the plain form of an outcome, and what gives the outcome of that again."""
+
+
+# ---------------------------------------------------------------- outcomes
+
+
+def _bytes(text: Json) -> bytes:
+    data = from_base64(text)
+    if not isinstance(data, bytes):
+        raise JournalRefused("holds bytes that are none")
+    return data
+
+
+def entries_form(entries: Sequence[Entry]) -> Json:
+    """Return entries with the contents of their media."""
+    form: dict[str, Json] = {"entries": [entry_json(entry) for entry in entries]}
+    contents = contents_of(entries)
+    return {**form, "media": {one: base64_of(data) for one, data in contents.items()}} if contents else form
+
+
+def entries_of(form: Json) -> list[Entry]:
+    """Return the entries of `entries_form`."""
+    media = form.get("media", {})
+    entries = [entry_of(entry) for entry in form["entries"]]
+    return filled(entries, lambda hashes: {one: _bytes(media[one]) for one in hashes if one in media})
+
+
+def fact_form(fact: Fact) -> Json:
+    """Return a fact with its vector and its task."""
+    form: dict[str, Json] = fact.as_json()
+    if fact.vector is not None:
+        form["vector"] = [fact.vector[0], base64_of(fact.vector[1])]
+    return form if fact.task is None else {**form, "task": fact.task}
+
+
+def facts_of(forms: Json) -> list[Fact]:
+    """Return the facts of their forms."""
+    facts = []
+    for form in forms:
+        fields = dict(form)
+        vector = fields.pop("vector", None)
+        fact = fact_of(fields)
+        if vector is not None:
+            fact.vector = vector[0], _bytes(vector[1])
+        facts.append(fact)
+    return facts
+
+
+def _facts_form(facts: Sequence[Fact]) -> Json:
+    return [fact_form(fact) for fact in facts]
+
+
+def _as_json(values: Sequence[Any]) -> Json:
+    return [value.as_json() for value in values]
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+PLAIN: OfMethod = (_as_it_is, _as_it_is)
+
+# By method of a store (`memory/stores/protocol.py`). `open` gives the names of the optional methods that a store has, `died`
+# whether the holder of a lease is over, `index` what has changed in its index since the operation before that looked there.
+METHODS: dict[str, OfMethod] = {
+    "open": PLAIN,
+    "head": (lambda head: list(head.values()), lambda form: Head(*form)),
+    "entries": (entries_form, entries_of),
+    "turns": (_as_json, lambda forms: [Turn(**form) for form in forms]),
+    "views": (
+        lambda states: _as_json(list(states.values())), lambda forms: {form["name"]: ViewState(**form) for form in forms},
+    ),
+    "facts": (_facts_form, facts_of),
+    "seen": (_as_json, lambda forms: [observation_of(form) for form in forms]),
+    "keys": (lambda keys: [list(key) for key in keys], lambda forms: [tuple(form) for form in forms]),
+    "index": (lambda change: [_facts_form(change[0]), change[1]], lambda form: (facts_of(form[0]), form[1])),
+    **dict.fromkeys(
+        ("commit", "remove", "expire", "keep", "swap", "touch", "candidates", "acquire", "release", "holder", "died"), PLAIN
+    ),
+}  # fmt: skip
+
+
+def _document_form(document: Document | None) -> Json:
+    if document is None:
+        return None
+    vector = None if document.vector is None else base64_of(document.vector)
+    return [document.id, document.text, document.value, document.label, vector]
+
+
+def _document_of(form: Json) -> Document | None:
+    if form is None:
+        return None
+    id, text, value, label, vector = form
+    return Document(id, text, value, label, None if vector is None else _bytes(vector))
+
+
+_PLACED: OfMethod = (
+    lambda found: [[place, _document_form(document)] for place, document in found],
+    lambda forms: [(place, _document_of(form)) for place, form in forms],
+)
+
+# By method of a search index (`search/index.py`).
+INDEX_METHODS: dict[str, OfMethod] = {
+    "get": (_document_form, _document_of),
+    "search": (
+        lambda hits: [[hit.id, hit.value, hit.text, hit.score] for hit in hits], lambda forms: [Hit(*form) for form in forms],
+    ),
+    "lacking": _PLACED,
+    "documents": _PLACED,
+    **dict.fromkeys(("open", "put", "embed", "remove", "clear", "len"), PLAIN),
+}  # fmt: skip
+
+
+# ---------------------------------------------------------------- failures
+
+FAILURES = (MemoryFailure, SearchFailure, OSError)
+"""What methods of stores and of search indexes raise."""
+
+
+def failure_form(failure: BaseException) -> Json:
+    """Return one of FAILURES as plain data."""
+    if isinstance(failure, MemoryFailure):
+        return {"memory": of_call(failure)}
+    if isinstance(failure, SearchFailure):
+        return {"search": [failure.kind, failure.message]}
+    return {"os": str(failure)}
+
+
+def failure_of(form: Json) -> Exception:
+    """Return the failure of plain data."""
+    if "memory" in form:
+        failure = call_failure_of(form["memory"])
+        return MemoryFailure(str(failure.variant), failure.message, **failure.fields)
+    return SearchFailure(*form["search"]) if "search" in form else OSError(form["os"])
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def asked(value: Any) -> Json:
+    """Return an argument of a method as plain data, which differs where the method is asked for something else. Contents of media
+    are told apart by the hashes in their entries."""
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, bytes):
+        return {"bytes": sha256(value).hexdigest()[:32]}
+    if isinstance(value, (list, tuple)):
+        return [asked(part) for part in value]
+    if isinstance(value, dict):
+        return {str(name): asked(part) for name, part in value.items()}
+    if isinstance(value, Entry):
+        return entry_json(value)
+    if isinstance(value, Fact):
+        return [value.as_json(), asked(value.vector)]
+    if isinstance(value, (Turn, ViewState, Observation)):
+        return value.as_json()
+    if isinstance(value, Head):
+        return list(value.values())
+    if isinstance(value, Batch):
+        return {name: asked(getattr(value, name)) for name in Batch.__slots__}
+    assert isinstance(value, Document), "there is nothing else in the methods of a store or an index"
+    return asked([value.id, value.text, value.value, value.label, value.vector])

@@ -1,0 +1,104 @@
+"""The states of the tools of one session, as their methods get them and leave them (O-4.4, O-4.25).
+
+Hands on `States` to `tools.py`. A method with `mut self` gets the state itself, with a mark that notes what it changes
+(`vm/values/undo.py`), so that a call costs what it writes and not what the state holds; what fails or is cancelled leaves the
+state as it was, and who looks meanwhile sees it so. A method with `self` gets a struct of its own around the same fields.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from ...vm.values import Struct, share
+from ...vm.values.undo import Undo
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _references(value: Any) -> int:
+    return sys.getrefcount(value)
+
+
+def _references_beside() -> int:
+    """Return what `_references` gives in `have_read` for a struct that nobody has kept; how many of them the calls themselves
+    count is Python's own affair."""
+
+    def have_read(view: Any) -> int:
+        return _references(view)
+
+    view = object()
+    return have_read(view)
+
+
+ALONE = _references_beside()
+
+
+class States:
+    """States by the names of their tools. `changing` has the call that changes one, `readers` how many methods read it."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, Any] = {}
+        self.changing: dict[str, Undo] = {}
+        self.readers: dict[str, int] = {}
+
+    def settled(self) -> dict[str, Any]:
+        """Return the states, for whoever keeps or replaces them: what runs goes on beside them."""
+        for undo in self.changing.values():
+            undo.divide()
+        return self._states
+
+    def __contains__(self, tool: str) -> bool:
+        return tool in self._states
+
+    def begin(self, tool: str, state: Any) -> None:
+        """Set the first state of a tool. It is one that others may hold."""
+        self._states[tool] = share(state)
+
+    # ------------------------------------------------------------ methods that read
+
+    def read(self, tool: str) -> Any:
+        """Return the state for a method that reads it; `have_read` takes it back."""
+        if tool in self.changing:
+            self.changing[tool].divide()
+        state = self._states[tool]
+        self.readers[tool] = self.readers.get(tool, 0) + 1
+        if not isinstance(state, Struct) or state.shared:
+            return share(state)
+        view = state.copied(_as_it_is, frozenset())
+        view.shared = True
+        return view
+
+    def have_read(self, tool: str, view: Any) -> None:
+        """Note that a method is over. If anybody has kept its struct, what it holds is shared from now on."""
+        self.readers[tool] -= 1
+        if _references(view) > ALONE:
+            share(self._states[tool])
+
+    # ------------------------------------------------------------ methods that change
+
+    def change(self, tool: str) -> Any:
+        """Return the state for the one method that changes it; `have_changed` or `leave` ends that."""
+        state = self._states[tool]
+        if not isinstance(state, Struct) or state.shared or self.readers.get(tool):
+            return share(state)
+        undo = self.changing[tool] = Undo()
+        return undo.lend(state)
+
+    def have_changed(self, tool: str, state: Any) -> None:
+        """Set the new state of a tool, which its method has given."""
+        undo = self.changing.pop(tool, None)
+        if undo is not None:
+            undo.keep()
+        self._states[tool] = state
+
+    def leave(self, tool: str) -> None:
+        """Leave the state as it was before the method."""
+        undo = self.changing.pop(tool, None)
+        if undo is not None:
+            undo.divide()
+
+
+def _as_it_is(value: Any) -> Any:
+    return value

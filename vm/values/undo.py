@@ -1,0 +1,413 @@
+"""What a call that may fail has changed in a value, so that the value can be had again as it was (O-4.4).
+
+Hands on `Undo` to the states of tools. A method of a tool that changes the state gets the state itself, not a copy: its
+containers carry an `Undo` as their mark, and `containers.own` asks it where another mark would make a copy. The storage of an
+Array, Map, Set or Stack goes on in a new container then, and from there on each write notes what it replaces (`StoredList`,
+`StoredDict`); structs are copied, which costs their fields. So a call costs what it writes, whatever the size of the state.
+`keep` forgets the notes; `divide` makes the old containers from them, each with a storage of its own. Wrappers (Options, tuples,
+enum values) and Queues are marked as shared as ever: a write copies what is in them. A key that is removed from a Map, and what
+else the notes cannot tell (sorting, inserting), copies the storage once.
+"""
+
+from __future__ import annotations
+
+from .containers import PLAIN, WRAPPERS, Array, Map, Queue, Set, Stack, own, own_struct, share, share_all
+from .metering import LARGE, announce
+from .objects import Struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any, Final, SupportsIndex
+
+RUNNING: Final = "running"  # the call may still fail
+KEPT: Final = "kept"  # the changes hold, and nobody has the value as it was
+DIVIDED: Final = "divided"  # both values are there, and what they have in common is shared
+
+
+class Undo:
+    """One call, and what it has changed so far. As the mark of a container it is true while the container is seen through two
+    values, as it was before the call and as the call has it."""
+
+    __slots__ = ("status", "storages", "fresh")
+
+    def __init__(self) -> None:
+        self.status = RUNNING
+        self.storages: list[StoredList | StoredDict] = []
+        self.fresh: dict[int, Any] = {}  # by their ids, the containers that this call alone sees
+
+    def __bool__(self) -> bool:
+        return self.status is not KEPT
+
+    def lend(self, state: Any) -> Any:
+        """Return a struct as the call gets it, ready for writes; what it holds is lent with it. The struct must not be shared."""
+        return own_struct(state, self.mark)
+
+    def mark(self, value: Any) -> Any:
+        """Note that a part of the value is seen through both values, and return it."""
+        kind = type(value)
+        if kind in PLAIN:
+            return value
+        if kind in STORED or isinstance(value, Struct):
+            mark = value.shared
+            if mark is False or (mark is not True and mark.status is KEPT):
+                if id(value) not in self.fresh:
+                    value.shared = self
+            elif mark is not self:
+                value.shared = True
+        elif kind in WRAPPERS or kind is Queue:
+            share(value)
+        return value
+
+    def own(self, value: Any) -> Any:
+        """Return the container that a write goes to, in place of one that carries this mark."""
+        if self.status is not RUNNING:
+            value.shared = self.status is not KEPT
+            return own(value)
+        if isinstance(value, Struct):
+            copy = own_struct(value, self.mark)
+        elif type(value) is Array or type(value) is Stack:
+            copy = type(value)(self._storage(value, StoredList))
+        else:
+            copy = type(value)(self._storage(value, StoredDict))
+        self.fresh[id(copy)] = copy
+        return copy
+
+    def _storage(self, value: Any, kind: Any) -> Any:
+        """Return what the new container holds: the storage of `value`, whose writes are noted from now on, or, the first time
+        that a call writes into such a container, a copy that can note them."""
+        items = value.items
+        if type(items) in NOTING and items.undo is not None:  # another call notes for a container that has lost it
+            items.divide()
+            items = value.items
+        if type(items) not in NOTING:
+            if len(items) >= LARGE:
+                announce(len(items))
+            stored = kind(items)
+            for part in () if stored.plain else stored.parts():
+                self.mark(part)
+            return stored
+        items.begin(self, value)
+        self.storages.append(items)
+        return items
+
+    def keep(self) -> None:
+        """Forget what was noted. Nobody but the call may have the value as it was."""
+        if self.status is RUNNING:
+            self.status = KEPT
+            for storage in self.storages:
+                if storage.undo is self:
+                    storage.end()
+        self._forget()
+
+    def divide(self) -> None:
+        """Give the value as it was what the call has changed in it. Both can be used from now on, as values that share parts."""
+        if self.status is RUNNING:
+            self.status = DIVIDED
+            for storage in self.storages:
+                if storage.undo is self:
+                    storage.divide()
+        self._forget()
+
+    def _forget(self) -> None:
+        self.storages, self.fresh = [], {}
+
+
+class StoredList(list):  # type: ignore[type-arg]
+    """The storage of an Array or Stack in the state of a tool. `undo` is the call that notes its writes, None for none, `owner`
+    the container that is to be as before, `length` the number of items before, `changed` the items that were replaced, by
+    position, `before` all of them once something was done that the others cannot tell. `plain`: no item is a container."""
+
+    __slots__ = ("undo", "owner", "length", "changed", "before", "plain")
+    undo: Undo | None
+    owner: Any
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        super().__init__(items)
+        self.plain = PLAIN.issuperset(map(type, self))
+        self.end()
+
+    def parts(self) -> Iterator[Any]:
+        """Return an iterator over the items, none of which is marked by that."""
+        return list.__iter__(self)
+
+    def begin(self, undo: Undo, owner: Any) -> None:
+        """Note what is written from now on."""
+        self.undo = undo
+        self.owner = owner
+        self.length = len(self)
+        if not self.plain:
+            self.__class__ = LendingList
+
+    def end(self) -> None:
+        """Note nothing any more."""
+        self.undo = None
+        self.owner = None
+        self.length = 0
+        self.changed: dict[int, Any] = {}
+        self.before: list[Any] | None = None
+        self.__class__ = StoredList
+
+    def divide(self) -> None:
+        """Give the owner the items as they were, in a list of its own, and note nothing any more."""
+        self.owner.items = share_all(self._as_before())
+        self.plain = False
+        self.end()
+
+    def _as_before(self) -> list[Any]:
+        if self.before is not None:
+            return self.before
+        items: list[Any] = list.__getitem__(self, slice(self.length))
+        items += [None] * (self.length - len(items))
+        for at, item in self.changed.items():
+            items[at] = item
+        return items
+
+    def _note_all(self) -> None:
+        if self.undo is not None and self.before is None:
+            self.before = self._as_before()
+
+    def _note(self, at: int) -> None:
+        """Note the item at a position that is written for the first time."""
+        if self.before is None and at < self.length:
+            self.changed.setdefault(at, list.__getitem__(self, at))
+
+    def _look_at(self, items: Iterable[Any]) -> None:
+        self.plain = self.plain and PLAIN.issuperset(map(type, items))
+
+    # ------------------------------------------------------------ writes
+
+    def append(self, item: Any) -> None:
+        if type(item) not in PLAIN:
+            self.plain = False
+        list.append(self, item)
+
+    def extend(self, items: Iterable[Any]) -> None:
+        new = list(items)
+        self._look_at(new)
+        list.extend(self, new)
+
+    def __iadd__(self, items: Iterable[Any]) -> StoredList:  # type: ignore[misc]
+        self.extend(items)
+        return self
+
+    def __imul__(self, count: SupportsIndex) -> StoredList:
+        self._note_all()
+        list.__imul__(self, count)
+        return self
+
+    def __setitem__(self, at: Any, item: Any) -> None:
+        if type(at) is int and 0 <= at < len(self):
+            if type(item) not in PLAIN:
+                self.plain = False
+            if self.undo is not None:
+                self._note(at)
+            list.__setitem__(self, at, item)
+            return
+        self._note_all()
+        if type(at) is slice:
+            item = list(item)
+            self._look_at(item)
+        else:
+            self._look_at((item,))
+        list.__setitem__(self, at, item)
+
+    def __delitem__(self, at: Any) -> None:
+        self._note_all()
+        list.__delitem__(self, at)
+
+    def pop(self, at: SupportsIndex = -1) -> Any:
+        last = len(self) - 1
+        undo = self.undo
+        if undo is None:
+            return list.pop(self, at)
+        if last >= 0 and (at == -1 or at == last):
+            self._note(last)
+        else:
+            self._note_all()
+        return undo.mark(list.pop(self, at))
+
+    def insert(self, at: SupportsIndex, item: Any) -> None:
+        self._note_all()
+        self._look_at((item,))
+        list.insert(self, at, item)
+
+    def remove(self, item: Any) -> None:
+        self._note_all()
+        list.remove(self, item)
+
+    def clear(self) -> None:
+        self._note_all()
+        list.clear(self)
+
+    def reverse(self) -> None:
+        self._note_all()
+        list.reverse(self)
+
+    def sort(self, **order: Any) -> None:
+        self._note_all()
+        list.sort(self, **order)
+
+
+class LendingList(StoredList):
+    """The storage while a call notes its writes and items may be containers: what is read is lent, since the owner has it too."""
+
+    __slots__ = ()
+
+    def _lend(self) -> None:
+        """Lend all items. Reads need not do it any more."""
+        undo = self.undo
+        assert undo is not None
+        for item in list.__iter__(self):
+            undo.mark(item)
+        self.__class__ = StoredList  # type: ignore[assignment]
+
+    def __getitem__(self, at: Any) -> Any:
+        item = list.__getitem__(self, at)
+        if type(item) not in PLAIN and self.undo is not None and type(at) is int:
+            self.undo.mark(item)
+        return item
+
+    def __iter__(self) -> Iterator[Any]:
+        self._lend()
+        return list.__iter__(self)
+
+    def __reversed__(self) -> Iterator[Any]:
+        self._lend()
+        return list.__reversed__(self)
+
+
+class StoredDict(dict):  # type: ignore[type-arg]
+    """The storage of a Map or Set in the state of a tool; `undo`, `owner`, `before` and `plain` as in StoredList, `changed` by
+    key what was replaced, `added` the keys that were not there."""
+
+    __slots__ = ("undo", "owner", "changed", "added", "before", "plain")
+    undo: Undo | None
+    owner: Any
+
+    def __init__(self, items: dict[Any, Any]) -> None:
+        super().__init__(items)
+        self.plain = PLAIN.issuperset(map(type, self.values()))
+        self.end()
+
+    def parts(self) -> Iterator[Any]:
+        """Return an iterator over the values, none of which is marked by that."""
+        return iter(dict.values(self))
+
+    def begin(self, undo: Undo, owner: Any) -> None:
+        """Note what is written from now on."""
+        self.undo = undo
+        self.owner = owner
+        if not self.plain:
+            self.__class__ = LendingDict
+
+    def end(self) -> None:
+        """Note nothing any more."""
+        self.undo = None
+        self.owner = None
+        self.changed: dict[Any, Any] = {}
+        self.added: set[Any] = set()
+        self.before: dict[Any, Any] | None = None
+        self.__class__ = StoredDict
+
+    def divide(self) -> None:
+        """Give the owner the entries as they were, in a dict of its own, and note nothing any more."""
+        before = self._as_before()
+        share_all(before.values())
+        self.owner.items = before
+        self.plain = False
+        self.end()
+
+    def _as_before(self) -> dict[Any, Any]:
+        if self.before is not None:
+            return self.before
+        changed, added = self.changed, self.added
+        return {key: changed.get(key, value) for key, value in dict.items(self) if key not in added}
+
+    def _note_all(self) -> None:
+        if self.undo is not None and self.before is None:
+            self.before = self._as_before()
+
+    # ------------------------------------------------------------ writes
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if type(value) not in PLAIN:
+            self.plain = False
+        if self.undo is not None and self.before is None and key not in self.added:
+            if key not in self:
+                self.added.add(key)
+            elif key not in self.changed:
+                self.changed[key] = dict.__getitem__(self, key)
+        dict.__setitem__(self, key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        if self.undo is not None and self.before is None:
+            if key in self.added:
+                self.added.discard(key)
+            elif key in self:
+                self._note_all()
+        dict.__delitem__(self, key)
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        if key not in self:
+            return dict.pop(self, key, *default)
+        value = dict.__getitem__(self, key)
+        del self[key]
+        return value if self.undo is None else self.undo.mark(value)
+
+    def popitem(self) -> tuple[Any, Any]:
+        if not self:
+            return dict.popitem(self)
+        key = next(reversed(self))
+        return key, self.pop(key)
+
+    def clear(self) -> None:
+        self._note_all()
+        dict.clear(self)
+
+    def update(self, *entries: Any, **named: Any) -> None:
+        for key, value in dict(*entries, **named).items():
+            self[key] = value
+
+    def __ior__(self, entries: Any) -> StoredDict:  # type: ignore[misc]
+        self.update(entries)
+        return self
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+
+class LendingDict(StoredDict):
+    """As LendingList, for the values of a dict."""
+
+    __slots__ = ()
+
+    def _lend(self) -> None:
+        """Lend all values. Reads need not do it any more."""
+        undo = self.undo
+        assert undo is not None
+        for value in dict.values(self):
+            undo.mark(value)
+        self.__class__ = StoredDict  # type: ignore[assignment]
+
+    def __getitem__(self, key: Any) -> Any:
+        value = dict.__getitem__(self, key)
+        return value if type(value) in PLAIN or self.undo is None else self.undo.mark(value)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        value = dict.get(self, key, default)
+        return value if type(value) in PLAIN or self.undo is None else self.undo.mark(value)
+
+    def values(self) -> Any:
+        self._lend()
+        return dict.values(self)
+
+    def items(self) -> Any:
+        self._lend()
+        return dict.items(self)
+
+
+STORED = frozenset({Array, Map, Set, Stack})
+NOTING = frozenset({StoredList, LendingList, StoredDict, LendingDict})
