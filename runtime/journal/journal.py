@@ -19,6 +19,7 @@ from __future__ import annotations
 from functools import partial
 
 from ...vm.panics import Panic
+from ...vm.snapshot.envelope import SnapshotError
 from ..errors import CallFailure
 from ..host import EffectUnknown
 from ..loop import stop_all, wait_until_done, within
@@ -335,13 +336,16 @@ class Journal:
 
     def _outcome(self, row: EffectRow, how: Form) -> Any:
         how.given()
-        for channel, payload in row.emits or ():
-            self._emit_again(channel, payload)
-        if row.status == FAILED:
-            raise failure_of(row.result)
-        if row.status == PANICKED:
-            raise RecordedPanic(str(row.result["code"]), str(row.result["message"]), bool(row.result.get("placed")))
-        return how.read(row.result)
+        try:
+            for channel, payload in row.emits or ():
+                self._emit_again(channel, payload)
+            if row.status == FAILED:
+                raise failure_of(row.result)
+            if row.status == PANICKED:
+                raise RecordedPanic(str(row.result["code"]), str(row.result["message"]), bool(row.result.get("placed")))
+            return how.read(row.result)
+        except (SnapshotError, LookupError, TypeError, ValueError, AttributeError):  # somebody has changed the row
+            raise JournalRefused(f"effect {row.key} ({row.kind}): what came of it cannot be read; record the run anew") from None
 
     def idem_key(self, key: str) -> str:
         """Return the idempotency key of an operation, the same for every attempt and process (G-13.3)."""

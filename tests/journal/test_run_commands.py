@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from concerto.runtime.journal import run_store
 from concerto.runtime.journal.rows import plain_of
 
 from ..command import concerto as command
@@ -142,3 +143,25 @@ def test_a_store_that_cannot_be_written_says_so(small_disk: Path, tmp_path: Path
         refused = command(*words, "--store", place.name, cwd=tmp_path)
         assert refused.code == 74 and refused.err.startswith(f"the run store {place.name} failed: "), refused
         assert "read and written" in refused.err or "allow writing" in refused.err
+
+
+def test_an_outcome_that_somebody_has_changed_is_named(tmp_path: Path) -> None:
+    """With a seal that fits: what it holds is no value."""
+    (tmp_path / "a.conc").write_text("""
+        channel approve: String -> Bool;
+        fn main() { emit("there", std::fs::read_file("x").is_ok()); emit("yes", approve("x")?); }
+    """)
+    place = Place(tmp_path, None)
+    done = command("run", "a.conc", "--allow-fs", "--store", place.name, cwd=tmp_path)
+    assert done.code == 75, done
+    store = place.open()
+    row = store.runs()[0]
+    with place.changing() as execute:
+        seal = row.begins
+        for n, body in execute("SELECT n, body FROM rows ORDER BY n"):
+            plain = json.loads(body)
+            changed = json.dumps({**plain, "result": {"rows": 1}} if plain.get("kind") == "file" else plain)
+            seal = run_store._sealed(seal, changed)
+            execute("UPDATE rows SET body = ?, seal = ? WHERE n = ?", (changed, seal, n))
+    done = command("resume", row.id, "--store", place.name, cwd=tmp_path)
+    assert done.code == 1 and done.out == "" and "(file): what came of it cannot be read; record the run anew" in done.err, done
