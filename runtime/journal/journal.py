@@ -34,6 +34,7 @@ from .rows import (
     OBSERVED,
     ONCE,
     PANICKED,
+    UNKNOWN,
     DeliveryRow,
     EffectRow,
     EmitRow,
@@ -274,6 +275,8 @@ class Journal:
             self._settle(row, cls)
             return self._outcome(row, how)
         if before is not None and cls == ONCE:
+            row.status = UNKNOWN
+            self._settle(row, cls)
             raise EffectUnknown
         self.begun_before = 0.0 if before is None else (row.t_start - before.t_start) / 1000
         if cls == ONCE or (announces and before is None):
@@ -339,6 +342,8 @@ class Journal:
         try:
             for channel, payload in row.emits or ():
                 self._emit_again(channel, payload)
+            if row.status == UNKNOWN:
+                raise EffectUnknown
             if row.status == FAILED:
                 raise failure_of(row.result)
             if row.status == PANICKED:

@@ -24,7 +24,8 @@ OBSERVED, REPEATABLE, ONCE = "observed", "repeatable", "once"
 CLASSES = (OBSERVED, REPEATABLE, ONCE)
 # What became of an effect: `intent` is written before one that must not happen twice, the others are outcomes.
 INTENT, DONE, FAILED, PANICKED, EXPIRED, DISCARDED = "intent", "done", "failed", "panicked", "expired", "discarded"
-STATUSES = (INTENT, DONE, FAILED, PANICKED, EXPIRED, DISCARDED)
+UNKNOWN = "unknown"  # of an effect that must not happen twice: the program was told that nobody knows
+STATUSES = (INTENT, DONE, FAILED, PANICKED, EXPIRED, DISCARDED, UNKNOWN)
 
 
 class JournalRefused(Exception):

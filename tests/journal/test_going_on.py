@@ -105,7 +105,9 @@ def test_what_must_not_happen_twice_happens_once_or_is_unknown(tmp_path: Path, k
         with pytest.raises(Died):
             dying.run(dying.journal(sink))
         again = World(source, tmp_path)
-        again.run(again.journal(Rows(parks=True), Rows([*sink.rows()], parks=True), goes_on=True))
+        kept = Rows([*sink.rows()], parks=True)
+        sink.dies_at = None
+        again.run(again.journal(sink, kept, goes_on=True))
         lines = log.read_text().splitlines() if log.exists() else []
         assert len(lines) == len(set(lines)), at
         said = dict(again.emits)
@@ -114,6 +116,10 @@ def test_what_must_not_happen_twice_happens_once_or_is_unknown(tmp_path: Path, k
             assert "line" in lines
         else:
             assert said["done"] == "\"EffectUnknown\""
+        replayed = World(source, tmp_path)  # what the program was told stays told
+        replayed.run(replayed.journal(Rows(parks=True), Rows([*sink.rows()], parks=True)))
+        assert dict(replayed.emits) == {**dict(dying.emits), **said}, at
+        assert log.read_text().splitlines() == lines if log.exists() else not lines
     assert outcomes == {"\"ok\"", "\"EffectUnknown\""}
 
 
