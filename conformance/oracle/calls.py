@@ -349,6 +349,9 @@ class Calls:
 
     def on_MethodCall(self, node: ast.MethodCall, scope: Scope, expected: Type | None) -> Typed:
         name, place = node.name.text, self._receiver(node.receiver, scope)
+        if place.rows and ("Option", name) in METHODS and place.type[0] != "Option":  # L-6.6.9
+            type_, code = self.expr(node.receiver, scope)
+            place = Place(prune(type_), None, [], code)
         if place.type == ANY:
             return self._dynamic(node, place, scope)
         if place.type[0] == "Nilable" and name != "to_string":
