@@ -497,6 +497,13 @@ def check_options(options: Options) -> None:
             _check_entries(name, value, rule.entry, rule)
 
 
+def refuse_journal(options: Options, reason: str) -> None:
+    """Raise TypeError, with the reason, for an option that only RunOptions has."""
+    named = ", ".join(name for name in options if name in RunOptions.__annotations__ and name not in Options.__annotations__)
+    if named:
+        raise TypeError(f"{named}: {reason}")
+
+
 def _check_entries(name: str, entries: Mapping[Any, Any], holds: Check, rule: Rule) -> None:
     for key, entry in entries.items():
         if not isinstance(key, str):

@@ -94,9 +94,9 @@ class Program:
 
     def test(self, filter: str | None = None, **options: Unpack[Options]) -> TestReport:
         """Run the tests whose description contains `filter`, all without it, each in a fresh session with these options, and
-        return the report, in which a test that fails is too. Raises TypeError or ValueError for wrong options, TypeError also for
-        `emit_mode` and `emit_timeout_ms`; and, if a test is run, ValueError and OSError as `session` does, and RuntimeError where
-        an event loop runs."""
+        return the report, in which a test that fails is too. Raises TypeError or ValueError for wrong options, TypeError also
+        for `emit_mode`, `emit_timeout_ms` and those of recordings; and, if a test is run, ValueError and OSError as `session`
+        does, and RuntimeError where an event loop runs."""
         return tested(self._linked, filter or "", options, self._project)
 
     def __repr__(self) -> str:
@@ -250,10 +250,12 @@ def resume(
     """Go on with a run of a run store after its process died, or once it has an answer, and return how it ended: with all that
     its journal has it asks nobody again. `run` is its id or the beginning of it; `answers` has JSON data by the keys of effects:
     for emits that it waits for, and for effects whose outcome is not known. With `take_over` a process that may still hold the
-    run is fenced. Raises RecordingError for a store or run that is refused, is over or is held; ImageError for its image; else as
-    `run`."""
+    run is fenced. Raises RecordingError for a store or run that is refused, is over or is held; ImageError for its image;
+    TypeError for an option of recordings; else as `run`."""
+    from .options import refuse_journal
     from .recordings import resumable
 
+    refuse_journal(options, "a run that goes on has the journal that it began with")
     store_of_run, claim, linked = resumable(run, os.fspath(store), take_over)
     with Session(linked, options, None, (store_of_run, claim), answers) as session:
         return session.run()

@@ -39,8 +39,6 @@ class Journaling:
         answers: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         asked = [name for name in ("record", "replay", "store") if options.get(name) is not None]
-        if resumed is not None and asked:
-            raise ValueError(f"{asked[0]}: a run that is gone on with has its journal already")
         if len(asked) > 1:
             raise ValueError(f"{' and '.join(asked)}: a session has one journal; choose one of them")
         if options.get("faults") and asked != ["replay"]:

@@ -23,7 +23,7 @@ from ..runtime.prompt_cache import PromptCaches
 from ..runtime.session.session import Outcome, Session
 from ..runtime.session.testing import SkippingClock, TestOutcome, chosen, run_tests
 from ..vm.interp import link
-from .options import Options, amounts, check_options, host_of, limits_of
+from .options import Options, amounts, check_options, host_of, limits_of, refuse_journal
 from .values import ErrorValue, to_python
 
 # What the host API raises.
@@ -249,6 +249,7 @@ def tested(program: link.Program, part: str, options: Options, project: str | No
     configuration, OSError and ValueError as `host_of`, and RuntimeError where an event loop runs."""
     if "emit_mode" in options or "emit_timeout_ms" in options:
         raise TypeError("tests have no emit_mode and no emit_timeout_ms: nobody answers their emits")
+    refuse_journal(options, "tests are not recorded; `session` takes it")
     check_options(options)
     # Limits per call are limits per test here.
     limits, shared, per_call = amounts(options.get("budgets"))

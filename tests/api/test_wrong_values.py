@@ -42,6 +42,7 @@ class Near:
 
 
 PLAIN = concerto.compile('@test("one") fn one() {}\npub fn f() {}')
+JOURNALS = ("record", "replay", "extend", "store", "redact", "faults")
 STORE = "an object with the methods head, entries, turns, views, commit, remove, keys, expire and close"
 WRONG = [
     ({"permissions": {"net": True}}, "permissions is {'net': True}; it is a Permissions, or None"),
@@ -75,6 +76,15 @@ WRONG = [
     ({"embedders": {"x": Near("0.2")}}, "its baseline, if any, is a number from -1 to below 1"),
     ({"summarizers": {"x": 1}}, "summarizers of 'x' is of the type int; it is an object with the method fold"),
     ({"token_counter": 3}, "token_counter is 3; it is an object with the method count, or None"),
+    ({"record": 3}, "record is 3; it is the path of a new effect file, or None"),
+    ({"replay": b"x"}, "replay is b'x'; it is the path of an effect file, or None"),
+    ({"extend": "no"}, "extend is 'no'; it is a bool"),
+    ({"store": 4}, "store is 4; it is the path of a run store, or None"),
+    ({"redact": "x"}, "redact is 'x'; it is a list of paths"),
+    ({"redact": [3]}, "redact is [3]; it is a list of paths"),
+    ({"faults": 3}, "faults is of the type int; it is a mapping of effect keys to failures"),
+    ({"faults": {3: "429"}}, "faults has the key 3; it is a mapping of effect keys to failures"),
+    ({"faults": {"1.1:1": "zz"}}, "faults of '1.1:1' is of the type str; it is a status such as '429', or a name"),
     ({"code_cache": True}, "code_cache is True; it is the path of a directory, or None"),
     ({"stdin": 3}, "stdin is 3; it is a str, bytes, a file with a descriptor such as sys.stdin, or None"),
     ({"tier": "zz"}, "tier is 'zz'; it is 'interp' or 'both'"),
@@ -87,7 +97,7 @@ def test_an_option_that_is_not_what_it_must_be(options: dict[str, Any], words: s
     with pytest.raises(ValueError) as caught:
         PLAIN.session(**options)
     assert words in str(caught.value) and "sk-secret" not in str(caught.value)
-    if not {"emit_mode", "emit_timeout_ms"} & set(options):  # tests have neither
+    if not {"emit_mode", "emit_timeout_ms", *JOURNALS} & set(options):  # tests have none of these
         with pytest.raises(ValueError) as caught:
             PLAIN.test(**options)
         assert words in str(caught.value)
@@ -99,9 +109,19 @@ def test_wrong_options_are_told_although_no_test_runs() -> None:
 
 
 def test_every_option_is_checked() -> None:
-    from concerto.api.options import RULES, Options
+    from concerto.api.options import RULES, RunOptions
 
-    assert set(RULES) == set(Options.__annotations__) == {name for options, _ in WRONG for name in options} | {"offline_script"}
+    wrong = {name for options, _ in WRONG for name in options}
+    assert set(RULES) == set(RunOptions.__annotations__) == wrong | {"offline_script"}
+
+
+@pytest.mark.parametrize("name", JOURNALS)
+def test_tests_and_runs_that_go_on_have_no_journal_of_their_own(name: str) -> None:
+    with pytest.raises(TypeError, match=f"{name}: tests are not recorded"):
+        PLAIN.test(**{name: None})
+    if name != "store":  # which names the store of the run there
+        with pytest.raises(TypeError, match=f"{name}: a run that goes on has the journal that it began with"):
+            concerto.resume("1", store="none.db", **{name: None})
 
 
 @pytest.mark.parametrize(

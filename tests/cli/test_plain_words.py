@@ -59,7 +59,8 @@ def test_what_is_read_without_argparse_is_what_argparse_reads(verb: str) -> None
         if found is not None:
             assert found == by_argparse(verb, module, line), line
             read += 1
-    assert read > 20
+    # A verb with two kinds of words between its options is left to argparse, always.
+    assert read > 10 if len(plain.files) < 2 else not read
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ RUN_FLAGS = [  # O-9.27
 ]  # fmt: skip
 FLAGS = {
     "run": [*RUN_FLAGS, "--emit-format", "--metrics", "--no-code-cache", "--verbose", "--watch", "--trust-key", "--pin"],
+    "resume": [*RUN_FLAGS, "ID", "--store", "--sync-full", "--answer", "--take-over", "--emit-format", "--debug"],
+    "runs": ["ACTION", "WORD", "--store", "--sync-full", "--days", "--json"],
     "compile": ["-o", "--check", "--strip", "--emit-tokens", "--emit-ast", "--deny-warnings", "--json"],
     "check": ["--deny-warnings", "--json"],
     "fmt": ["--check", "--diff"],
