@@ -378,7 +378,9 @@ MUTANTS = {
     "M-12.22": {
         "summary kept": Mutant(log, "[state.without_summary() for", "[state for", finding.erasing),
         "terms kept": Mutant(log, "gone=derived, unseen", "unseen", finding.derived_facts),
-        "WAL kept": Mutant(sqlite, "PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA wal_checkpoint(PASSIVE)", finding.erased_files),
+        "WAL kept": Mutant(
+            sqlite, '_tried("PRAGMA wal_checkpoint(TRUNCATE)")', '_tried("PRAGMA wal_checkpoint(PASSIVE)")', finding.erased_files
+        ),
     },
     "M-12.27": {
         "compare left out": Mutant(sql, "if said_by(None if expired else stored) != said:", "if False:", finding.slots),
