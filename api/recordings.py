@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..runtime.breaker import Breakers
 from ..runtime.host import Host
@@ -18,13 +18,15 @@ from ..runtime.journal.journal import Fenced, Journal
 from ..runtime.journal.journal import Suspended as Suspended
 from ..runtime.journal.recording import end_of, new_header, player, recorder, require_image, stored
 from ..runtime.journal.rows import JournalRefused
-from ..runtime.journal.run_store import Claim, RunStore
 from ..runtime.prompt_cache import PromptCaches
 from ..runtime.session.session import Outcome
 from ..vm.bytecode import image as im
 from ..vm.bytecode.encoding import encode
 from ..vm.interp.link import Program, load_bytes
 from .results import ImageError, RecordingError, Wait
+
+if TYPE_CHECKING:
+    from ..runtime.journal.run_store import Claim, RunStore  # brings SQLite, which few sessions need
 
 ENDED = (Fenced, JournalRefused)  # what ends a run whose journal can keep nothing more
 
@@ -67,6 +69,8 @@ class Journaling:
                 if options.get("record") is not None:
                     self.journal = recorder(os.fspath(options["record"]), header, *times, redact)
                 else:
+                    from ..runtime.journal.run_store import RunStore
+
                     self.store = RunStore(os.fspath(options["store"]), time.time)
                     self.journal = Journal(header, sink=None, real_time=times[0], real_wall=times[1], redact=redact)
         except JournalRefused as refused:
@@ -121,6 +125,8 @@ def resumable(run: str, path: str, take_over: bool) -> tuple[RunStore, Claim, Pr
     """Return a store, the claim to a run of it, and its program, from the image in the store. Raises RecordingError for a store
     or run that is refused, a run that is over, and one that another process holds, unless `take_over`; ImageError for its
     image."""
+    from ..runtime.journal.run_store import RunStore
+
     store: RunStore | None = None
     try:
         store = RunStore(path, time.time, must_exist=True)
