@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import time
 
+from ..vm.providers import PROVIDERS
 from .errors import install_advice
 from .schema.lenient_json import compact_json
 
@@ -33,11 +34,6 @@ EXPORTERS = (
 )  # fmt: skip
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 CAPTURING = ("true", "1", "span_only", "span_and_event")
-# Our words for providers that the conventions call something else.
-PROVIDERS = {
-    "google": "gcp.gemini", "vertex": "gcp.vertex_ai", "azure": "azure.ai.openai", "bedrock": "aws.bedrock",
-    "mistral": "mistral_ai", "xai": "x_ai",
-}  # fmt: skip
 PARAMS = {
     "temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "max_tokens": "max_tokens", "seed": "seed",
     "stop": "stop_sequences", "frequency_penalty": "frequency_penalty", "presence_penalty": "presence_penalty",
@@ -256,10 +252,9 @@ class Telemetry:
     # ------------------------------------------------------------ parts
 
     def _attributes(self, operation: str, model: str, connection: ConnectionSettings) -> dict[str, Any]:
-        provider = connection.provider
         return {
-            "gen_ai.operation.name": operation, "gen_ai.provider.name": PROVIDERS.get(provider, provider),
-            "gen_ai.request.model": model,
+            "gen_ai.operation.name": operation, "gen_ai.request.model": model,
+            "gen_ai.provider.name": PROVIDERS[connection.provider].telemetry_name,
         }  # fmt: skip
 
     def _begin(self, name: str, attributes: dict[str, Any], of_metrics: dict[str, Any]) -> Span:

@@ -122,14 +122,15 @@ class ProviderRow:
     it publishes of the tokens of pictures, None for nothing. `address_ends`: how the path of an address of such an API ends;
     `served_by`: the command that starts a server on this machine; `embeddings_model`: a model for embeddings, in helps. `hosted`:
     the tools that it runs itself, by API and type, with the fields that they take there, each with its name on the wire
-    (O-1.213); without wires under "".
+    (O-1.213); without wires under "". `telemetry_name`: what OpenTelemetry's conventions call it, where that is another word
+    (O-9.81).
     """
 
     __slots__ = (
         "name", "wires", "elsewhere", "base_url", "key_variable", "stand_in_key", "key_shape", "fields", "max_tokens_name",
         "structured", "prompt_cache", "strict_schemas_only", "bills_prefixes_less", "default_model", "starter", "nicknames",
         "picture", "address_ends", "served_by", "embeddings_model", "hosted", "region_urls", "needs", "variables",
-        "token_variable", "account",
+        "token_variable", "account", "telemetry_name",
     )  # fmt: skip
 
     def __init__(
@@ -161,6 +162,7 @@ class ProviderRow:
         variables: Mapping[str, tuple[str, ...]] = NO_VARIABLES,
         token_variable: str | None = None,
         account: tuple[str, ...] | None = None,
+        telemetry_name: str | None = None,
     ) -> None:
         self.name = name
         self.wires = wires
@@ -188,6 +190,7 @@ class ProviderRow:
         self.variables = variables
         self.token_variable = token_variable
         self.account = account
+        self.telemetry_name = telemetry_name or name
 
     @property
     def needs_base_url(self) -> bool:
@@ -312,6 +315,7 @@ _ROWS = (
     ),
     ProviderRow(
         "google", {"chat": "openai.GoogleChat", "responses": RESPONSES},
+        telemetry_name="gcp.gemini",
         base_url="https://generativelanguage.googleapis.com/v1beta/openai/", key_variable="GEMINI_API_KEY",
         key_shape="AIza[A-Za-z0-9_-]{35}", bills_prefixes_less=True, nicknames=("gemini",),
         picture=GOOGLE_PICTURE, embeddings_model="gemini-embedding-001",
@@ -327,6 +331,7 @@ _ROWS = (
     ),
     ProviderRow(
         "mistral", {"chat": CHAT}, base_url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY",
+        telemetry_name="mistral_ai",
         fields=("cache_prompt",), prompt_cache=NAME, bills_prefixes_less=True, embeddings_model="mistral-embed",
     ),
     ProviderRow(
@@ -342,6 +347,7 @@ _ROWS = (
     ),
     ProviderRow(
         "xai", CHAT_FIRST, base_url="https://api.x.ai/v1", key_variable="XAI_API_KEY", key_shape="xai-[A-Za-z0-9]{20,}",
+        telemetry_name="x_ai",
         bills_prefixes_less=True, nicknames=("grok", "x.ai"), hosted=XAI_HOSTED,
     ),
     ProviderRow("vllm", CHAT_FIRST, base_url="http://localhost:8000/v1", stand_in_key="none", served_by="vllm serve MODEL"),
@@ -353,6 +359,7 @@ _ROWS = (
     # 3.57, anthropic 2.14), what the platforms carry in `runtime/providers/azure.py` and its neighbours.
     ProviderRow(
         "azure", {"chat": "azure.AzureChat", "responses": "azure.AzureResponses"}, key_variable="AZURE_OPENAI_API_KEY",
+        telemetry_name="azure.ai.openai",
         token_variable="AZURE_OPENAI_AD_TOKEN", needs=("base_url", "api_version"),
         variables={"base_url": ("AZURE_OPENAI_ENDPOINT",), "api_version": ("OPENAI_API_VERSION",)},
         fields=("api_version", "auth", "cache_prompt"), max_tokens_name="max_completion_tokens", prompt_cache=NAME,
@@ -361,6 +368,7 @@ _ROWS = (
     ),
     ProviderRow(
         "bedrock", {"messages": "bedrock.Bedrock"}, base_url="https://bedrock-runtime.{region}.amazonaws.com",
+        telemetry_name="aws.bedrock",
         key_variable="AWS_BEARER_TOKEN_BEDROCK", account=("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
         needs=("region",),
         variables={"region": ("AWS_REGION", "AWS_DEFAULT_REGION"), "base_url": ("ANTHROPIC_BEDROCK_BASE_URL",)},
@@ -369,6 +377,7 @@ _ROWS = (
     ),
     ProviderRow(
         "vertex", {"messages": "vertex.Vertex"}, base_url="https://{region}-aiplatform.googleapis.com/v1",
+        telemetry_name="gcp.vertex_ai",
         region_urls={
             "global": "https://aiplatform.googleapis.com/v1", "us": "https://aiplatform.us.rep.googleapis.com/v1",
             "eu": "https://aiplatform.eu.rep.googleapis.com/v1",
