@@ -163,7 +163,8 @@ def test_contents_only_where_they_are_asked_for(
     monkeypatch.setenv(telemetry.CAPTURE, value)
     run()
     everything = "".join(span.to_json() for span in collected.exporter.get_finished_spans())
-    assert ("What does it cost?" in everything) == captured == ("post office" in everything) == ("500" in everything)
+    # "500" alone may stand in a random id.
+    assert ("What does it cost?" in everything) == captured == ("post office" in everything) == ("500.0" in everything)
     if captured:
         second = collected.spans("chat")[1].attributes
         assert json.loads(second["gen_ai.system_instructions"]) == [{"type": "text", "content": "You work at a post office."}]
