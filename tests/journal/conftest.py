@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,12 @@ def postgres_url() -> Iterator[str]:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    return Place(tmp_path, None if request.param == "sqlite" else request.getfixturevalue("postgres_url"))
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    with closing(Place(tmp_path, None if request.param == "sqlite" else request.getfixturevalue("postgres_url"))) as place:
+        yield place
 
 
 @pytest.fixture
-def database(tmp_path: Path, postgres_url: str) -> Place:
-    return Place(tmp_path, postgres_url)
+def database(tmp_path: Path, postgres_url: str) -> Iterator[Place]:
+    with closing(Place(tmp_path, postgres_url)) as place:
+        yield place

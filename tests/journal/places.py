@@ -32,9 +32,10 @@ class Clock:
 
 
 class Place:
-    """A place for one run store. `url` is that of a server, None for a file in `folder`."""
+    """A place for one run store. `url` is that of a server, None for a file in `folder`. `close` closes all that was opened."""
 
     def __init__(self, folder: Path, url: str | None) -> None:
+        self._opened: list[RunStore] = []
         self.is_file = url is None
         if url is None:
             self.name = str(folder / f"runs{next(NUMBERS)}.db")
@@ -45,7 +46,13 @@ class Place:
         self.name = f"{url.rpartition('/')[0]}/{database}"
 
     def open(self, clock: Clock | None = None, **options: Any) -> RunStore:
-        return RunStore(self.name, clock or Clock(), **options)
+        store = RunStore(self.name, clock or Clock(), **options)
+        self._opened.append(store)
+        return store
+
+    def close(self) -> None:
+        for store in self._opened:
+            store.close()
 
     @contextmanager
     def changing(self) -> Iterator[Any]:
