@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: it is of the extra postgres")
 NUMBERS = count(1)
 IMAGE = "ab" * 32
+OTHER = "elsewhere:7 boot-pid:[1]/7/99/aa"
+"""The name of a process of another machine."""
 
 
 class Clock:

@@ -18,7 +18,7 @@ from concerto.runtime.journal.rows import plain_of
 
 from ..command import concerto as command
 from ..command import environment
-from .places import Place
+from .places import OTHER, Place
 
 PROGRAM = """
 channel approve: String -> Bool;
@@ -34,7 +34,6 @@ model M { provider: offline }
 fn main() { for i in 0..600 { std::time::sleep(5); emit("n", M.execute("${i}")?.text); } }
 """
 KEY = "0:7/approve.1"
-OTHER = "elsewhere:7 boot-pid:[1]/7/99/aa"
 
 
 def waiting(place: Place, folder: Path, *flags: str) -> str:

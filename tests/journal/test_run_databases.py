@@ -23,9 +23,8 @@ from concerto.runtime.journal.run_store import LEASE, Claim, Held, RunStore, sho
 from ..command import Ended, environment
 from ..command import concerto as command
 from ..memory import servers
-from .places import Clock, Place, effect, header
+from .places import OTHER, Clock, Place, effect, header
 
-OTHER = "elsewhere:7 boot-pid:[1]/7/99/aa"
 PROGRAM = """
 channel approve: String -> Bool;
 model M { provider: offline }

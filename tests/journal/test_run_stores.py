@@ -14,9 +14,8 @@ from concerto.runtime.journal.journal import Fenced
 from concerto.runtime.journal.rows import EffectRow, JournalRefused, plain_of
 from concerto.runtime.journal.run_store import LEASE, Claim, Held, RunStore, owner
 
-from .places import IMAGE, Clock, Place, effect, ended, every_row, header
+from .places import IMAGE, OTHER, Clock, Place, effect, ended, every_row, header
 
-OTHER = "elsewhere:7 boot-pid:[1]/7/99/aa"
 WAIT = {"key": "0:3/approve.1", "kind": "answer", "channel": "approve", "value": "x"}
 
 
