@@ -142,3 +142,13 @@ def test_a_run_that_lives_is_held_and_can_be_taken_over(folder: Path) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+def test_flags_of_resume_go_over_the_settings_of_the_run(tmp_path: Path) -> None:
+    program = 'channel go: Int -> Bool;\nfn main() { let _go = go(1); println("has", std::env::has("HOME")); }\n'
+    (tmp_path / "a.conc").write_text(program)
+    for flags, said in (((), "permission denied: env=HOME"), (("--allow-env=HOME",), "has true")):
+        begun = concerto("run", "a.conc", "--offline", "--store", "flags.db", cwd=tmp_path)
+        assert begun.code == 75, begun
+        ended = concerto("resume", begun.err.split()[1], "--store", "flags.db", "--answer", "0:1/go.1=true", *flags, cwd=tmp_path)
+        assert said in ended.out + ended.err, ended
