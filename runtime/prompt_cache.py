@@ -10,8 +10,10 @@ not marked.
 from __future__ import annotations
 
 from _thread import allocate_lock
+from operator import attrgetter
 
 from ..vm.providers import MARKS, NAME
+from .media import has_media
 from .records import LONG, SHORT, CachePlan
 
 TYPE_CHECKING = False
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 # the least that a token has on the average of any text that people write.
 LEAST = 1024
 MOST_SEEN = 1000  # conversations whose last request is remembered
+_CONTENT = attrgetter("content")
 
 
 class PromptCaches:
@@ -123,11 +126,9 @@ class CallCache:
 
 
 def _is_long(messages: Sequence[Msg], tools: Sequence[ToolDef]) -> bool:
-    length = 0
-    for message in messages:
-        length += len(message.content)
-        if length >= LEAST or message.media:
-            return True
+    length = sum(map(len, map(_CONTENT, messages)))
+    if length >= LEAST or has_media(messages):
+        return True
     return bool(tools) and length + sum([len(tool.description) + len(str(tool.schema)) for tool in tools]) >= LEAST
 
 

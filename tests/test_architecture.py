@@ -158,7 +158,7 @@ LAYERS = {
         "incremental", "checker", "codegen", "format", "pipeline", "repl",
     ),
     "runtime": (
-        "errors", "trust", "access", "loop", "effects/runner", "records", "connections", "breaker", "prompt_cache", "media",
+        "errors", "trust", "access", "loop", "effects/runner", "records", "connections", "breaker", "media", "prompt_cache",
         "running", "host", "schema", "telemetry", "memory/terms", "memory/entries", "memory/facts",
         "memory/fact_index", "memory/retention",
         "memory/stores", "memory", "search", "providers", "calls", "search/session_indexes",
