@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..compiler.manifest import Manifest
     from ..compiler.pipeline import Compilation
     from ..runtime.trust.levels import Demand
+    from .recordings import Rehearsed
 
 
 PathLike = str | os.PathLike[str]
@@ -245,19 +246,34 @@ async def arun(
 
 
 def resume(
-    run: str, *, store: PathLike, answers: Mapping[str, Any] | None = None, take_over: bool = False, **options: Unpack[Options]
+    run: str,
+    *,
+    store: PathLike,
+    answers: Mapping[str, Any] | None = None,
+    take_over: bool = False,
+    image: Program | PathLike | None = None,
+    **options: Unpack[Options],
 ) -> RunResult:
     """Go on with a run of a run store after its process died, or once it has an answer, and return how it ended: with all that
     its journal has it asks nobody again. `run` is its id or the beginning of it; `answers` has JSON data by the keys of effects:
     for emits that it waits for, and for effects whose outcome is not known. With `take_over` a process that may still hold the
-    run is fenced. Raises RecordingError for a store or run that is refused, is over or is held; ImageError for its image;
-    TypeError for an option of recordings; else as `run`."""
+    run is fenced. A run that waits for an answer goes on under the program `image`, a source, an image or a Program, if that does
+    all that the run has done and then waits as the run does. Raises RecordingError for a store or run that is refused, is over or
+    is held, and for a run that stays with its image; ImageError for an image; CompileError for a source; TypeError for an option
+    of recordings; else as `run`."""
     from .options import refuse_journal
     from .recordings import resumable
 
     refuse_journal(options, "a run that goes on has the journal that it began with")
-    store_of_run, claim, linked = resumable(run, os.fspath(store), take_over)
-    with Session(linked, options, None, (store_of_run, claim), answers) as session:
+    other = None if image is None else _program(image, None, None, None)._linked
+
+    def rehearse(rehearsed: Rehearsed) -> RunResult:
+        assert other is not None
+        with Session(other, options, None, rehearsed) as session:
+            return session.run()
+
+    continued, linked = resumable(run, os.fspath(store), take_over, answers or {}, other, rehearse)
+    with Session(linked, options, None, continued) as session:
         return session.run()
 
 

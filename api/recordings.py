@@ -1,15 +1,15 @@
 """Recordings and durable runs in Python: which journal the options of a session ask for, and how it ends (O-9.33 to O-9.36,
 O-9.73).
 
-Hands on `Journaling`, one for each session, with ENDED and `Suspended`, which end its calls, to `session`, and `resumable` to
-`program`. What a journal does is said in `runtime/journal/`.
+Hands on `Journaling`, one for each session, with ENDED and `Suspended`, which end its calls, to `session`, and `resumable`, with
+`Continued` and `Rehearsed`, to `program`. What a journal does is said in `runtime/journal/`.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..runtime.breaker import Breakers
@@ -23,23 +23,53 @@ from ..runtime.session.session import Outcome
 from ..vm.bytecode import image as im
 from ..vm.bytecode.encoding import encode
 from ..vm.interp.link import Program, load_bytes
-from .results import ImageError, RecordingError, Wait
+from .results import ImageError, RecordingError, RunResult, Wait
 
 if TYPE_CHECKING:
-    from ..runtime.journal.run_store import Claim, RunStore  # brings SQLite, which few sessions need
+    from ..runtime.journal.run_store import Claim, RunRow, RunStore  # brings SQLite, which few sessions need
 
 ENDED = (Fenced, JournalRefused)  # what ends a run whose journal can keep nothing more
 
 
+class Continued:
+    """A run of `store` that a session goes on with under a claim; `answers` are what the host answers in it, JSON data by effect
+    key. The session closes the store."""
+
+    def __init__(self, store: RunStore, claim: Claim, answers: Mapping[str, Any]) -> None:
+        self.store = store
+        self.claim = claim
+        self.answers = answers
+
+    def journal(self, real_time: Callable[[], float], real_wall: Callable[[], float]) -> Journal:
+        """Return the journal of the session. Raises JournalRefused."""
+        forms = {key: {"json": value} for key, value in self.answers.items()}
+        return stored(self.store, self.claim, real_time, real_wall, forms)
+
+
+class Rehearsed:
+    """A run of a store that a session tries under another image (G-13.10); it leaves the store open."""
+
+    store = None
+
+    def __init__(self, of: RunStore, run: RunRow) -> None:
+        self.of = of
+        self.run = run
+
+    def journal(self, real_time: Callable[[], float], real_wall: Callable[[], float]) -> Journal:
+        """Return the journal of the session. Raises JournalRefused."""
+        from ..runtime.journal.rehearsal import Rehearsal
+
+        return Rehearsal(self.of, self.run, real_time, real_wall)
+
+
 class Journaling:
-    """The journal of a session. `options` are those of the session, `claim` a run of a store that is gone on with, `answers` what
-    the host answers in it, by effect key. Raises ValueError for options that do not fit together, RecordingError for a file or
+    """The journal of a session. `options` are those of the session, `resumed` a run of a store that it goes
+    on with, or rehearses. Raises ValueError for options that do not fit together, RecordingError for a file or
     store that is refused, OSError for one that cannot be opened."""
 
     def __init__(
-        self, program: Program, options: Mapping[str, Any], host: Host, resumed: tuple[RunStore, Claim] | None = None,
-        answers: Mapping[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+        self, program: Program, options: Mapping[str, Any], host: Host, resumed: Continued | Rehearsed | None = None
+    ) -> None:
         asked = [name for name in ("record", "replay", "store") if options.get(name) is not None]
         if len(asked) > 1:
             raise ValueError(f"{' and '.join(asked)}: a session has one journal; choose one of them")
@@ -57,9 +87,7 @@ class Journaling:
         self.redact = redact = list(options.get("redact", ()))
         try:
             if resumed is not None:
-                self.store, claim = resumed
-                forms = {key: {"json": value} for key, value in (answers or {}).items()}
-                self.journal = stored(self.store, claim, *times, forms)
+                self.store, self.journal = resumed.store, resumed.journal(*times)
                 host.args = self.journal.header.args
             elif options.get("replay") is not None:
                 extends, faults = bool(options.get("extend")), options.get("faults")
@@ -121,25 +149,53 @@ class Journaling:
 
 
 
-def resumable(run: str, path: str, take_over: bool) -> tuple[RunStore, Claim, Program]:
-    """Return a store, the claim to a run of it, and its program, from the image in the store. Raises RecordingError for a store
-    or run that is refused, a run that is over, and one that another process holds, unless `take_over`; ImageError for its
-    image."""
+def resumable(
+    run: str, path: str, take_over: bool, answers: Mapping[str, Any], other: Program | None,
+    rehearse: Callable[[Rehearsed], RunResult],
+) -> tuple[Continued, Program]:  # fmt: skip
+    """Return a run of a store to go on with, and its program, from the image in the store; `other`, None for none, is a
+    program that the run goes on under from now on, and `rehearse` runs that with the journal of the run (G-13.10). Raises
+    RecordingError for a store or run that is refused, a run that is over, one that another process holds, unless `take_over`,
+    and one that stays with its image; ImageError for its image."""
     from ..runtime.journal.run_store import RunStore
 
     store: RunStore | None = None
     try:
         store = RunStore(path, time.time, must_exist=True)
         row = store.run(run)
+        if other is not None:
+            return Continued(store, _moved(store, row, take_over, other, rehearse), answers), other
         program = load_bytes(store.image(row.header.image))
         require_image(row.header, program, f"{store.name}: the run {row.id}")
-        return store, store.claim(row.id, take_over=take_over), program
+        return Continued(store, store.claim(row.id, take_over=take_over), answers), program
     except JournalRefused as refused:
         _close(store)
         raise RecordingError(str(refused)) from None
     except im.ImageError as refused:
         _close(store)
         raise ImageError(refused.code, refused.message) from None
+
+
+def _moved(
+    store: RunStore, row: RunRow, take_over: bool, other: Program, rehearse: Callable[[Rehearsed], RunResult]
+) -> Claim:
+    from ..runtime.journal.rehearsal import move, stays
+
+    if row.outcome is None:
+        try:
+            result = rehearse(Rehearsed(store, row))
+        except RecordingError as refused:
+            raise stays(row, str(refused)) from None
+        if not result.waits:
+            why = "it ends well where the run waits for an answer" if result.error is None else result.error.message
+            raise stays(row, why)
+    claim = store.claim(row.id, take_over=take_over)
+    try:
+        move(store, claim, row, other)
+    except JournalRefused:
+        claim.close()
+        raise
+    return claim
 
 
 def _close(store: RunStore | None) -> None:

@@ -29,7 +29,7 @@ from ..vm.panics import Panic as RaisedPanic
 from ..vm.values.limits import LONGEST_STRING
 from .calls import EVERY_CHANNEL, Call, Running, require_callable
 from .options import Options, amounts, check_options, host_of, limits_of
-from .recordings import ENDED, Journaling, Suspended
+from .recordings import ENDED, Continued, Journaling, Rehearsed, Suspended
 from .results import Breaker, Emit, Frame, ImageError, Metrics, Panic, ProgramError, RecordingError, RunResult, frames_of
 from .values import Enum, Err, ErrorValue, Ok, Run, from_python, read_value, to_python
 from .waiting import Interruptible, SessionLoop, Turns
@@ -51,13 +51,12 @@ class Session:
     and `close` are for code without an event loop: they raise RuntimeError where one runs, and KeyboardInterrupt after Ctrl-C.
     `arun`, `acall`, `adump` and `arestore` are for code in an event loop. All but `close` raise RuntimeError for a session that
     is closed, is called by a handler of its own call, or runs a call in another event loop. `project` is the folder of the
-    manifest, None for the current one. `resumed` is a run of a store that it goes on with, and `answers` what the host knows of
-    its effects. Raises TypeError or ValueError for wrong options, ValueError for a wrong configuration, RecordingError for a
-    recording or store that is refused.
+    manifest, None for the current one. `resumed` is a run of a store that it goes on with, or rehearses. Raises TypeError or
+    ValueError for wrong options, ValueError for a wrong configuration, RecordingError for a recording or store that is refused.
     """
 
     def __init__(
-        self, program: link.Program, options: Options, project: str | None = None, resumed: Any = None, answers: Any = None
+        self, program: link.Program, options: Options, project: str | None = None, resumed: Continued | Rehearsed | None = None
     ) -> None:
         check_options(options)
         self._program = program
@@ -74,7 +73,7 @@ class Session:
         self._calls: WeakSet[Call] = WeakSet()  # those that have not ended, and that somebody has
         try:
             host = host_of(options, self._hear, self._answer, project, self._hears)
-            self._journaling = Journaling(program, options, host, resumed, answers)
+            self._journaling = Journaling(program, options, host, resumed)
             self._session = runtime.Session(program, host)
         except ConfigFailure as failure:
             raise ValueError(f"{failure.code}: {failure.message}") from None

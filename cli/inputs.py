@@ -1,12 +1,13 @@
 """FILE arguments: a source, an image (known by its content), or `-` for source on stdin (O-9.2).
 
-Hands on to the verbs what a file is: `read`, `read_source` and `is_image` for its bytes; `load_program` and `program_of` for
-what runs, `load_image_of` for what is shown, `compilation` and `is_refused` for what is compiled; `entry_file` for a command
-without FILE; `report`, `report_json` and `error_lines` for diagnostics; `file_namer` and `display_name` for names of files;
-`project_permissions` and `project_folder` for what its manifest says; `pins_of` and `pins_path` for pins of MCP servers;
-`demand_of_flags` for what is demanded of an image, `public_key` and `checker_of` for that, `rejected` for one that is refused;
-and `script` and `answers` for the replies and answers of `--offline-script`. What is wrong with a file ends the command: `Exit`
-with a code of O-9.10. Every function that takes the path of a FILE and reads it raises what `read` raises.
+Hands on to the verbs what a file is: `read`, `read_source` and `is_image` for its bytes, `refuse_foreign` for a verb that reads a
+file by itself; `load_program` and `program_of` for what runs, `load_image_of` for what is shown, `compilation` and `is_refused`
+for what is compiled; `entry_file` for a command without FILE; `report`, `report_json` and `error_lines` for diagnostics;
+`file_namer` and `display_name` for names of files; `project_permissions` and `project_folder` for what its manifest says;
+`pins_of` and `pins_path` for pins of MCP servers; `demand_of_flags` for what is demanded of an image, `public_key` and
+`checker_of` for that, `rejected` for one that is refused; and `script` and `answers` for the replies and answers of
+`--offline-script`, with NEVER and `ScriptedFailure`, which may stand among the answers. What is wrong with a file ends the
+command: `Exit` with a code of O-9.10. Every function that takes the path of a FILE and reads it raises what `read` raises.
 """
 
 from __future__ import annotations
@@ -331,7 +332,8 @@ def demand_of_flags(arguments: argparse.Namespace) -> Demand | None:
 
 
 def checker_of(demand: Demand) -> Callable[[bytes], None]:
-    """Return what checks an image; it raises `Exit` (1) where the package that verifies is not installed."""
+    """Return what checks the bytes of an image: it raises ImageError (V005) for one of which the demand does not hold, and `Exit`
+    (1) where the package that verifies is not installed."""
     from ..runtime.trust.minisign import LibraryMissing
 
     def check(data: bytes) -> None:

@@ -11,7 +11,17 @@ import sys
 import time
 
 from . import exits
-from .journals import KEPT, add_store_flags, open_store, permission_names, refusing, run_with_journal, settings_of
+from .inputs import load_program
+from .journals import (
+    KEPT,
+    add_store_flags,
+    close_quietly,
+    open_store,
+    permission_names,
+    refusing,
+    run_with_journal,
+    settings_of,
+)
 from .run import (
     code_cache,
     configure_run,
@@ -28,9 +38,13 @@ from .run import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
     from typing import Any
 
+    from ..runtime.host import Host
+    from ..runtime.journal.journal import Journal
     from ..runtime.journal.run_store import Claim, RunRow, RunStore
+    from ..runtime.session.session import Outcome, Session
     from ..vm.interp.link import Program
 
 __all__ = ["configure", "execute", "hint_of", "words_of"]
@@ -43,6 +57,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     answer = "answer the effect that the run waits for, or may not repeat"
     parser.add_argument("--answer", action="append", default=[], metavar="KEY=JSON", help=answer)
     parser.add_argument("--take-over", action="store_true", help="go on although another process may still hold the run")
+    image = "go on under this program, a source or image, if it does all that the run has done and then waits as the run does"
+    parser.add_argument("--image", metavar="FILE", help=image)
     configure_run(parser)
     parser.add_argument("--debug", action="store_true", help="show the locals of each frame of a stack trace")
     parser.add_argument("--no-code-cache", action="store_true", help="neither read nor keep translated code of earlier runs")
@@ -58,24 +74,28 @@ def execute(arguments: argparse.Namespace) -> int:
     row: RunRow = refusing(arguments.store, lambda: store.run(arguments.run))
     if row.outcome is not None:
         return _ended(row)
-    program = _program(store, row)
-    from ..runtime.errors import ConfigFailure
-    from ..runtime.journal.recording import stored
-    from ..runtime.session.session import Session
-
     refusing(arguments.store, lambda: _with_kept(arguments, store, row))
+    if arguments.image is None:
+        program = _program(store, row)
+    else:
+        program = load_program(arguments.image, quiet=True)
+        _rehearse(arguments, store, row, program)
+    from ..runtime.journal.recording import stored
+
     claim: Claim = refusing(arguments.store, lambda: store.claim(row.id, take_over=arguments.take_over))
-    try:
-        host = host_of(arguments, arguments.file or "-", program=program)
-        host.code_cache, host.stdin = code_cache(arguments), system_input
-        host.args, host.offline = row.header.args, row.header.offline
-        forms = {key: {"json": value} for key, value in answers.items()}
-        host.journal = refusing(arguments.store, lambda: stored(store, claim, host.now, host.wall, forms))
+    forms = {key: {"json": value} for key, value in answers.items()}
+
+    def journal_of(host: Host) -> Journal:
+        if arguments.image is not None:
+            from ..runtime.journal.rehearsal import move
+
+            move(store, claim, row, program)
+            print(f"the run {row.id} goes on under {arguments.image}", file=sys.stderr)
         host.telemetry = telemetry(arguments)
-        session = Session(program, host)
-    except ConfigFailure as failure:
-        claim.close()
-        raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
+        return stored(store, claim, host.now, host.wall, forms)
+
+    try:
+        session = _session(arguments, row, program, journal_of)
     except BaseException:
         claim.close()  # nobody has to wait for the lease of a run that did not begin
         raise
@@ -83,6 +103,38 @@ def execute(arguments: argparse.Namespace) -> int:
     outcome = run_with_journal(session, lambda: run_session(session, **limits_of(arguments)))
     sys.stdout.flush()
     return finish(arguments.file or "-", outcome, session)
+
+
+def _session(arguments: argparse.Namespace, row: RunRow, program: Program, journal_of: Callable[[Host], Journal]) -> Session:
+    """Return a session for a run, with the journal that `journal_of` makes. Raise `Exit`: 2 for a wrong configuration, as
+    `refusing` where the journal is refused."""
+    from ..runtime.errors import ConfigFailure
+    from ..runtime.session.session import Session
+
+    try:
+        host = host_of(arguments, arguments.file or "-", program=program)
+        host.code_cache, host.stdin = code_cache(arguments), system_input
+        host.args, host.offline = row.header.args, row.header.offline
+        host.journal = refusing(arguments.store, lambda: journal_of(host))
+        return Session(program, host)
+    except ConfigFailure as failure:
+        raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
+
+
+def _rehearse(arguments: argparse.Namespace, store: RunStore, row: RunRow, program: Program) -> None:
+    """Raise `Exit` (74) unless a run that waits can go on under another program."""
+    from ..runtime.journal.rehearsal import Rehearsal, require_same_run
+
+    session = _session(arguments, row, program, lambda host: Rehearsal(store, row, host.now, host.wall))
+
+    def rehearsed() -> Outcome:
+        return run_session(session, **limits_of(arguments))
+
+    try:
+        refusing(arguments.store, lambda: require_same_run(row, rehearsed))
+    finally:
+        if session.journal is not None:
+            close_quietly(session.journal)
 
 
 def _answer(word: str) -> tuple[str, Any]:

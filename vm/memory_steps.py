@@ -1,21 +1,22 @@
 """The steps of a memory declaration: one row per argument of a step (M-2.3 to M-2.24, M-4.2 to M-4.15, M-9, M-10.15 to
 M-10.22).
 
-A row says what an argument takes, its names in a source, in an image and in the policy of a memory, and its default. The
-checker adds types and help to the rows, `[memory.defaults]` of a manifest is read by them, the verifier refuses what they
-refuse (`problem`), and the runtime makes policies from them. A new step is a row of `STEPS`, its name in `FIELDS`, where it
-stands in a memory block, and the code that acts on its field.
+A row says what an argument takes, its names in a source, in an image and in the policy of a memory, and its default. The checker
+adds types and help to the rows, `[memory.defaults]` of a manifest is read by them, the shape of an image (`bytecode/shape.py`)
+refuses what they refuse (`problem`, V008), the verifier refuses written bounds that do not fit (`written_problem`, V119), and the
+runtime makes policies from them. A new step is a row of `STEPS`, its name in `FIELDS`, where it stands in a memory block, and the
+code that acts on its field.
 
-Hands on the rows (`STEPS`, `BLOCK`, `SUMMARY`, `RULE`), their classes `Step` and `Argument`, the kinds of arguments, the words
-of steps (EVENTS, FACT_TIERS, SOURCES …) and what follows from the rows (BOUNDS, LOWS, WORD_STEPS …) to the compiler,
+Hands on the rows (`STEPS`, `BLOCK`, `SUMMARY`, `RULE`), their classes `Step` and `Argument`, the kinds of arguments, the words of
+steps (EVENTS, FACT_TIERS, SOURCES …) and what follows from the rows (BOUNDS, LOWS, WORD_STEPS …) to the compiler,
 `runtime/memory/` and the language server; HALF_LIFE, OBSERVED_TOPICS and OBSERVED_PREFIX to facts, the last two to the checker
 too; TOOL_METHODS to tools of memories, the checker and the session; `is_text` and `is_key_value` to the checker,
-INDEX_STORE_KINDS to checker and verifier; `field_rank` to the compiler and its formatter; `problem`, `written_problem`,
-`is_store` and `is_embedder` to the verifier; `bound_problem` to `runtime/memory/bounds.py`; MADE to that file and to linking,
-VALUE and COMPUTED to code generation and built-ins; `is_function` to `concerto inspect`. Durations are milliseconds. A step is
-a call in the chain of a declaration, such as `.retain(20)`; the image is the compiled program, the policy what the runtime
-works by. Nothing is raised or reported here: tests return whether a value is right, `problem` and its like the text of what is
-wrong, and callers report it. What a step does when a run comes to it is in `runtime/memory/`.
+INDEX_STORE_KINDS to checker and verifier; `field_rank` to the compiler and its formatter; `problem` to `bytecode/shape.py`;
+`written_problem`, `is_store` and `is_embedder` to the verifier; `bound_problem` to `runtime/memory/bounds.py`; MADE to that file
+and to linking, VALUE and COMPUTED to code generation and built-ins; `is_function` to `concerto inspect`. Durations are
+milliseconds. A step is a call in the chain of a declaration, such as `.retain(20)`; the image is the compiled program, the policy
+what the runtime works by. Nothing is raised or reported here: tests return whether a value is right, `problem` and its like the
+text of what is wrong, and callers report it. What a step does when a run comes to it is in `runtime/memory/`.
 """
 
 from __future__ import annotations

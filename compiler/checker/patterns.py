@@ -84,7 +84,8 @@ def bind_irrefutable(c: Checker, node: ast.Pattern, type_: Type) -> None:
 
 
 def _only_shapes(node: ast.Pattern) -> bool:
-    """Return whether a pattern consists of names, tuples and arrays only, which over Any are checked at run time."""
+    """Return whether a pattern consists of names, tuples, arrays and patterns with named fields (`S { x, .. }`) only, which
+    over Any are checked at run time."""
     if isinstance(node, (ast.TuplePattern, ast.ArrayPattern)):
         return all(map(_only_shapes, node.items))
     if isinstance(node, ast.StructPattern):

@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 async def perform(run: EffectContext, effect: Effect) -> Any:
     """Call an agent. Return the Err of the call or of a handler (O-7.35), or a PendingCommit that appends the turn and gives the
     Ok, or an Err when the memory cannot store the turn. Raises panic P414 for a mock without a reply, P411 for a reply of
-    one that ends no exchange, and P103 for a context, `meta` or a handler's value that is beyond the limits on JSON; what a
-    handler, a validator or a function of the memory panics with passes through."""
+    one that ends no exchange, and P103 for a context, `meta` or a handler's value that is beyond the limits on JSON. What a
+    handler, a validator or a function of the memory panics with passes through, and so does what a host's own `children` raises,
+    but for OSError and ValueError, which make an Err."""
     calls: AgentCalls = run.state.setdefault("agents", None) or AgentCalls(run)
     run.state["agents"] = calls
     call: AgentCall = effect.payload

@@ -58,6 +58,13 @@ class Header:
     def as_json(self) -> Json:
         return {"format": FORMAT, **{name: getattr(self, name) for name in self.__slots__}}
 
+    def under(self, program: str, image: str, trust: Trust) -> Header:
+        """Return the header of the same run under another image."""
+        return Header(
+            program=program, image=image, run=self.run, args=self.args, seed=self.seed, wall=self.wall, offline=self.offline,
+            trust=trust,
+        )  # fmt: skip
+
 
 class EffectRow:
     """An effect and its outcome. `key` is its effect key (G-13.3), with `/n` for the n-th operation within it; `kind` says what

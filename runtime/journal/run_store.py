@@ -322,6 +322,30 @@ class RunStore:
                 raise self._damaged(run, str(refused)) from None
         return answers
 
+    def move(self, claim: Claim, run: RunRow, header: Header, image: bytes) -> None:
+        """Let a run go on under another image from now on; `run` is what a rehearsal has looked at, `header` the one with that
+        image. The seals of the journal, which begin with the header, are made anew. Raises JournalRefused where the run has gone
+        on since, Fenced where the claim holds no more."""
+        database = self._database
+        if claim.rows != run.rows:
+            raise JournalRefused(f"the run {run.id} has gone on meanwhile; look at it anew")
+        rows = list(self.rows(run.id))
+        kept, said = json.dumps(header.as_json()), json.dumps(run.options)
+        seal = _begins(kept, said)
+        sealed = []
+        for n, row in enumerate(rows):
+            seal = _sealed(seal, body := json.dumps(plain_of(row)))
+            sealed.append((body, seal, run.id, n))
+        with database.transaction():
+            database.change("INSERT INTO images VALUES (?, ?) ON CONFLICT DO NOTHING", (header.image, image))
+            changed = database.change(
+                "UPDATE runs SET header = ?, options = ?, image = ?, changed = ? WHERE id = ? AND epoch = ?",
+                (kept, said, header.image, database.now(), run.id, claim.epoch),
+            )
+            self._require(changed, claim)
+            database.change_all("UPDATE rows SET body = ?, seal = ? WHERE run = ? AND n = ?", sealed)
+        claim.seal = seal
+
     def cancel(self, run: str) -> None:
         """End a run that is not over, as cancelled; a process that runs it is fenced. Raises JournalRefused for one that is
         over."""

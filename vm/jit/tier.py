@@ -135,8 +135,8 @@ class Translation:
                 finish()
 
     def value_of(self, name: str) -> Any:
-        """Return what a global name of translated code stands for, where it is no function of the program. Raises KeyError for
-        any other name."""
+        """Return what a global name that the emitter writes (the forms are in `emitter.py`) stands for, where it is no function
+        of the program. Raises KeyError for the name of an attribute, which never has one of those forms."""
         if name.startswith("new") and name[3].isdigit():
             return blank(self.value_of(f"K{name[3:]}"))
         letter, rest = name[0], name[1:]
@@ -191,7 +191,9 @@ class Tier:
     `globals` are those of translated code. `S` is the stop flag, and `L` the number of calls that must be able to nest still
     for a function to go on. `F` holds the fuel left; below `LOW` the interpreter goes on, which stops at the very
     instruction. `D` calls may nest in a function that counts them and is called by one that does not. `Q` characters are surely
-    not too many for a String of this run, and a container has at most `M` elements."""
+    not too many for a String of this run, and a container has at most `M` elements. `KEEP` says whether a panic shows locals, so
+    that what moves on has to stay as it is; `MARKED` are the classes whose values are marked as shared by setting `shared`;
+    `FN` has the Python functions of function values (`FunctionValues`); `MACHINE` is the machine."""
 
     def __init__(self, machine: Any, metered: bool) -> None:
         self.machine = machine

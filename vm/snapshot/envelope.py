@@ -6,9 +6,10 @@ SHA-256; read in the order of G-3.1.
 V004 hash, V005 of another program, V006 decoding, V007 canonical form, V008 shape.
 
 Hands these on to the other files of `snapshot/`, with `fits`, `misshapen`, `identity_of` and the protocols of what they ask of
-each other (`Writer`, `Reader`) and of the host (`Secrets`, `Heads`); `SnapshotError` also to the API, `misshapen` to
-`runtime/session/state.py`. Nothing here reads or writes a file, or knows what a body is made of: rows of values are for
-`kinds.py`, `writer.py` and `reader.py`.
+each other (`Writer`, `Reader`) and of the host (`Secrets`, `Heads`); `SnapshotError` also to the API and the journal
+(`runtime/journal/`), `identity_of` to the journal and `concerto trace`, which tell by it whether a recording is of a program,
+`misshapen` to `runtime/session/state.py`. Nothing here reads or writes a file, or knows what a body is made of: rows of values
+are for `kinds.py`, `writer.py` and `reader.py`.
 """
 
 from __future__ import annotations

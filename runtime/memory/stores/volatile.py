@@ -1,9 +1,9 @@
 """The store of memories without `store`: logs that live as long as the session (M-8.1).
 
 Hands on `VolatileStore` and `VolatileLog` (one log, with the fast path of direct appends) to the memories, `index_of` to
-`memory/memory.py`, and `News` (what changed in a log since a snapshot, M-14.6) with `split` to `memory/states.py`. Nothing
-here waits; the one failure is MemoryFailure("Conflict"), raised before anything has changed. What ends a run
-(`metering.look`) passes through where notes become entries.
+`memory/memory.py` and the journal (`runtime/journal/store_calls.py`), and `News` (what changed in a log since a snapshot, M-14.6)
+with `split` to `memory/states.py`. Nothing here waits; the one failure is MemoryFailure("Conflict"), raised before anything has
+changed. What ends a run (`metering.look`) passes through where notes become entries.
 """
 
 from __future__ import annotations
@@ -103,9 +103,8 @@ TURN = attrgetter("turn")
 class VolatileLog:
     """The log of one key. `stored` is its head. Unpinned entries are in the list `plain`, whose front is removed lazily (those
     before the index `start` have left), pinned ones in `pinned`, so that an append and an eviction cost the same at any length
-    (M-14.1). `rows` are the turn
-    records by number, `runs` the turn numbers by run, `states` those of views; `facts` and `seen` are the facts and
-    observations, and `passing` the numbers of ephemeral facts.
+    (M-14.1). `rows` are the turn records by number, `runs` the turn numbers by run, `states` those of views; `facts` and `seen`
+    are the facts and observations, and `passing` the numbers of ephemeral facts.
 
     `noted` is the fast path of direct appends, counted in `fresh`, to a memory without listener, views, and steps that act
     when a message is stored: role, content and time in seconds are only noted (`Memory.append` does it), and the first
