@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ..figures import Figure
 from ..sampling import Plan
 from .builders import builder_dispatch
-from .committing import commits
+from .committing import commits, overhead
 from .compiling import check_after_an_edit, compile_example, compile_speed
 from .growing import growth
 from .loading import image_loading, verifier
@@ -38,6 +38,7 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "long_views": long_views,
     "durable_log": durable_log,
     "commits": commits,
+    "store_overhead": overhead,
     "memory_bytes": bytes_of_memories,
     "recall": recall,
     "followed_recall": followed_recall,
