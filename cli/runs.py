@@ -6,6 +6,7 @@ Hands on `configure` and `execute` to `main`. What a store holds is `runtime/jou
 from __future__ import annotations
 
 import json
+import sys
 import time
 
 from ..vm.bytecode.disasm import printable
@@ -16,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
+    from ..runtime.journal.rows import JournalRefused
     from ..runtime.journal.run_store import RunRow, RunStore
 
 ACTIONS = ("list", "show", "answer", "cancel", "prune")
@@ -50,7 +52,12 @@ def execute(arguments: argparse.Namespace) -> int:
 def _do(arguments: argparse.Namespace, store: RunStore) -> None:
     action, words = arguments.action, arguments.words
     if action == "list":
-        _list(store.runs(), arguments.json)
+        damaged: list[JournalRefused] = []
+        _list(store.runs(damaged), arguments.json)
+        for refused in damaged[:-1]:
+            print(refused, file=sys.stderr)
+        if damaged:
+            raise damaged[-1]
     elif action == "show":
         _show(store.run(words[0]), arguments.json)
     elif action == "cancel":

@@ -23,6 +23,7 @@ from ...vm.values.errors import FAMILIES, FAULTS
 from ..access.files import WRITING
 from ..access.snapshot_secrets import SnapshotSecrets
 from ..calls.embedders import host_vectors
+from ..calls.usage import cost_of, list_price, used_by_reply
 from ..effects.answers import read_answer
 from ..errors import CallFailure
 from ..host import EffectUnknown, NoListener, ToolError, class_name, exception_text
@@ -36,7 +37,7 @@ from .rows import OBSERVED, ONCE, REPEATABLE, JournalRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
     from typing import Any
 
     from ...vm.interp.effects import Effect
@@ -321,7 +322,9 @@ def bind(run: Any, host: Host) -> None:
         await journal.perform(journal.next_key(scope, "clock"), "clock", OBSERVED, None, look)
 
     host.look_at_clock = look_at_clock
-    host.around_provider = lambda inner: JournaledProvider(journal, scope, inner, SnapshotSecrets(run))
+    host.around_provider = lambda inner: JournaledProvider(
+        journal, scope, inner, SnapshotSecrets(run), lambda request, reply: _cost(run.services.pricing, inner, request, reply)
+    )
 
     def around_connection(settings: Any, open_real: Callable[[], Awaitable[Any]]) -> Any:
         from .peers import JournaledConnection
@@ -417,14 +420,32 @@ def _check_answer(run: Any, key: str, channel: str, form: Any, expected: Any) ->
         raise refused from None
 
 
-class JournaledProvider:
-    """The provider of one connection, with the journal before it. What it says of itself is that of `inner`."""
+def _cost(pricing: Mapping[str, Mapping[str, float]], provider: Any, request: Request, reply: Reply) -> float | None:
+    """Return the cost of an answered request in dollars, as `calls/call.py` accounts it; None where nobody knows it, and where
+    nobody asks for money."""
+    if provider.free_and_instant or provider.unmetered:
+        return None
+    # what stands in for a connection, such as a mock, has no endpoint that publishes prices
+    settings = getattr(provider, "settings", None) if provider.name == request.connection else None
+    address = None if settings is None else settings.base_url
+    return cost_of(
+        pricing, request.model, used_by_reply(request, reply), lambda *tokens: list_price(address, request.model, *tokens)
+    )
 
-    def __init__(self, journal: Journal, scope: Scope, inner: Any, secrets: SnapshotSecrets) -> None:
+
+class JournaledProvider:
+    """The provider of one connection, with the journal before it. What it says of itself is that of `inner`; `cost` gives what a
+    reply cost in dollars, None where that is not known."""
+
+    def __init__(
+        self, journal: Journal, scope: Scope, inner: Any, secrets: SnapshotSecrets,
+        cost: Callable[[Request, Reply], float | None],
+    ) -> None:  # fmt: skip
         self.journal = journal
         self.scope = scope
         self.inner = inner
         self.secrets = secrets
+        self.cost = cost
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
@@ -466,7 +487,8 @@ class JournaledProvider:
         with a script does."""
 
         def details(reply: Reply) -> dict[str, Any]:
-            return {"tokens": [reply.tokens_in, reply.tokens_out, reply.cached, reply.cache_write, reply.reasoning]}
+            tokens = [reply.tokens_in, reply.tokens_out, reply.cached, reply.cache_write, reply.reasoning]
+            return {"tokens": tokens, "cost": self.cost(request, reply)}
 
         return Form(
             lambda reply: hidden(reply_form(reply), self.secrets), lambda form: reply_of(shown(form, self.secrets)), details,

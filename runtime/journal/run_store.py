@@ -262,9 +262,18 @@ class RunStore:
             raise JournalRefused(f"the run {row.id} is over: {row.state}")
         return row
 
-    def runs(self) -> list[RunRow]:
-        """Return all runs, the newest first."""
-        return [self._row(row) for row in self._database.rows(f"SELECT {_COLUMNS} FROM runs ORDER BY created DESC, id")]
+    def runs(self, damaged: list[JournalRefused] | None = None) -> list[RunRow]:
+        """Return all runs, the newest first. Those that are damaged are left out, and why is added to `damaged`; without that
+        list the first one is raised."""
+        readable = []
+        for row in self._database.rows(f"SELECT {_COLUMNS} FROM runs ORDER BY created DESC, id"):
+            try:
+                readable.append(self._row(row))
+            except JournalRefused as refused:
+                if damaged is None:
+                    raise
+                damaged.append(refused)
+        return readable
 
     def image(self, hash: str) -> bytes:
         """Return the bytes of the image with that hash, which are not looked at. Raises JournalRefused where the store has

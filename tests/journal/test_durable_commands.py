@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -152,3 +154,16 @@ def test_flags_of_resume_go_over_the_settings_of_the_run(tmp_path: Path) -> None
         assert begun.code == 75, begun
         ended = concerto("resume", begun.err.split()[1], "--store", "flags.db", "--answer", "0:1/go.1=true", *flags, cwd=tmp_path)
         assert said in ended.out + ended.err, ended
+
+
+def test_a_damaged_run_hides_no_other(folder: Path) -> None:
+    runs = [started(folder)[0]]
+    concerto("run", "p.conc", "--offline", "--store", "s.db", cwd=folder)
+    with closing(sqlite3.connect(folder / "s.db", isolation_level=None)) as file:
+        file.execute("UPDATE runs SET header = '{' WHERE id = ?", (runs[0],))
+    listed = concerto("runs", "--store", "s.db", cwd=folder)
+    refused = f"s.db: the run '{runs[0]}' has no readable header; restore the store from a copy\n"
+    assert listed.code == 74 and listed.err == refused
+    assert listed.out.count("waiting") == 1 and runs[0] not in listed.out
+    as_json = concerto("runs", "--store", "s.db", "--json", cwd=folder)
+    assert as_json.code == 74 and len(json.loads(as_json.out)) == 1

@@ -19,6 +19,8 @@ from concerto.runtime.journal.rows import EffectRow, EmitRow, EndRow, JournalRef
 from tests.command import Ended, concerto, environment
 from tests.fuzz.campaign import fresh_seed
 
+from .durable_programs import ModelServer
+
 PROGRAM = """
 memory chat: Memory = Memory::new(6);
 schema Ticket { title: String, kind: "bug" | "task" }
@@ -310,3 +312,27 @@ fn main() {
     assert done.code == 0, done
     text = (tmp_path / "x.jsonl").read_text()
     assert "swordfish" not in text and "<secret MY_TOKEN>" in text
+
+
+def test_a_row_has_what_its_request_cost(tmp_path: Path) -> None:
+    """By the prices of the run; without one there is none (G-14.1)."""
+    server = ModelServer()
+    try:
+        program = f"""
+connect lab {{ provider: "custom", base_url: "http://127.0.0.1:{server.port}/v1" }}
+model Priced {{ provider: lab, base: "small" }}
+model Other {{ provider: lab, base: "unknown" }}
+fn main() {{ Priced.execute("one")?; Other.execute("two")?; }}
+"""
+        (tmp_path / "p.conc").write_text(program)
+        prices = '[pricing."small"]\ninput_per_million = 1000000.0\noutput_per_million = 500000.0\n'
+        (tmp_path / "Concerto.toml").write_text(f'[project]\nname = "p"\nversion = "1"\nentry = "p.conc"\n{prices}')
+        done = concerto("run", "p.conc", "--allow-net", "--record", "p.effects.jsonl", cwd=tmp_path)
+        assert done.code == 0, done.err
+    finally:
+        server.close()
+    priced, other = (row for row in lines_of(tmp_path) if row.get("kind") == "model")
+    assert priced["tokens"][:2] == [3, 2] and priced["cost"] == 4.0 and "cost" not in other
+    assert "$4" in concerto("trace", "p.effects.jsonl", cwd=tmp_path).out
+    again = concerto("run", "p.conc", "--replay", "p.effects.jsonl", cwd=tmp_path)
+    assert again.code == 0, again.err
