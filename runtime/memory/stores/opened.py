@@ -107,11 +107,18 @@ class OpenStores:
         return Remote(name, kind, opener, self.thread)
 
     def close(self) -> None:
-        """Close what was opened here; a store of the host stays open. A store that is asked for again is opened again."""
-        for name, store in self.open.items():
-            if name not in self.of_host:
-                store.close()
+        """Close what was opened here, all of it also where one fails; the first failure is raised then. A store of the host stays
+        open. A store that is asked for again is opened again."""
+        opened = [store for name, store in self.open.items() if name not in self.of_host]
         self.open.clear()
+        failures = []
+        for store in opened:
+            try:
+                store.close()
+            except Exception as failure:
+                failures.append(failure)
+        if failures:
+            raise failures[0]
 
 
 class HostStore:
