@@ -120,14 +120,16 @@ def _exporters(environ: Mapping[str, str], signal: str) -> list[Any]:
 
 
 class Span:
-    """A span that has begun: `started` in seconds that only grow, `attributes` of the metrics."""
+    """A span that has begun: `started` in seconds that only grow, `attributes` of the metrics, `has_piece` once the first piece
+    of its reply has come."""
 
-    __slots__ = ("span", "started", "attributes")
+    __slots__ = ("span", "started", "attributes", "has_piece")
 
     def __init__(self, span: Any, attributes: dict[str, Any]) -> None:
         self.span = span
         self.started = time.perf_counter()
         self.attributes = attributes
+        self.has_piece = False
 
 
 class Telemetry:
@@ -147,6 +149,10 @@ class Telemetry:
         self._seconds = meter.create_histogram(
             "gen_ai.client.operation.duration", "s", "How long requests took", explicit_bucket_boundaries_advisory=SECOND_BUCKETS
         )
+        self._first_pieces = meter.create_histogram(
+            "gen_ai.client.operation.time_to_first_chunk", "s", "How long the first pieces of streamed replies took",
+            explicit_bucket_boundaries_advisory=SECOND_BUCKETS,
+        )  # fmt: skip
 
     # ------------------------------------------------------------ runs
 
@@ -163,6 +169,16 @@ class Telemetry:
         """End the span of a run; `failure` is the code of its panic or the kind of its error, "" for none."""
         self._end(begun, failure, "")
         self.parent = None
+
+    def carrier(self) -> dict[str, str]:
+        """Return what tells another process, or a server, which span its own ones stand below: `traceparent`, and `tracestate`
+        where there is one (W3C Trace Context). Empty outside of a run."""
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        found: dict[str, str] = {}
+        if self.parent is not None:
+            TraceContextTextMapPropagator().inject(found, self.parent)
+        return found
 
     # ------------------------------------------------------------ requests
 
@@ -207,6 +223,15 @@ class Telemetry:
             )
         self._use(begun, use)
         self._end(begun, "", "")
+
+    def piece_came(self, begun: Span | None) -> None:
+        """Tell that a piece of a streamed reply has come; of the first one it is told how long it took."""
+        if begun is None or begun.has_piece:
+            return
+        begun.has_piece = True
+        seconds = time.perf_counter() - begun.started
+        begun.span.set_attribute("gen_ai.response.time_to_first_chunk", seconds)
+        self._first_pieces.record(seconds, begun.attributes)
 
     def embedding_begins(self, request: EmbedRequest, connection: ConnectionSettings) -> Span | None:
         """Begin the span of a request for vectors."""

@@ -63,14 +63,16 @@ def split_command(command: str, args: Sequence[str] | None = None) -> list[str]:
 
 
 def environment(run: EffectContext, owner: str, variables: Mapping[str, str | dict[str, str]]) -> dict[str, str]:
-    """Return the environment of a child: those variables of INHERITED that the host has, and `variables`. Raises Missing when the
-    host lacks one of the latter.
+    """Return the environment of a child: those variables of INHERITED that the host has, TRACEPARENT where spans are sent, and
+    `variables`. Raises Missing when the host lacks one of the latter.
 
     `variables` maps the name that the child sees to the name that the host has, or to `{"value": text}`. The values of secret
     names become known to the redactor: one of the host by its variable there, a text by `OWNER.NAME`, since each `owner` (the
     name of an agent or tool) may have another one."""
     host = run.host.env
     env = {name: host[name] for name in INHERITED if name in host}
+    if run.services.telemetry is not None:
+        env |= {name.upper(): value for name, value in run.services.telemetry.carrier().items()}
     for name, source in variables.items():
         if not isinstance(source, str):
             known_as, value = f"{owner}.{name}", source["value"]

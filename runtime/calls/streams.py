@@ -234,6 +234,8 @@ class StreamedCall(CallRun):
             self.texts.append(text)
             if self.progress is not None:
                 self.progress.texts.append(text)
+            if self.span is not None and self.services.telemetry is not None:
+                self.services.telemetry.piece_came(self.span)
             outcome = self._outcome_of_chunk(text)
             if outcome is not None:
                 self.demand = self.future()

@@ -326,6 +326,8 @@ async def perform_http(run: EffectContext, effect: Effect) -> Any:
     milliseconds)."""
     method, url, body, headers, timeout_ms = effect.payload
     try:
+        if run.services.telemetry is not None and not any(name.lower() == "traceparent" for name in headers):
+            headers = {**headers, **run.services.telemetry.carrier()}
         request = HttpRequest(method, Target(url), headers, body)
         reply = await _within(run, timeout_ms / 1000, request)
     except Denied as denied:

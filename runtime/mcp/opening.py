@@ -177,7 +177,7 @@ def require_sdk() -> None:
 
 
 def _headers(run: EffectContext, settings: McpSettings) -> dict[str, str]:
-    """Return the headers of a server's settings; values from `{ env = "N" }` are secrets (O-1.13). Raises Missing,
+    """Return the headers of a server's settings, and which span its own ones stand below; values from `{ env = "N" }` are secrets (O-1.13). Raises Missing,
     ServerFailure."""
     headers: dict[str, str] = {}
     for header, value in settings.headers.items():
@@ -193,4 +193,6 @@ def _headers(run: EffectContext, settings: McpSettings) -> dict[str, str]:
         if not isinstance(value, str):
             run.redactor.add(text, name)
         headers[header] = text
+    if run.services.telemetry is not None and not any(name.lower() == "traceparent" for name in headers):
+        headers |= run.services.telemetry.carrier()
     return headers

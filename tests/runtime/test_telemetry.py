@@ -221,9 +221,69 @@ fn main() {
 """
     result = concerto.run(concerto.compile(source), offline=True)
     assert result.ok, result
-    assert collected.spans("chat")[0].attributes["gen_ai.request.stream"] is True
+    (chat,) = collected.spans("chat")
+    assert chat.attributes["gen_ai.request.stream"] is True
+    (first,) = collected.points("gen_ai.client.operation.time_to_first_chunk")
+    assert first["count"] == 1 and first["sum"] == chat.attributes["gen_ai.response.time_to_first_chunk"] >= 0
+    assert first["sum"] <= (chat.end_time - chat.start_time) / 1e9
     (vectors,) = collected.spans("embeddings")
     assert vectors.name == "embeddings text-embedding-3-small" and vectors.attributes["gen_ai.usage.input_tokens"] > 0
+
+
+ASKING = """\
+agent Child {{ connector: child }}
+
+fn main() {{
+    let url = "http://127.0.0.1:{port}/";
+    std::http::get(url)?;
+    std::http::get(url, {{ "Traceparent": "mine" }})?;
+    emit("child", Child.execute("x")?.text);
+}}
+"""
+CHILD = """\
+[project]
+name = "p"
+version = "1"
+entry = "a.conc"
+[agents.child]
+transport = "stdio"
+command = "python3 -S child.py"
+"""
+ANSWERING = """\
+import os, sys
+sys.stdin.readline()
+print(os.environ.get("TRACEPARENT", "none"), flush=True)
+"""
+
+
+def test_servers_and_children_are_told_which_span_they_stand_below(collected: Collected, tmp_path: Path) -> None:
+    seen: list[str | None] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.headers.get("traceparent"))
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    (tmp_path / "Concerto.toml").write_text(CHILD)
+    (tmp_path / "child.py").write_text(ANSWERING)
+    (tmp_path / "a.conc").write_text(ASKING.format(port=server.server_port))
+    try:
+        result = concerto.run(concerto.compile(path=tmp_path / "a.conc"), permissions=concerto.Permissions(net=("127.0.0.1",), run=True))
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert result.ok, result
+    (whole,) = collected.spans("invoke_workflow")
+    parent = f"00-{whole.context.trace_id:032x}-{whole.context.span_id:016x}-{whole.context.trace_flags:02x}"
+    assert seen == [parent, "mine"]
+    assert result.emits[0].payload == parent
 
 
 def test_a_replay_sends_nothing(tmp_path: Path, collector: Collector) -> None:
