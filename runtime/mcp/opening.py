@@ -177,8 +177,8 @@ def require_sdk() -> None:
 
 
 def _headers(run: EffectContext, settings: McpSettings) -> dict[str, str]:
-    """Return the headers of a server's settings, and which span its own ones stand below; values from `{ env = "N" }` are secrets (O-1.13). Raises Missing,
-    ServerFailure."""
+    """Return the headers of a server's settings, and which span its own ones stand below; values from `{ env = "N" }` are secrets
+    (O-1.13). Raises Missing, ServerFailure."""
     headers: dict[str, str] = {}
     for header, value in settings.headers.items():
         text = value if isinstance(value, str) else run.host.env.get(value["env"], "").strip()

@@ -275,7 +275,8 @@ def test_servers_and_children_are_told_which_span_they_stand_below(collected: Co
     (tmp_path / "child.py").write_text(ANSWERING)
     (tmp_path / "a.conc").write_text(ASKING.format(port=server.server_port))
     try:
-        result = concerto.run(concerto.compile(path=tmp_path / "a.conc"), permissions=concerto.Permissions(net=("127.0.0.1",), run=True))
+        permissions = concerto.Permissions(net=("127.0.0.1",), run=True)
+        result = concerto.run(concerto.compile(path=tmp_path / "a.conc"), permissions=permissions)
     finally:
         server.shutdown()
         server.server_close()
