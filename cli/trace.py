@@ -1,7 +1,8 @@
 """`concerto trace`: look at a recording, as text, as JSON or as a page, and compare it with a program (O-9.22).
 
 Hands on `configure`, `execute`, `words_of` and `hint_of` to `main`. What follows from rows is `cli/trace_rows.py`, the text
-`cli/trace_text.py`, the page `cli/trace_page.py`, the comparison `cli/trace_check.py`.
+`cli/trace_text.py`, the page `cli/trace_page.py`, the comparison `cli/trace_check.py`; what a program adds is
+`cli/trace_program.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
+    from .trace_program import Known
+
 __all__ = ("configure", "execute", "hint_of", "words_of")
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="OUT", help="write a page for a browser, which needs nothing else")
     check = "replay it with this program, and print the first difference; takes the flags of run"
     parser.add_argument("--check", metavar="PROGRAM", help=check)
+    program = "replay it with this program too, to show lines of the source and what became of memories; takes the flags of run"
+    parser.add_argument("--program", metavar="PROGRAM", help=program)
     configure_run(parser)
     parser.usage = "concerto trace FILE [options]\n       concerto trace RUN --store PATH [options]"
 
@@ -43,6 +48,11 @@ def execute(arguments: argparse.Namespace) -> int:
         raise exits.Exit(exits.USAGE, f"trace: --{modes[0]} and --{modes[1]}: choose one of them")
     if arguments.kind and modes and modes[0] != "json":
         raise exits.Exit(exits.USAGE, f"trace: --kind chooses rows of the text or of --json, not of --{modes[0]}")
+    if arguments.program and (arguments.check or arguments.effect):
+        with_it = "check" if arguments.check else "effect"
+        raise exits.Exit(exits.USAGE, f"trace: --program adds to the text, --json and --html, not to --{with_it}")
+    if arguments.program and arguments.recording == "-":
+        raise exits.Exit(exits.USAGE, "trace: --program reads the recording twice; name a file")
     if arguments.check:
         from .trace_check import check
 
@@ -59,27 +69,32 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _shown(arguments: argparse.Namespace) -> int:
+    known = None
+    if arguments.program:
+        from .trace_program import known_of
+
+        known = known_of(arguments)
     recording = Recording(arguments.recording, arguments.store)
     try:
         if arguments.effect:
             return _show_effect(recording, arguments)
         if arguments.json:
-            return _show_json(recording, arguments.kind)
+            return _show_json(recording, arguments.kind, known)
         if arguments.html:
             from .trace_page import write_page
 
-            write_page(arguments.html, recording)
+            write_page(arguments.html, recording, known)
             return exits.OK
-        return _show_text(recording, arguments)
+        return _show_text(recording, arguments, known)
     finally:
         recording.close()
 
 
-def _show_text(recording: Recording, arguments: argparse.Namespace) -> int:
+def _show_text(recording: Recording, arguments: argparse.Namespace, known: Known | None) -> int:
     from .trace_rows import Reading
     from .trace_text import Text
 
-    text, reading = Text(sys.stdout, arguments.kind), Reading()
+    text, reading = Text(sys.stdout, arguments.kind), Reading(known)
     text.header(recording.header)
     for step in reading.steps(recording):
         text.step(step)
@@ -91,11 +106,11 @@ def _show_text(recording: Recording, arguments: argparse.Namespace) -> int:
     return exits.OK
 
 
-def _show_json(recording: Recording, kind: str) -> int:
+def _show_json(recording: Recording, kind: str, known: Known | None) -> int:
     """Print one array: the header, the rows, and what they come to."""
     from .trace_rows import Reading
 
-    reading = Reading()
+    reading = Reading(known)
     print("[" + _json(recording.header.as_json()), end="")
     for step in reading.steps(recording):
         if not kind or step.kind == kind:

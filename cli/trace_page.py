@@ -21,13 +21,14 @@ from ..runtime.journal.forms import canonical
 from ..runtime.journal.rows import DONE, INTENT, EffectRow, EmitRow, EndRow, PieceRow
 from . import exits
 from .trace_rows import Reading, json_of, list_of, messages_of, number, reason_of, text_of
-from .trace_text import asked_of, duration, one_line, short, tokens_text
+from .trace_text import asked_of, duration, memory_text, one_line, short, tokens_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TextIO
 
+    from .trace_program import Known
     from .trace_rows import Step
     from .trace_source import Recording
 
@@ -41,13 +42,13 @@ QUIET, OTHER = 1, 5
 SHARED = ("tools", "hosted", "schema", "params")  # of a request to a model, besides its messages
 
 
-def write_page(path: str, recording: Recording) -> None:
-    """Write the page of a recording to a file, in place of what is there, once it is whole. Raise `Exit` (66) where it cannot be
-    written, and what reading the recording raises."""
+def write_page(path: str, recording: Recording, known: Known | None = None) -> None:
+    """Write the page of a recording to a file, in place of what is there, once it is whole; `known` is what a program says of
+    it. Raise `Exit` (66) where it cannot be written, and what reading the recording raises."""
     beside = f"{path}.{os.getpid()}.part"
     try:
         with open(beside, "w", encoding="utf-8", newline="\n") as file:
-            _Page(file).write(recording)
+            _Page(file).write(recording, known)
         os.replace(beside, path)
     except OSError as error:
         raise exits.Exit(exits.NO_INPUT, f"cannot write {path}: {error.strerror or error}") from None
@@ -146,12 +147,12 @@ class _Page:
     def _block(self, id: str, text: str) -> None:
         self.file.write(f'<script type="application/json" id="{id}">{text}</script>\n')
 
-    def write(self, recording: Recording) -> None:
+    def write(self, recording: Recording, known: Known | None) -> None:
         header = recording.header
         before, after = template()
         title = html.escape(one_line(f"Run {header.run} of {header.program}"))
         self.file.write(before.replace("%TITLE%", title))
-        reading = Reading()
+        reading = Reading(known)
         ended = "no end: the run goes on, waits, or was killed"
         for step in reading.steps(recording):
             self._row(step)
@@ -185,7 +186,7 @@ class _Page:
         return {
             "about": " · ".join(map(one_line, words)), "rows": reading.rows, "ms": sums["ms"], "models": sums["models"],
             "tasks": list(self._tasks), "kinds": list(self._kinds), "groups": self._groups, "blocks": self.rows.firsts,
-            "parts": self.parts.firsts,
+            "parts": self.parts.firsts, "sources": {} if reading.known is None else reading.known.sources,
         }  # fmt: skip
 
     def _row(self, step: Step) -> None:
@@ -221,12 +222,17 @@ class _Page:
             entry["failure"] = failure
         if row.cost is not None:
             entry["cost"] = number(row.cost)
+        if "at" in facts:
+            entry["at"] = facts["at"]
+        told = [text for text in map(memory_text, facts.get("memory", ())) if text]
+        if told:
+            entry["memory"] = told
         if "model" not in facts:
             entry["q"] = row.request
             entry["title"] = one_line(asked_of(row))[:TITLE]
             entry["meta"] = duration(facts.get("ms", 0.0))
             return entry
-        entry["f"] = {name: value for name, value in facts.items() if name not in ("diff", "gave", "tokens")}
+        entry["f"] = {name: value for name, value in facts.items() if name not in NOT_FACTS}
         entry["tokens"] = tokens_text(facts["tokens"])
         entry["q"] = {"messages": [self._part(step.n, message) for message in messages_of(row.request)]}
         entry["q"].update({name: self._part(step.n, row.request[name]) for name in SHARED if row.request.get(name)})
@@ -252,6 +258,7 @@ class _Page:
         return number_of
 
 
+NOT_FACTS = ("diff", "gave", "tokens", "at", "line", "memory")  # of a step, which the page makes itself or has elsewhere
 ATTEMPTS = (("attempt", "attempt"), ("schema_attempt", "schema attempt"))
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..runtime.journal.rows import Row
+    from .trace_program import Known
 
 TASKS = 10_000  # whose last effect is kept
 PREFIXES = 128 << 20  # bytes of requests that are kept to compare the next one with
@@ -43,7 +44,8 @@ class Step:
     row), `attempt`, `schema_attempt`, `diff` (lines of the last user message, as of `difflib.ndiff`), `because` and `after_ms`
     of a retry, `gave` (what the tools called by the reply before gave: id, name, text, whether it is an error), `bytes` and
     `shared` (how many there are, and with how many the one before to the same model begins too), `earlier` (the number of that
-    one's row), `tokens`, `pieces` and `first_ms`."""
+    one's row), `tokens`, `pieces` and `first_ms`. With a program `at` (file, line and column of the effect), `line` (the text of
+    that line) and `memory` (what memories told behind the row: `event` and its payload)."""
 
     __slots__ = ("n", "row", "task", "effect", "kind", "facts")
 
@@ -122,9 +124,11 @@ class _Task:
 class Reading:
     """Reads a recording: `steps` turns rows into steps. Afterwards, or between two steps, `models` has the sums by model, `kinds`
     how many effects of each kind there were, `rows` how many rows, `emits` how many emits, `last` the time of the last row in
-    milliseconds, and `unsettled` the effects that have begun and have no outcome, by key."""
+    milliseconds, and `unsettled` the effects that have begun and have no outcome, by key. `known` is what a program says of the
+    recording, None without one."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: Known | None = None) -> None:
+        self.known = known
         self.rows = 0
         self.emits = 0
         self.last = 0.0
@@ -200,7 +204,18 @@ class Reading:
         known = self._task(task, effect)
         if row.kind == "model" and isinstance(row.request, dict):
             self._model(step, row, row.request, known)
+        if self.known is not None:
+            self._by_program(step, row, self.known)
         return step
+
+    def _by_program(self, step: Step, row: EffectRow, known: Known) -> None:
+        place = known.place(row.key)
+        if place is not None:
+            step.facts["at"] = list(place)
+            step.facts["line"] = known.line(place)
+        told = known.memories.pop(row.key, None)
+        if told is not None:
+            step.facts["memory"] = [{"event": event, **payload} for event, payload in told if isinstance(payload, dict)]
 
     # ------------------------------------------------------------ requests to models
 

@@ -115,14 +115,19 @@ class Text:
         if row.key != step.effect:
             if step.effect != self._effect:
                 call = step.facts.get("call", "")
-                self.line(None, depth, f"{one_line(step.effect)}{f'  call {one_line(call)}' if call else ''}", CYAN)
+                title = f"{one_line(step.effect)}{f'  call {one_line(call)}' if call else ''}"
+                self.line(None, depth, title, CYAN, place_text(step))
             depth += 1
             label = row.key[len(step.effect) :]
+        elif step.facts.get("at"):
+            self.line(None, depth, place_text(step), DIM)
         self._effect = step.effect
         if "model" in step.facts:
             self._model(step, row, depth, label)
         else:
             self._operation(step, row, depth, label)
+        for text in filter(None, map(memory_text, step.facts.get("memory", ()))):
+            self.line(None, depth + 1, text, GREEN)
 
     def _operation(self, step: Step, row: EffectRow, depth: int, label: str) -> None:
         what = f"{one_line(label)} {asked_of(row)}"
@@ -260,6 +265,32 @@ def asked_of(row: EffectRow) -> str:
         return "limit of time"
     parts = row.request if isinstance(row.request, list) else [row.request]
     return " ".join([one_line(row.kind), *(short(part) for part in parts if part is not None)])
+
+
+def place_text(step: Step) -> str:
+    """Return where in the source the effect of a row stands, with the line; "" where that is not known."""
+    if "at" not in step.facts:
+        return ""
+    file, line, _ = step.facts["at"]
+    return one_line(f"{file}:{line}  {step.facts['line']}".rstrip())
+
+
+def memory_text(told: dict[str, Any]) -> str:
+    """Return an event of a memory on one line, "" for a step of a run, whose reply is in its request."""
+    event, key = told["event"], list_of(told.get("key"))
+    if event == "step":
+        return ""
+    parts = [text_of(part) for part in key[2:] if part not in ("", "main")]  # behind the program and the memory
+    of_key = f" ({', '.join(parts)})" if parts else ""
+    name = f"memory {text_of(told.get('memory'))}{of_key}"
+    seqs = ", ".join(text_of(seq) for seq in list_of(told.get("seqs")))
+    messages = f"message{'s' if ', ' in seqs else ''} {seqs}"
+    if event == "commit":
+        return one_line(f"{name} keeps {messages} as turn {short(told.get('turn'))}, {short(told.get('tokens'))} tokens")
+    if event == "evict":
+        return one_line(f"{name} lets go of {messages} ({text_of(told.get('reason'))})")
+    rest = "  ".join(f"{other} {short(told[other])}" for other in told if other not in ("event", "memory", "key", "run"))
+    return one_line(f"{name} {event}  {rest}".rstrip())
 
 
 def given_by(row: EffectRow) -> str:

@@ -170,6 +170,8 @@ function drawDetail() {
   const facts = element("dl");
   for (const [name, text] of factsOf(row)) facts.append(element("dt", {}, name), element("dd", {}, text));
   detail.append(facts);
+  if (row.at) detail.append(sourceOf(row.at));
+  if (row.memory) detail.append(element("h3", {}, "Memory"), element("ul", {}, ...row.memory.map((text) => element("li", {}, text))));
   if (row.f && row.f.model !== undefined) callOf(detail, row);
   else otherOf(detail, row);
 }
@@ -189,6 +191,20 @@ function* factsOf(row) {
   }
   if (row.cost !== undefined) yield ["cost", "$" + row.cost];
   if (row.failure) yield ["failure", row.failure];
+}
+
+// The lines of the source around the place of an effect.
+function sourceOf([file, line]) {
+  const lines = (head.sources || {})[file] || [], box = element("div");
+  box.append(element("h3", {}, "Source, " + file + ":" + line));
+  if (lines.length < line) return box;
+  const first = Math.max(line - 4, 0), shows = lines.slice(first, line + 3), pre = element("pre", { class: "source", tabindex: "0" });
+  shows.forEach((text, i) => {
+    const shown = String(first + i + 1).padStart(5) + "  " + text + "\n";
+    pre.append(first + i + 1 === line ? element("mark", {}, shown) : shown);
+  });
+  box.append(pre);
+  return box;
 }
 
 function callOf(detail, row) {

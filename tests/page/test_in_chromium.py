@@ -211,6 +211,38 @@ def test_nothing_runs_over(tmp_path: Path, scheme: str, width: int) -> None:
     assert given[2] == [True, True, True] and given[3] == []
 
 
+BY_PROGRAM = """\
+memory chat { retain: 2 }
+model M { provider: openai, base: "m", memory: chat }
+fn main() {
+    M.execute("one")?;
+    let a_line_that_is_wider_than_the_column_of_a_page_on_a_telephone = M.execute("two <b>&amp;</b> </script>")?.text;
+    emit("a", a_line_that_is_wider_than_the_column_of_a_page_on_a_telephone);
+}
+"""
+
+
+@in_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 480])
+def test_the_source_and_the_memory_of_a_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str, width: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.conc").write_text(BY_PROGRAM)
+    assert main(["run", "p.conc", "--offline", "--record", "p.effects.jsonl"]) == 0
+    assert main(["trace", "p.effects.jsonl", "--program", "p.conc", "--html", "p.html"]) == 0
+    text = "document.getElementById('detail').textContent"
+    marked = "document.querySelector('.source mark').textContent"
+    given = look(tmp_path / "p.html", [
+        ["press", "j"], ["evaluate", marked], ["evaluate", text], ["evaluate", WIDE], ["axe"],
+    ], scheme, width)  # fmt: skip
+    assert given[1] == f"    5  {BY_PROGRAM.splitlines()[4]}\n"
+    assert "Source, p.conc:5" in given[2] and "memory chat keeps messages 2, 3 as turn 1" in given[2]
+    assert "memory chat lets go of messages 0, 1 (retain)" in given[2]
+    assert given[3] == [True, True, True] and given[4] == []
+
+
 def screenshots() -> None:
     """Write the pictures of the guide: `python -m tests.page.test_in_chromium`."""
     import tempfile

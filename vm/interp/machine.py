@@ -365,6 +365,16 @@ class Machine(Scheduler):
             panic.locals = (*variables, *(names[number] for number in range(len(frames))))
         panic.position = panic.trace[0][1:] if panic.trace else None
 
+    def position(self, task: Task) -> tuple[str, int, int] | None:
+        """Return (file, line, column) of the instruction that a task stands at, line and column from 1, 0 where nothing is known;
+        None where all of its functions are hidden."""
+        frames = self._frames(task)
+        if not frames:
+            return None
+        code, following, _, _ = frames[0]
+        place: tuple[str, int, int] = code.home.positions(code, [following])[0]
+        return place
+
     # ------------------------------------------------------------ what the loop calls
 
     def suspend(self, task: Task, kind: str, payload: Any) -> None:
