@@ -1,9 +1,9 @@
 """A recording as one page for a browser, which needs nothing else: no network, no server, no other file (O-9.80).
 
-Hands on `write_page` to `cli/trace.py`. The page is what stands in the folder `page/`, with the recording in it as blocks of
-JSON that its script reads when they are needed. Messages that several requests have are in it once. Nothing of the recording
-can become markup or script: `<`, `>` and `&` are written as escapes of JSON, and the policy of the page runs only the one
-script that it was written with.
+Hands on `write_page` to `cli/trace.py` and `cli/view.py`, to the latter `own_style` too. The page is what stands in the folder
+`page/`, with the recording in it as blocks of JSON that its script reads when they are needed. Messages that several requests
+have are in it once. Nothing of the recording can become markup or script: `<`, `>` and `&` are written as escapes of JSON, and
+the policy of the page runs only the one script that it was written with.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ QUIET, OTHER = 1, 5
 SHARED = ("tools", "hosted", "schema", "params")  # of a request to a model, besides its messages
 
 
-def write_page(path: str, recording: Recording, known: Known | None = None) -> None:
+def write_page(path: str, recording: Recording, known: Known | None = None, *, following: bool = False) -> None:
     """Write the page of a recording to a file, in place of what is there, once it is whole; `known` is what a program says of
     it. Raise `Exit` (66) where it cannot be written, and what reading the recording raises."""
     beside = f"{path}.{os.getpid()}.part"
     try:
         with open(beside, "w", encoding="utf-8", newline="\n") as file:
-            _Page(file).write(recording, known)
+            _Page(file).write(recording, known, template(following))
         os.replace(beside, path)
     except OSError as error:
         raise exits.Exit(exits.NO_INPUT, f"cannot write {path}: {error.strerror or error}") from None
@@ -57,14 +57,23 @@ def write_page(path: str, recording: Recording, known: Known | None = None) -> N
             os.remove(beside)
 
 
-def template() -> list[str]:
-    """Return the page in front of the data and behind it, with `%TITLE%` in the first part."""
+def template(following: bool = False) -> list[str]:
+    """Return the page in front of the data and behind it, with `%TITLE%` in the first part. With `following` it asks the server
+    that it comes from whether there is more, and else nobody."""
     texts = {name: _source(f"trace.{name}") for name in ("html", "css", "js")}
-    own = f"style-src {_hash(texts['css'])}; script-src {_hash(texts['js'])}"
-    policy = f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
+    scripts = [texts["js"], *([_source("follow.js")] if following else [])]
+    own = f"style-src {_hash(texts['css'])}; script-src {' '.join(map(_hash, scripts))}"
+    asks = "; connect-src 'self'" if following else ""
+    policy = f"default-src 'none'; {own}{asks}; base-uri 'none'; form-action 'none'"
     page = texts["html"].replace("%POLICY%", policy)
     before, after = page.replace("%STYLE%", texts["css"]).split("%DATA%")
-    return [before, after.replace("%SCRIPT%", texts["js"])]
+    return [before, after.replace("%SCRIPT%", "</script>\n<script>".join(scripts))]
+
+
+def own_style() -> tuple[str, str]:
+    """Return the style of the page, and the policy of another page that has it and no script."""
+    style = _source("trace.css")
+    return style, f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
 
 
 def _source(name: str) -> str:
@@ -147,9 +156,10 @@ class _Page:
     def _block(self, id: str, text: str) -> None:
         self.file.write(f'<script type="application/json" id="{id}">{text}</script>\n')
 
-    def write(self, recording: Recording, known: Known | None) -> None:
+    def write(self, recording: Recording, known: Known | None, parts: list[str]) -> None:
+        """Write the page of a recording; `parts` are those of the template."""
         header = recording.header
-        before, after = template()
+        before, after = parts
         title = html.escape(one_line(f"Run {header.run} of {header.program}"))
         self.file.write(before.replace("%TITLE%", title))
         reading = Reading(known)

@@ -11,11 +11,12 @@ const messages = [], requests = [];
 page.on("console", (message) => messages.push(message.text()));
 page.on("pageerror", (error) => messages.push(String(error)));
 page.on("request", (request) => requests.push(request.url()));
-await page.goto("file://" + path);
+await page.goto(path.includes("://") ? path : "file://" + path);
 // The policy of the page forbids `eval`, with which a browser's own waiting would look at it.
 async function until(expression) {
   for (let left = 3000; left > 0; left--) {
-    if (await page.evaluate(expression)) return;
+    // a page that loads itself anew has nothing to look at for a moment
+    if (await page.evaluate(expression).catch((error) => { if (!String(error).includes("navigation")) throw error; })) return;
     await new Promise((go) => setTimeout(go, 20));
   }
   throw new Error("never came true: " + expression);

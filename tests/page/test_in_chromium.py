@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from concerto.cli.main import main
 from concerto.cli.trace_page import FOLDER, data_text, template
+from concerto.cli.view import Pages, Server
 from concerto.runtime.journal.rows import EffectRow, EmitRow, EndRow
 
 from ..recordings import HOSTILE, call, many, message, recorded, small
@@ -53,7 +55,7 @@ def test_the_page_is_small_and_loads_nothing() -> None:
     assert len(text.encode()) < 400_000
     assert not re.search(r"""(?:src|href|action|url\(|import)\s*[=(]?\s*["']?(?:https?:|//|\w+\.\w)""", text)
     assert not [word for word in ("http", "fetch(", "innerHTML", "eval(") if word in text.replace("http-equiv", "")]
-    assert {path.name for path in Path(FOLDER).iterdir()} == {"trace.html", "trace.css", "trace.js"}
+    assert {path.name for path in Path(FOLDER).iterdir()} == {"trace.html", "trace.css", "trace.js", "follow.js"}
 
 
 def test_nothing_of_the_data_can_be_markup(tmp_path: Path) -> None:
@@ -241,6 +243,33 @@ def test_the_source_and_the_memory_of_a_row(
     assert "Source, p.conc:5" in given[2] and "memory chat keeps messages 2, 3 as turn 1" in given[2]
     assert "memory chat lets go of messages 0, 1 (retain)" in given[2]
     assert given[3] == [True, True, True] and given[4] == []
+
+
+@in_browser
+def test_a_page_that_is_served_follows_the_run(tmp_path: Path) -> None:
+    """What comes is shown at the row that was read, or at the end where the last row was."""
+    whole = recorded(tmp_path / "whole.jsonl", many(40)).read_bytes()
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"".join(whole.splitlines(keepends=True)[:21]))
+    titles, count = "document.getElementById('detail-title').textContent", "document.getElementById('found').textContent"
+    at_end = [["press", "G"], ["evaluate", titles], ["wait", f"{count} === '40 rows'"], ["evaluate", titles]]
+    within = [["press", "j"], ["evaluate", titles], ["wait", f"{count} === '40 rows'"], ["evaluate", titles], ["axe"]]
+    for commands, first, then in ((at_end, "Row 20", "Row 40"), (within, "Row 2", "Row 2")):
+        path.write_bytes(b"".join(whole.splitlines(keepends=True)[:21]))
+        with Server(0, Pages(str(path), None, str(tmp_path))) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            show = ["evaluate", "document.getElementById('show').value = 'rows', choose(), 1"]
+            words = ["node", str(HERE / "look.mjs"), str(CHROMIUM), server.address, "light", "1280"]
+            grows = threading.Timer(4, path.write_bytes, (whole,))
+            grows.start()
+            done = subprocess.run(words, input=json.dumps([show, *commands]).encode(), capture_output=True, timeout=300)
+            server.shutdown()
+        assert done.returncode == 0, done.stderr.decode()
+        told = json.loads(done.stdout)
+        assert told["messages"] == [] and all(request.startswith(server.address) for request in told["requests"])
+        given = told["given"]
+        assert given[2].startswith(first) and given[4].startswith(then), given
+        assert given[5:] in ([], [[]])
 
 
 def screenshots() -> None:
