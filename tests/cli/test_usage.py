@@ -17,7 +17,7 @@ RUN_FLAGS = [  # O-9.27
 ]  # fmt: skip
 FLAGS = {
     "run": [*RUN_FLAGS, "--emit-format", "--metrics", "--no-code-cache", "--verbose", "--watch", "--trust-key", "--pin"],
-    "resume": [*RUN_FLAGS, "ID", "--store", "--sync-full", "--answer", "--take-over", "--emit-format", "--debug"],
+    "resume": [*RUN_FLAGS, "ID", "--store", "--sync-full", "--answer", "--take-over", "--image", "--emit-format", "--debug"],
     "runs": ["ACTION", "WORD", "--store", "--sync-full", "--days", "--json"],
     "compile": ["-o", "--check", "--strip", "--emit-tokens", "--emit-ast", "--deny-warnings", "--json"],
     "check": ["--deny-warnings", "--json"],
@@ -29,7 +29,8 @@ FLAGS = {
     "repl": [*RUN_FLAGS, "--emit-format", "--verbose"],
     "conformance": ["--filter", "--list", "--json"],
     "models": ["CONNECTION", "--program", "--env-file", "--json"],
-    "trace": ["--store", "--json", "--kind", "--effect", "--html", "--check", "--allow-net", "--max-steps"],
+    "trace": ["--store", "--json", "--kind", "--effect", "--html", "--check", "--program", "--allow-net", "--max-steps"],
+    "view": ["--store", "--port"],
     "pin": ["--server", "--check", "--env-file", "--allow-net", "--allow-run"],
     "keygen": ["NAME", "--force"],
     "sign": ["--key", "--comment"],
