@@ -107,8 +107,9 @@ class Host:
 
     `journal` records what comes from outside, or gives a recording again (G-13.4); a session binds it to its host
     (`journal/border.py: bind`), which sets the attributes behind it: `operation`, through which functions of the host are called
-    then, and `around_provider`, `around_connection` and `around_child`, which return what stands before a provider,
-    the connection to a server and the process of an agent. `telemetry` is told of runs, requests and tool calls (O-9.81).
+    then, and `around_provider`, `around_connection`, `around_child` and `around_agent_files`, which return what stands before a
+    provider, the connection to a server, the process of an agent and the files that it asks for. `telemetry` is told of runs,
+    requests and tool calls (O-9.81).
 
     The machine: `loop` is the event loop that runs the session (None: asyncio's, which `new_loop` makes if it is not the usual
     one); `tier` is "both", or "interp" for the interpreter alone (V-7.7); `code_cache` keeps translated code (V-7.2)."""
@@ -173,6 +174,7 @@ class Host:
         self.around_provider: Callable[[Any], Any] | None = None
         self.around_connection: Callable[[McpSettings, Callable[[], Awaitable[Any]]], Any] | None = None
         self.around_child: Callable[[str, Callable[[], Awaitable[Any]]], Awaitable[Any]] | None = None
+        self.around_agent_files: Callable[[str, Any], Any] | None = None
         self.new_loop: Callable[[], Any] | None = None
         self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any, Any], Awaitable[Any]]] = {}
         self.emit = emit

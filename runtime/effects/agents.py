@@ -152,7 +152,10 @@ def _process_of(run: EffectContext, settings: AgentSettings) -> AgentProcess:
         from .files import session_files
 
         folder = os.path.abspath(agent_folder(run, settings))
-        return AcpProcess(settings, lambda: launch(run, settings), folder, AgentFiles(run, session_files))
+        files = AgentFiles(run, session_files)
+        if run.host.around_agent_files is not None:
+            files = run.host.around_agent_files(settings.name, files)
+        return AcpProcess(settings, lambda: launch(run, settings), folder, files)
     from ..agents.process import AgentProcess
 
     return AgentProcess(settings, lambda: launch(run, settings))

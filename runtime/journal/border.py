@@ -336,7 +336,12 @@ def bind(run: Any, host: Host) -> None:
 
         return await JournaledChild(journal, scope, owner, launch).begin()
 
-    host.around_connection, host.around_child = around_connection, around_child
+    def around_agent_files(owner: str, files: Any) -> Any:
+        from .peers import JournaledAgentFiles
+
+        return JournaledAgentFiles(journal, scope, owner, files)
+
+    host.around_connection, host.around_child, host.around_agent_files = around_connection, around_child, around_agent_files
 
 
 def _values(run: Any) -> _Values:

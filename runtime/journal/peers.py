@@ -1,8 +1,9 @@
 """MCP servers and agents with a journal before them: what they answer is recorded, and given again without them (G-13.2).
 
-Hands on `JournaledConnection` and `JournaledChild` to `border.py`. A recording is given again by stand-ins that reach nothing.
-Where it ends while the run goes on, a server is connected anew, and its tools must be those that were recorded (G-9.6); the
-process of an agent is gone, so an exchange that it was in has an unknown outcome, and the next one starts a new process.
+Hands on `JournaledConnection`, `JournaledChild` and `JournaledAgentFiles` to `border.py`. A recording is given again by stand-ins
+that reach nothing. Where it ends while the run goes on, a server is connected anew, and its tools must be those that were
+recorded (G-9.6); the process of an agent is gone, so an exchange that it was in has an unknown outcome, and the next one starts a
+new process.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import asyncio
 from ...vm.values.containers import base64_of, from_base64
 from ...vm.values.media import content_of, link_to
 from ..agents.child import ChildEnded, LineNotText, LineTooLong, OutputTooLong
+from ..agents.files import FileRefused
 from ..errors import CallFailure
 from ..host import EffectUnknown
 from ..mcp.resources import Part, PromptPart, ServedPrompt, ServedResource
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from ...vm.values.media import Content
     from ..agents.child import Child
+    from ..agents.files import AgentFiles
     from ..mcp.questions import Caller
     from ..mcp.served import Connection, McpSettings
     from .journal import Journal
@@ -319,3 +322,51 @@ class JournaledChild:
         if self.real is not None:
             await self.real.stop()
             self.exit_code, self.stderr = self.real.exit_code, self.real.stderr
+
+
+_FILE = Form(  # the text, why there is none, and whether that is since there is no such file
+    lambda answer: [answer.message, answer.is_missing] if isinstance(answer, FileRefused) else [answer],
+    lambda form: FileRefused(form[0], form[1]) if len(form) == 2 else form[0],
+)
+
+
+class JournaledAgentFiles:
+    """The files that the agent `owner` asks for, as `AgentFiles`; those of the program are `inner`."""
+
+    def __init__(self, journal: Journal, scope: Scope, owner: str, inner: AgentFiles) -> None:
+        self.journal = journal
+        self.scope = scope
+        self.owner = owner
+        self.inner = inner
+
+    @property
+    def reads(self) -> bool:
+        return self.inner.reads
+
+    @property
+    def writes(self) -> bool:
+        return self.inner.writes
+
+    async def read(self, path: str) -> str:
+        text: str = await self._do("fs/read_text_file", REPEATABLE, {"path": path}, lambda: self.inner.read(path))
+        return text
+
+    async def write(self, path: str, text: str) -> None:
+        await self._do("fs/write_text_file", ONCE, {"path": path, "text": text}, lambda: self.inner.write(path, text))
+
+    async def _do(self, method: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]]) -> Any:
+        async def answered() -> Any:
+            try:
+                return await work()
+            except FileRefused as refused:
+                return refused
+
+        key = self.journal.next_key(self.scope, self.owner)
+        what = {"agent": self.owner, "method": method, **request}
+        try:
+            answer = await self.journal.perform(key, "agent", cls, what, answered, _FILE)
+        except EffectUnknown:
+            raise FileRefused(f"{request['path']}: whether it was written is not known") from None
+        if isinstance(answer, FileRefused):
+            raise answer
+        return answer

@@ -131,3 +131,18 @@ def test_an_agent_by_the_sdk_of_others_is_refused_a_file(project, cli, tmp_path)
     done = cli("run", "--allow-run", "--allow-fs-read", "main.conc")
     assert done.out.endswith(f"[emit:done] error -32603: permission denied: fs:write={tmp_path}/a.txt\n")
     assert (tmp_path / "a.txt").read_text() == "text"
+
+
+def test_a_replay_neither_reads_nor_writes_the_files_of_an_agent(project, cli, tmp_path):
+    """What the agent asked its client for is in the recording (G-13.2)."""
+    a, b = tmp_path / "a.txt", tmp_path / "b.txt"
+    a.write_text("of the file")
+    flags = ("--allow-run", "--allow-fs")
+    project(SAYS % f"read={a} write={b} read={tmp_path}/none.txt")
+    live = cli("run", *flags, "--verbose", "--record", "r.jsonl", "main.conc")
+    assert live.code == 0 and "of the file" in live.out and b.read_text() == "written"
+    a.unlink()
+    b.write_text("of somebody else")
+    again = cli("run", *flags, "--verbose", "--replay", "r.jsonl", "main.conc")
+    assert (again.code, again.out) == (0, live.out) and "audit:file_access" in again.out
+    assert b.read_text() == "of somebody else" and not a.exists()
