@@ -1,10 +1,10 @@
 """Diagnostics as data: the record, the collector that every phase reports to, the table of codes, and how they are
 rendered.
 
-Hands on `Diagnostic`, `Diagnostics` and `Related` to all phases, the command line and the language server, `CODES` to tests and
-tools, `render_text` and `render_json` to the command line and the API, `render_lines` to the command line. A new diagnostic needs
-a row in `_ROWS` (`CONTRIBUTING.md` has the recipe). Panics of running programs have their codes elsewhere: they belong to the
-machine. Nothing is raised here; what becomes of a program with errors is decided by those who collected them.
+Hands on `Diagnostic`, `Diagnostics` and `Related` to all phases, the command line, the language server and `colours/`, `CODES` to
+tests and tools, `render_text` and `render_json` to the command line and the API, `render_lines` to the command line. A new
+diagnostic needs a row in `_ROWS` (`CONTRIBUTING.md` has the recipe). Panics of running programs have their codes elsewhere: they
+belong to the machine. Nothing is raised here; what becomes of a program with errors is decided by those who collected them.
 """
 
 from __future__ import annotations

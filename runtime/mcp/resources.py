@@ -1,10 +1,10 @@
 """What an MCP server has besides tools: resources and prompts, as values of the language (O-4.50 to O-4.53).
 
 Hands on the forms in which a connection gives them, `Part`, `ServedResource`, `PromptPart` and `ServedPrompt`, to `wire.py`,
-which also takes `decoded` and `failed`, and to what stands between it and a program (`served.py`, `servers.py`); and to
-`servers.py` `failed` and the values made of them: `resource_value`, `prompt_value`, `messages_value`, `resources_value` and
-`prompts_value`, and of what a mock gives `mocked_parts` and `mocked_messages`. What does not fit raises ServerFailure. Nothing
-here talks to a server.
+which also takes `decoded` and `failed`, and to what stands between it and a program (`served.py`, `servers.py`,
+`journal/peers.py`); and to `servers.py` `failed` and the values made of them: `resource_value`, `prompt_value`, `messages_value`,
+`resources_value` and `prompts_value`, and of what a mock gives `mocked_parts` and `mocked_messages`. What does not fit raises
+ServerFailure. Nothing here talks to a server.
 """
 
 from __future__ import annotations
