@@ -277,7 +277,9 @@ class Options(TypedDict, total=False):
 class RunOptions(Options, total=False):
     """Those of a session that begins anew, which may have a journal: `record` is a new effect file, `replay` one that is there,
     with which nothing outside is reached, and with `extend` what comes behind its end is performed and appended; `store` is a run
-    store, in which a run of main outlives the process."""
+    store, in which a run of main outlives the process. `redact` has paths in rows of the journal whose contents are left out,
+    such as `request.messages.*.content`; `faults`, with `replay` alone, the failure before a request by its effect key: a status
+    such as "429" or a name such as "timeout"."""
 
     record: str | os.PathLike[str] | None
     replay: str | os.PathLike[str] | None

@@ -183,7 +183,8 @@ def faults_of(path: str | None) -> dict[str, str]:
 
 
 def open_store(arguments: argparse.Namespace, *, must_exist: bool = False) -> RunStore:
-    """Return the run store that the flags name. Raises JournalRefused."""
+    """Return the run store that the flags name, which is made if it is not there. Raises JournalRefused as `RunStore`, with
+    `must_exist` also for one that is not there."""
     from ..runtime.journal.run_store import RunStore
 
     return RunStore(arguments.store, time.time, full=arguments.sync_full, must_exist=must_exist)

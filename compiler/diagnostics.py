@@ -348,7 +348,8 @@ def render_text(
 
 
 def render_lines(diagnostics: Iterable[Diagnostic], sources: Sources, *, named: Named = str) -> list[str]:
-    """Return the first line of each, without its line end: place, code and message."""
+    """Return the first line of each, without its line end: place, code and message. `sources` and `named` are as in
+    `render_text`."""
     renderer = _Renderer(sources, False, named)
     return [next(iter(renderer.diagnostic(diagnostic))) for diagnostic in diagnostics]
 
@@ -358,7 +359,8 @@ def render_json(
 ) -> list[dict[str, Any]]:
     """Return all diagnostics as plain dictionaries for `--json`, in the order of `render_text`. Lines and columns are counted
     from 1, in code points; the end is the place behind the last character. Each has code, severity ("error" or "warning"),
-    message, file, line, column, end_line, end_column, related (places with a message) and help, a text or None."""
+    message, file, line, column, end_line, end_column, related (places with a message) and help, a text or None. `sources` and
+    `named` are as in `render_text`."""
     return [_as_dict(diagnostic, sources, named) for diagnostic in _ordered(diagnostics)]
 
 

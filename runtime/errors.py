@@ -134,7 +134,8 @@ class Origin:
         self.timeout = timeout
 
     def failure(self, kind: str, variant: str | None, message: str, retry_class: str | None = None, **fields: Any) -> CallFailure:
-        """Return a failure with the fields that its kind always has; `message` is cut to MESSAGE_LENGTH code points."""
+        """Return a failure with `fields` and those that its kind always has. Its message is the model's name and `message`, which
+        is cut to MESSAGE_LENGTH code points; `retry_class` is one of the classes above, None for what is not retried."""
         if kind == "ConnectionError":
             fields["connection"] = self.connection
         if kind == "TimeoutError":

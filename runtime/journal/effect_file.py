@@ -55,7 +55,7 @@ class EffectFileWriter:
             self._seal = after.seal
 
     def commit(self, rows: Sequence[Row], told: int = 0, waits: Sequence[Any] = ()) -> None:
-        """Append rows."""
+        """Append rows; `told` and `waits` are for run stores alone."""
         self._write([_json(plain_of(row)) for row in rows])
 
     def _write(self, texts: list[str]) -> None:

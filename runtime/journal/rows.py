@@ -148,7 +148,7 @@ class EmitRow:
 
 class EndRow:
     """The end of the run: `outcome` is "ok", "error", "panic" or "cancelled", `message` the text of an error or panic, `code`
-    that of a panic; `value` what main gave, as JSON text where it has a JSON form."""
+    that of a panic; `value` what main gave, as JSON text where it has a JSON form; `t` in milliseconds since the run began."""
 
     __slots__ = ("outcome", "message", "code", "value", "t")
 

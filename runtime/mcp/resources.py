@@ -39,7 +39,7 @@ class Part:
 
 @record
 class ServedResource:
-    """A resource as the server lists it; `mime` is its media type, `size` is in bytes, None where the server does not say."""
+    """A resource as the server lists it; `mime` is its media type, `size` is in bytes; what the server does not say is None."""
 
     uri: str
     name: str
@@ -51,7 +51,8 @@ class ServedResource:
 
 @record
 class ServedPrompt:
-    """A prompt as the server lists it. `arguments`: of each its name, its description, and whether it is required."""
+    """A prompt as the server lists it; what it does not say is None. `arguments`: of each its name, its description, and whether
+    it is required."""
 
     name: str
     title: str | None = None

@@ -215,9 +215,9 @@ def view_of(
     `state` is what is stored of the view: its summary with the entries that this covers, and the cut of a window with a low
     bound, the first entry that it shows. `system` is the text of the system message, None for none. `budget` (tokens) is that of
     the policy unless a list of views gives a share of its own, which then counts neither system message nor prompt;
-    `prompt_tokens` are those of the prompt. Raises MemoryFailure("Overflow") when system message and pins alone exceed the
-    budget; facts and then the summary are left out when the rest is too much (M-4.12). Raises "InvalidUnit" when the function of
-    `shape` gives no whole units.
+    `prompt_tokens` are those of the prompt; `recalled` is what recall has found, None for nothing. Raises
+    MemoryFailure("Overflow") when system message and pins alone exceed the budget; facts and then the summary are left out when
+    the rest is too much (M-4.12). Raises "InvalidUnit" when the function of `shape` gives no whole units.
     """
     if policy.only_window and budget is None and recalled is None:
         return _plain_window(policy.window, source)

@@ -312,12 +312,13 @@ class Session:
     ) -> Outcome:
         """Run a function of the program and return how it ended. The first call initialises the program before.
 
-        The limits are those of G-6.1 and G-6.4. `steps` are units of fuel, `depth` calls inside one another, `tasks` those that
-        are at work at a time, `value_bytes` the bytes of one String and `memory_bytes` those of all values; `cost` is in dollars.
-        `tokens`, `cost` and `model_calls` are summed over all calls of the session, and `accounts` are further ones that this
-        call draws on. Where a limit is None, the program's own budget counts (O-9.7), and without one there is no limit; but for
-        `depth` it is 10,000 then, and `value_bytes` and `memory_bytes`, for which a program has no budget, are LONGEST_STRING and
-        LARGEST_MEMORY. `give` turns the value into what the host gets, under the same limits (G-6.10).
+        The limits are those of G-6.1 and G-6.4. `steps` are units of fuel, `seconds` time by the clock of the host, `depth` calls
+        inside one another, `tasks` those that are at work at a time, `value_bytes` the bytes of one String and `memory_bytes`
+        those of all values; `cost` is in dollars. `tokens`, `cost` and `model_calls` are summed over all calls of the session,
+        and `accounts` are further ones that this call draws on. Where a limit is None, the program's own budget counts (O-9.7),
+        and without one there is no limit; but for `depth` it is 10,000 then, and `value_bytes` and `memory_bytes`, for which a
+        program has no budget, are LONGEST_STRING and LARGEST_MEMORY. `give` turns the value into what the host gets, under the
+        same limits (G-6.10).
 
         A panic of the program is in the outcome, also one that `give` raises. Raised are `Stopped`, when the host has called
         `stop`, the cancellation of the task that awaits this, and what code of the host raises that is no panic: its sinks
@@ -667,7 +668,8 @@ class Session:
         return f"-{self.name}"
 
     def clean(self, value: Any) -> Any:
-        """Return a value of the machine with its secrets replaced, as it may leave the session (G-10.3)."""
+        """Return a value of the machine with its secrets replaced, as it may leave the session (G-10.3). Raises as
+        `without_secrets`."""
         if self.redactor.is_empty:
             return value
         from ..access.secrets import without_secrets
