@@ -197,7 +197,7 @@ class RunResult:
     ErrorValue is one whose kind is the type of that, with it as the field `value`. `trace` is where the error was made and what
     it passed, or the frames of the panic. `exit_code` is that of `concerto run` (L-5.14.3): 0, 1 after an Err or panic, 77 after
     one that denies a permission, 130 after `cancel`, and 75 for a run of a store that waits for the answers in `waits`, with
-    which `resume` goes on. `emits` are those of the program, in order. `run` is the id of a run of a store."""
+    which `resume` goes on. `emits` are those of the program, in order. `run` is the id of a run of a store, None without one."""
 
     ok: bool
     value: Any

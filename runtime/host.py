@@ -91,7 +91,7 @@ class Host:
     are `prompt_caches`, what requests have told providers of their prompt caches (O-1.220).
 
     Agents and servers: `agents` are fields by connector, `mcp` fields by server, both over those of declaration and manifest.
-    Processes run in the manifest's directory `project`; `children(name, arguments, env, folder)` starts one and
+    Processes run in the manifest's directory `project` (None: `folder`); `children(name, arguments, env, folder)` starts one and
     `server(settings)` connects to a server (None: by the system, through the SDK). `pins` are the tools of servers that were
     accepted (G-9.6); `browser` is how a person logs in to one (O-4.56), None: nobody does.
 
@@ -107,8 +107,10 @@ class Host:
 
     `journal` records what comes from outside, or gives a recording again (G-13.4); a session binds it to its host
     (`journal/border.py: bind`), which sets the attributes behind it: `operation`, through which functions of the host are called
-    then, and `around_provider`, `around_connection` and `around_child`, which return what stands before a provider,
-    the connection to a server and the process of an agent. `telemetry` is told of runs, requests and tool calls (O-9.81).
+    then, and `around_provider`, `around_connection` and `around_child`, which return what stands before a provider, the
+    connection to a server and the process of an agent; and `look_at_clock`, which records the present time, None without a
+    journal. `awaited` is the emit for which `answer` is called now. `telemetry` is told of runs, requests and tool calls
+    (O-9.81).
 
     The machine: `loop` is the event loop that runs the session (None: asyncio's, which `new_loop` makes if it is not the usual
     one); `tier` is "both", or "interp" for the interpreter alone (V-7.7); `code_cache` keeps translated code (V-7.2)."""
