@@ -206,7 +206,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """Run main of a program. Return the exit code of O-9.11: 0, after an Err or a panic 1, or 77 where a permission is denied.
     Raise `Exit` for what cannot be run: 65 for a source with errors and a program without main, 66 for a file that cannot be
     read, 74 for an image that is refused, 2 for a wrong configuration, a wrong file of replies, variables or pins, a wrong key,
-    and bytecode of another implementation, 1 where a signature is demanded and what verifies it is not installed. Raise
+    and bytecode of another implementation, 1 where a signature is demanded and what verifies it is not installed; for recordings
+    and run stores as `journal_of` and `run_with_journal`, 75 among them for a run that waits for an answer. Raise
     KeyboardInterrupt after Ctrl-C."""
     _refuse_word(arguments.file)
     program = load_program(arguments.file, quiet=arguments.quiet, demand=demand_of_flags(arguments))

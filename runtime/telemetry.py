@@ -167,7 +167,7 @@ class Telemetry:
     # ------------------------------------------------------------ requests
 
     def request_begins(self, request: Request, connection: ConnectionSettings, conversation: str | None) -> Span | None:
-        """Begin the span of a request that is sent. `conversation` is the key of the memory that it belongs to."""
+        """Begin the span of a request that is sent. `conversation` is the key of the memory that it belongs to, None for none."""
         if self.is_silent():
             return None
         attributes = self._attributes("chat", request.model, connection)
@@ -216,7 +216,7 @@ class Telemetry:
         return self._begin(f"embeddings {request.model}", attributes, attributes)
 
     def embedding_ends(self, begun: Span | None, use: Use, failure: BaseException | None) -> None:
-        """End the span of a request for vectors."""
+        """End the span of a request for vectors; `use` is what it used, `failure` why it gave none, None for none."""
         if begun is not None and failure is None:
             self._use(begun, use)
         self.broke(begun, failure)

@@ -322,7 +322,9 @@ class Session:
 
         A panic of the program is in the outcome, also one that `give` raises. Raised are `Stopped`, when the host has called
         `stop`, the cancellation of the task that awaits this, and what code of the host raises that is no panic: its sinks
-        (`Host.emit`, `Host.print`), `arguments`, `give`, and what else of the host performs an effect."""
+        (`Host.emit`, `Host.print`), `arguments`, `give`, and what else of the host performs an effect. With a journal also what
+        ends the run by it: `Suspended`, where every task waits for answers that nobody here gives, `Fenced` and JournalRefused
+        (`journal/journal.py`); a run that leaves its recording ends in panic P406."""
         started = self.host.now()
         machine = self.machine
         machine.panic = None  # of the call before
