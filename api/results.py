@@ -1,10 +1,10 @@
 """What a run gives back, and what the host API raises (O-9.6, O-9.39).
 
-Hands on to users `RunResult`, `Emit`, `Metrics`, `TestReport` with `TestResult`s; `CompileError` with `Diagnostic`s,
-`ImageError`, `ProgramError`, and `Panic` with `Frame`s; `ToolError`, which code of the host raises (G-9.10); and `Breaker`, the
-state of a connection. `program` and `session` make most of them; `frames_of` makes frames for `session`, and `tested` runs the
-tests of a program for `Program.test`. Values in them are those of Python (`values.py`), never those of the machine. A new counter
-is a field of `Metrics` and one of the runtime's.
+Hands on to users `RunResult` with its `Wait`s, `Emit`, `Metrics`, `TestReport` with `TestResult`s; `CompileError` with
+`Diagnostic`s, `ImageError`, `RecordingError`, `ProgramError`, and `Panic` with `Frame`s; `ToolError`, which code of the host
+raises (G-9.10); and `Breaker`, the state of a connection. `program` and `session` make most of them; `frames_of` makes frames for
+`session`, and `tested` runs the tests of a program for `Program.test`. Values in them are those of Python (`values.py`), never
+those of the machine. A new counter is a field of `Metrics` and one of the runtime's.
 """
 
 from __future__ import annotations

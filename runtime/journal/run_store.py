@@ -3,8 +3,8 @@
 A run is its header, the image it runs, and the rows of its journal. Whoever runs it holds a lease and an epoch: every commit is
 one transaction that is bound to both, so that of several processes that go on with a run one does, and the others are fenced.
 These laws and all statements are here, once; what a SQLite file and a PostgreSQL database have of their own is in
-`run_databases.py`. Hands on `RunStore`, `RunRow` and `Claim` to the command line and the Python API; `Claim` is the sink of the
-run's journal. Nothing here knows a session.
+`run_databases.py`. Hands on `RunStore`, `RunRow` and `Claim` to the command line, the Python API and `rehearsal.py`, to the first
+also `shown`; `Claim` is the sink of the run's journal. Nothing here knows a session.
 
 What is read is checked, whoever wrote it. Each row of a journal has a seal, the beginning of a SHA-256 over the seal before and
 the row, so that a row that was changed, doubled or left out is refused by its number, and never taken for what happened.
