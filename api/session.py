@@ -54,8 +54,9 @@ class Session:
     manifest, None for the current one. `resumed` is a run of a store that it goes on with, or rehearses. Raises TypeError or
     ValueError for wrong options, ValueError for a wrong configuration, RecordingError for a recording or store that is refused,
     OSError for a recording that cannot be opened. With a journal (`record`, `replay` or `store`) calls raise RecordingError too,
-    where they leave the recording, or it cannot be kept, or another process has taken the run over; so does the end of the
-    session, for a recording that has more than was asked for.
+    where a row cannot be kept or another process has taken the run over, and OSError for a file of `record` that cannot be
+    written; one that leaves its recording panics with P406. The end of the session raises RecordingError for a recording that has
+    more than was asked for.
     """
 
     def __init__(

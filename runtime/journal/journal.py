@@ -53,8 +53,9 @@ if TYPE_CHECKING:
 
     class Sink(Protocol):
         """Where rows are kept. `commit` returns when they are; it raises Fenced where another process goes on with the run, and
-        JournalRefused where they cannot be kept. `told` is how many emits the run has made, those among the rows too, `waits`
-        what only another process can bring. `parks` says whether a run may be suspended and gone on with later."""
+        JournalRefused where they cannot be kept, that of a file OSError. `told` is how many emits the run has made, those among
+        the rows too, `waits` what only another process can bring. `parks` says whether a run may be suspended and gone on with
+        later."""
 
         parks: bool
 
@@ -742,8 +743,8 @@ class Journal:
             self.end_by(Suspended())
 
     def commit(self, *rows: Row) -> None:
-        """Commit the rows that wait, these last, in one transaction, then deliver emits. Raises Fenced and JournalRefused as the
-        sink, which end the run."""
+        """Commit the rows that wait, these last, in one transaction, then deliver emits. Raises as the sink; Fenced and
+        JournalRefused end the run."""
         self._draft += rows
         draft, self._draft = self._draft, []
         if self.sink is not None and (draft or self.parked):

@@ -243,7 +243,8 @@ _LINE = Form(
 
 
 class JournaledChild:
-    """The process of the agent `owner`, as `Child`. `launch` starts the real one."""
+    """The process of the agent `owner`, with what agents use of `Child`. `launch` starts the real one. Methods raise as those of
+    `Child`, and CallFailure (EffectUnknown) where the process died with an earlier one of the run."""
 
     def __init__(self, journal: Journal, scope: Scope, owner: str, launch: Callable[[], Awaitable[Child]]) -> None:
         self.journal = journal

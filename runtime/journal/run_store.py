@@ -379,8 +379,8 @@ class RunStore:
 
     def commit(self, claim: Claim, rows: Sequence[Row], told: int, waits: Sequence[Any]) -> None:
         """Append rows to a run under its claim, in one transaction; `told` is how many emits the run has made, those among `rows`
-        too, of which all before have been delivered. `waits` are what it waits for. Raises Fenced where the claim holds no
-        more."""
+        too, of which all before have been delivered. `waits` are what it waits for. The lease begins anew, and answers that the
+        rows have used are removed. Raises Fenced where the claim holds no more."""
         database = self._database
         end = next((row for row in rows if isinstance(row, EndRow)), None)
         state = _state_of(end) if end is not None else WAITING if waits else RUNNING
