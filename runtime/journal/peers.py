@@ -124,7 +124,8 @@ _PROMPT = _form_of(
 
 class JournaledConnection:
     """The connection to a server. `open_real` connects; the real connection is opened by the first request that is no recorded
-    one."""
+    one. The methods are those of `Connection` (`mcp/served.py`); they raise ServerFailure, with the variant EffectUnknown for a
+    call that a process died in."""
 
     def __init__(
         self, journal: Journal, scope: Scope, settings: McpSettings, open_real: Callable[[], Awaitable[tuple[Any, asyncio.Event]]]
