@@ -81,7 +81,7 @@ WALKS = frozenset({type(iter(range(0))), type(iter([]))})  # that tell how many 
 
 
 def text_of(value: Any) -> str:
-    """Return the Display text of a value."""
+    """Return the Display text of a value. Raises as `display`."""
     return value if type(value) is str else display(value)
 
 
