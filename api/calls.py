@@ -32,11 +32,12 @@ class Hosting(Protocol):
 
 class Call:
     """A call that `Session.start` began. `await call`, or in code without an event loop `call.result()`, gives the value that the
-    function returned, of a Result that of its Ok; it raises ProgramError for an Err and after `cancel`, Panic for a panic, and
-    RuntimeError where the session is closed, is called by a handler of its own, or runs a call in another event loop. `async for
-    emit in call` gives the emits that the program makes in this call, each an `Emit`, as they come, from the first one until it
-    ends, to each of those who iterate; a failure of the call is not raised there, only by `await` and `result`. As `async with
-    session.start(…) as call` the call is cancelled when the block is left before the call has ended; that raises nothing."""
+    function returned, of a Result that of its Ok; it raises ProgramError for an Err and after `cancel`, Panic for a panic,
+    RecordingError as `Session.call`, and RuntimeError where the session is closed, is called by a handler of its own, or runs a
+    call in another event loop. `async for emit in call` gives the emits that the program makes in this call, each an `Emit`, as
+    they come, from the first one until it ends, to each of those who iterate; a failure of the call is not raised there, only by
+    `await` and `result`. As `async with session.start(…) as call` the call is cancelled when the block is left before the call
+    has ended; that raises nothing."""
 
     def __init__(self, session: Hosting, work: Callable[[Call], Coroutine[Any, Any, Any]]) -> None:
         """`work` gets this call, and returns the coroutine that waits for its turn, runs the function and returns its value; it

@@ -1,10 +1,11 @@
 """The options of `run`, `arun` and `Program.session` (O-9.6).
 
 Hands on the types of the values (`Budgets`, `SharedBudget`, `Permissions`, `Immediate`, `Buffered`, `Browser`) to users;
-`Options`, which types the keyword arguments, to `program`, `session` and `results`; `check_options`, which refuses wrong ones by
-the rows of `RULES`, `amounts`, `limits_of`, and `host_of`, which makes the runtime's host (what a run reaches of the world
-outside: clock, files, network, functions of the embedding code), to `session` and, for tests of programs, to `results`. A new
-option is a field of `Options`, a row of `RULES` and a line in `host_of`. Nothing is run here, and nothing connected.
+`Options`, which types the keyword arguments, to `program`, `session` and `results`, to `program` also `RunOptions` and, to it and
+`results`, `refuse_journal`; `check_options`, which refuses wrong ones by the rows of `RULES`, `amounts`, `limits_of`, and
+`host_of`, which makes the runtime's host (what a run reaches of the world outside: clock, files, network, functions of the
+embedding code), to `session` and, for tests of programs, to `results`. A new option is a field of `Options`, a row of `RULES` and
+a line in `host_of`. Nothing is run here, and nothing connected.
 """
 
 from __future__ import annotations
@@ -276,7 +277,9 @@ class Options(TypedDict, total=False):
 class RunOptions(Options, total=False):
     """Those of a session that begins anew, which may have a journal: `record` is a new effect file, `replay` one that is there,
     with which nothing outside is reached, and with `extend` what comes behind its end is performed and appended; `store` is a run
-    store, in which a run of main outlives the process."""
+    store, in which a run of main outlives the process. `redact` has paths in rows of the journal whose contents are left out,
+    such as `request.messages.*.content`; `faults`, with `replay` alone, the failure before a request by its effect key: a status
+    such as "429" or a name such as "timeout"."""
 
     record: str | os.PathLike[str] | None
     replay: str | os.PathLike[str] | None

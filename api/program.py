@@ -89,8 +89,8 @@ class Program:
     def session(self, **options: Unpack[RunOptions]) -> Session:
         """Return a session of this program; several share nothing but code and what their options have in common, such as a
         SharedBudget or a store. Raises TypeError or ValueError for wrong options, ValueError for a wrong configuration of the
-        program, such as a connection without its fields, and for pins that cannot be read, OSError if the working directory has
-        been removed."""
+        program, such as a connection without its fields, and for pins that cannot be read, RecordingError for a recording or
+        store that is refused, OSError for one that cannot be opened or made, and if the working directory has been removed."""
         return Session(self._linked, options, self._project)
 
     def test(self, filter: str | None = None, **options: Unpack[Options]) -> TestReport:
@@ -223,10 +223,11 @@ def run(
 ) -> RunResult:
     """Run `main` of a program, or of a source or image file, in a session of its own, and return how it ended. Failures of the
     program are in the result. `keys`, `pins` and `signature` demand of the file what they demand in `load`: a source is refused
-    where they are given. Raises CompileError for a source with errors, ImageError for an image that is refused, OSError for
-    a file that cannot be read; TypeError, ValueError or OSError as `Program.session`, and ValueError for a program without main;
-    ValueError and ImportError as `load`, and TypeError for a demand of a Program, which is loaded already; RuntimeError where an
-    event loop runs, and KeyboardInterrupt after Ctrl-C."""
+    where they are given. Raises CompileError for a source with errors, ImageError for an image that is refused, OSError for a
+    file that cannot be read; TypeError, ValueError, RecordingError or OSError as `Program.session`, RecordingError as
+    `Session.run` and `Session.close` too, and ValueError for a program without main; ValueError and ImportError as `load`, and
+    TypeError for a demand of a Program, which is loaded already; RuntimeError where an event loop runs, and KeyboardInterrupt
+    after Ctrl-C."""
     with _program(target, keys, pins, signature).session(**options) as session:
         return session.run()
 

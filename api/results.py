@@ -1,10 +1,10 @@
 """What a run gives back, and what the host API raises (O-9.6, O-9.39).
 
-Hands on to users `RunResult`, `Emit`, `Metrics`, `TestReport` with `TestResult`s; `CompileError` with `Diagnostic`s,
-`ImageError`, `ProgramError`, and `Panic` with `Frame`s; `ToolError`, which code of the host raises (G-9.10); and `Breaker`, the
-state of a connection. `program` and `session` make most of them; `frames_of` makes frames for `session`, and `tested` runs the
-tests of a program for `Program.test`. Values in them are those of Python (`values.py`), never those of the machine. A new counter
-is a field of `Metrics` and one of the runtime's.
+Hands on to users `RunResult` with its `Wait`s, `Emit`, `Metrics`, `TestReport` with `TestResult`s; `CompileError` with
+`Diagnostic`s, `ImageError`, `RecordingError`, `ProgramError`, and `Panic` with `Frame`s; `ToolError`, which code of the host
+raises (G-9.10); and `Breaker`, the state of a connection. `program` and `session` make most of them; `frames_of` makes frames for
+`session`, and `tested` runs the tests of a program for `Program.test`. Values in them are those of Python (`values.py`), never
+those of the machine. A new counter is a field of `Metrics` and one of the runtime's.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ class RunResult:
     ErrorValue is one whose kind is the type of that, with it as the field `value`. `trace` is where the error was made and what
     it passed, or the frames of the panic. `exit_code` is that of `concerto run` (L-5.14.3): 0, 1 after an Err or panic, 77 after
     one that denies a permission, 130 after `cancel`, and 75 for a run of a store that waits for the answers in `waits`, with
-    which `resume` goes on. `emits` are those of the program, in order. `run` is the id of a run of a store."""
+    which `resume` goes on. `emits` are those of the program, in order. `run` is the id of a run of a store, None without one."""
 
     ok: bool
     value: Any

@@ -52,7 +52,11 @@ class Session:
     `arun`, `acall`, `adump` and `arestore` are for code in an event loop. All but `close` raise RuntimeError for a session that
     is closed, is called by a handler of its own call, or runs a call in another event loop. `project` is the folder of the
     manifest, None for the current one. `resumed` is a run of a store that it goes on with, or rehearses. Raises TypeError or
-    ValueError for wrong options, ValueError for a wrong configuration, RecordingError for a recording or store that is refused.
+    ValueError for wrong options, ValueError for a wrong configuration, RecordingError for a recording or store that is refused,
+    OSError for a recording that cannot be opened. With a journal (`record`, `replay` or `store`) calls raise RecordingError too,
+    where a row cannot be kept or another process has taken the run over, and OSError for a file of `record` that cannot be
+    written; one that leaves its recording panics with P406. The end of the session raises RecordingError for a recording that has
+    more than was asked for.
     """
 
     def __init__(
@@ -117,10 +121,10 @@ class Session:
     def register_tool(self, tool: str, method: str, fn: Callable[..., Any], *, context: bool = False) -> None:
         """Let `fn` take the place of a tool method, called with its arguments. What it returns, or what that returns when
         awaited, is the result: of a method with a Result, `Ok`, `Err`, or the value of the Ok. Its exception is
-        `ToolError::ExecutionFailed` with its text for the program; a model that called is told the class alone, unless it
-        is a `concerto.ToolError`, whose text is for the model. With `context`, `fn` gets as `context=` who is asking: what
-        the call got by `with_context`, None for nothing. Raises ValueError for what is no method of a tool of the program,
-        TypeError for a function that does not take its arguments."""
+        `ToolError::ExecutionFailed` with its text for the program, panic P415 for a method without a Result; a model that called
+        is told the class alone, unless it is a `concerto.ToolError`, whose text is for the model. With `context`, `fn` gets as
+        `context=` who is asking: what the call got by `with_context`, None for nothing. Raises ValueError for what is no method
+        of a tool of the program, TypeError for a function that does not take its arguments."""
         declared = {declared_tool.name: [row[0] for row in declared_tool.methods] for declared_tool in self._program.image.tools}
         if method not in declared.get(tool, ()):
             methods = ", ".join(f"{name}.{row}" for name, rows in declared.items() for row in rows) or "none"
@@ -201,14 +205,15 @@ class Session:
     # ------------------------------------------------------------ calling
 
     def run(self, *args: str) -> RunResult:
-        """Run `main` and return how it ended; `args` are `std::env::args()`. Failures of the program are in the result, as is its
-        end by `cancel`. Raises ValueError for a program without main, TypeError for an argument that is no str."""
+        """Run `main` and return how it ended; `args` are `std::env::args()`. Failures of the program are in the result, as are
+        its end by `cancel` and what a run of a store waits for. Raises ValueError for a program without main, TypeError for an
+        argument that is no str, RecordingError as the class says."""
         result: RunResult = self._waiting(self.arun(*args), "write `await session.arun(…)`")
         return result
 
     async def arun(self, *args: str) -> RunResult:
-        """Do what `run` does, within a running event loop, and return how it ended. Raises ValueError and TypeError as `run`
-        does."""
+        """Do what `run` does, within a running event loop, and return how it ended. Raises ValueError, TypeError and
+        RecordingError as `run` does."""
         number = self._program.image.header.entry
         if number is None:
             raise ValueError("the program has no main; call one of its public functions")
@@ -234,7 +239,7 @@ class Session:
         a Result.
 
         Raises ProgramError for an Err and after `cancel`, Panic for a panic, TypeError for arguments that do not fit, ValueError
-        for a name that is no public function.
+        for a name that is no public function, RecordingError as the class says.
         """
         return self._waiting(self.acall(function, *args, **named), f"write `await session.acall({function!r}, …)`")
 
@@ -452,7 +457,8 @@ class Session:
         return {name: Breaker(*state) for name, state in self._session.breakers().items()}
 
     def close(self) -> None:
-        """Release connections and stores; the session runs nothing more. Does nothing for a session that is closed."""
+        """Release connections and stores, and end the journal; the session runs nothing more. Does nothing for a session that is
+        closed. Raises RecordingError as the class says."""
         if not self._turns.closed:
             try:
                 self._waiting(self._close(), "write `await session.aclose()`, or `async with` for `with`")
@@ -461,7 +467,7 @@ class Session:
                     self._runner.close()
 
     async def aclose(self) -> None:
-        """As `close`, within a running event loop."""
+        """Do what `close` does, within a running event loop. Raises RecordingError as `close` does."""
         if not self._turns.closed:
             await self._close()
             if self._runner is not None:

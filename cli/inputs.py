@@ -165,7 +165,7 @@ def _likely(folder: str, entry: str) -> str:
 def project_permissions(path: str) -> tuple[Mapping[str, tuple[str, ...] | bool], Mapping[str, tuple[str, ...] | bool]]:
     """Return two mappings of the manifest of a source: what it grants by capability key (scopes, or True for all), and by tool
     what it says of it (whether it may be called, or which methods may). Both are empty for an image, standard input, and a source
-    without a manifest (O-4.12, O-4.20)."""
+    without a manifest (O-4.12, O-4.20). Raise `Exit` as `read`."""
     if path == "-" or is_image(read(path)):
         return {}, {}
     from ..compiler.project import locate
@@ -175,7 +175,8 @@ def project_permissions(path: str) -> tuple[Mapping[str, tuple[str, ...] | bool]
 
 
 def project_folder(path: str) -> str | None:
-    """Return the directory of the manifest of a source; None without a manifest, for an image, and for standard input."""
+    """Return the directory of the manifest of a source; None without a manifest, for an image, and for standard input. Raise
+    `Exit` as `read`."""
     if path == "-" or is_image(read(path)):
         return None
     from ..compiler.project import locate
@@ -203,7 +204,7 @@ def pins_of(file: str) -> Pins:
 
 def pins_path(file: str) -> str | None:
     """Return where the pins of a program lie: in the folder of its manifest, without one beside FILE; None for source on standard
-    input."""
+    input. Raise `Exit` as `read`."""
     if file == "-":
         return None
     from ..runtime.mcp.pins import FILE
@@ -260,9 +261,9 @@ def display_name(path: str) -> str:
 
 
 def file_namer(path: str) -> Callable[[str], str]:
-    """Return what names the files of the program that FILE is the root of: relative to the working directory, so that a
-    terminal finds them (O-9.12). An image knows only names relative to a root that may not exist here; they stay as they
-    are, as do those of stdin."""
+    """Return what names the files of the program that FILE is the root of: relative to the working directory, so that a terminal
+    finds them (O-9.12). An image knows only names relative to a root that may not exist here; they stay as they are, as do those
+    of stdin. Raise `Exit` as `read`."""
     if path == "-" or is_image(read(path)):
         return str
     from ..compiler.manifest import NAME

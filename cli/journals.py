@@ -2,7 +2,8 @@
 process (O-9.33 to O-9.36).
 
 Hands on `add_journal_flags`, `journal_of` and `is_replay` to `run`, `run_with_journal` to `run` and `resume`, `add_store_flags`,
-`open_store` and `refusing` to `resume` and `runs`, KEPT, `settings_of` and `permission_names` to `resume`, `told_of` to `runs`.
+`open_store` and `refusing` to `resume` and `runs`, the last to `trace_check` too, KEPT, `settings_of`, `permission_names` and
+`close_quietly` to `resume`, `told_of` to `runs`.
 """
 
 from __future__ import annotations
@@ -126,8 +127,8 @@ def permission_names(arguments: argparse.Namespace) -> list[str]:
 
 
 def journal_of(arguments: argparse.Namespace, program: Program, host: Host) -> Journal | None:
-    """Return the journal that the flags ask for, None where they ask for none. Raise `Exit`: 2 for flags that do not fit, 66 for
-    a file that cannot be read or made, 74 for one that is refused."""
+    """Return the journal that the flags ask for, None where they ask for none. Raise `Exit`: 2 for flags that do not fit, and as
+    `refusing` and `faults_of`."""
     asked = [name for name in ("record", "replay", "store") if getattr(arguments, name)]
     if len(asked) > 1:
         raise exits.Exit(exits.USAGE, f"--{asked[0]} and --{asked[1]}: a run has one journal; choose one of them")
@@ -183,7 +184,8 @@ def faults_of(path: str | None) -> dict[str, str]:
 
 
 def open_store(arguments: argparse.Namespace, *, must_exist: bool = False) -> RunStore:
-    """Return the run store that the flags name. Raises JournalRefused."""
+    """Return the run store that the flags name, which is made if it is not there. Raises JournalRefused as `RunStore`, with
+    `must_exist` also for one that is not there."""
     from ..runtime.journal.run_store import RunStore
 
     return RunStore(arguments.store, time.time, full=arguments.sync_full, must_exist=must_exist)
@@ -212,8 +214,8 @@ def _shown(path: str) -> str:
 
 def run_with_journal(session: Any, run: Callable[[], Outcome]) -> Outcome:
     """Return the outcome of a run, and write it to its journal. Raise `Exit`: 75 for a run that waits for an answer, 1 for one
-    that another process has taken over, whose recording has more than the run asked for, or whose store failed; raise
-    KeyboardInterrupt for one that Ctrl-C ended."""
+    that another process has taken over, whose recording has more than the run asked for, or whose store failed, 2 for an answer
+    that is not of the type that the program expects; raise KeyboardInterrupt for one that Ctrl-C ended."""
     from ..runtime.journal.border import AnswerRefused
     from ..runtime.journal.journal import Fenced, Suspended
     from ..runtime.journal.recording import end_of

@@ -1,11 +1,12 @@
 """`concerto run`: run main; emits go to stdout, errors and panics to stderr (O-9.11, O-9.13, O-5.33).
 
-Hands on `configure` and `execute` to `main`. Also has what every verb shares that runs programs (`test`, `repl`): the flags
-(`configure_run`, `words_of`, `hint_of`), the limits that they describe (`limits_of`), their host (`host_of`: what a run reaches
-of the world outside, as functions and settings), `run_session`, and the lines of a stack trace (`trace_lines`); for `test` also
-`skip_waits` and `write_out`; for `models` and `pin` `environment`; for `pin` also the permission flags (`add_flags`,
-`words_of`, `hint_of`), `manifest_file`, `permissions`, `working_directory` and `LazyNetwork`. A new flag is a line in
-`configure_run`, or in `configure` if only `run` has it, and one where it is used. Where a program comes from is for
+Hands on `configure` and `execute` to `main`. Also has what every verb shares that runs programs (`test`, `repl`, `resume`,
+`trace` with `--check`): the flags (`configure_run`, `words_of`, `hint_of`), the limits that they describe (`limits_of`), their
+host (`host_of`: what a run reaches of the world outside, as functions and settings), `run_session`, and the lines of a stack
+trace (`trace_lines`); for `resume` and `trace_check` also `system_input`, for the former `finish`, `telemetry` and `code_cache`;
+for `test` also `skip_waits` and `write_out`; for `models` and `pin` `environment`; for `pin` also the permission flags
+(`add_flags`, `words_of`, `hint_of`), `manifest_file`, `permissions`, `working_directory` and `LazyNetwork`. A new flag is a line
+in `configure_run`, or in `configure` if only `run` has it, and one where it is used. Where a program comes from is for
 `cli/inputs.py`; what a session does is for the runtime.
 """
 
@@ -206,7 +207,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """Run main of a program. Return the exit code of O-9.11: 0, after an Err or a panic 1, or 77 where a permission is denied.
     Raise `Exit` for what cannot be run: 65 for a source with errors and a program without main, 66 for a file that cannot be
     read, 74 for an image that is refused, 2 for a wrong configuration, a wrong file of replies, variables or pins, a wrong key,
-    and bytecode of another implementation, 1 where a signature is demanded and what verifies it is not installed. Raise
+    and bytecode of another implementation, 1 where a signature is demanded and what verifies it is not installed; for recordings
+    and run stores as `journal_of` and `run_with_journal`, 75 among them for a run that waits for an answer. Raise
     KeyboardInterrupt after Ctrl-C."""
     _refuse_word(arguments.file)
     program = load_program(arguments.file, quiet=arguments.quiet, demand=demand_of_flags(arguments))

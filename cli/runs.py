@@ -34,7 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Do what is asked of a store and return 0. Raise `Exit`: 2 for words that do not fit, 74 for what the store refuses."""
+    """Do what is asked of a store and return 0. Raise `Exit`: 2 for words that do not fit, 74 for what the store refuses and
+    where there is none, 1 where the library of its database is not installed."""
     if arguments.store is None:
         raise exits.Exit(exits.USAGE, "runs: --store names the run store")
     wanted = {"list": 0, "show": 1, "answer": 3, "cancel": 1, "prune": 0}[arguments.action]

@@ -31,8 +31,8 @@ ENDS = ("outcome", "code", "message", "value")
 
 def check(arguments: argparse.Namespace) -> int:
     """Print the first difference between a recording and what the program does with its outcomes, and return 1; return 0,
-    printing that they are equal, where there is none. Raise `Exit`: as `run` for a program, 66 and 74 for a recording that
-    cannot be read."""
+    printing that they are equal, where there is none. Raise `Exit`: as `run` for a program and its configuration, 66 and 74 for a
+    recording that cannot be read, 1 where the library of its store is not installed."""
     program = load_program(arguments.check, quiet=arguments.quiet)
     if program.image.header.entry is None:
         raise exits.Exit(exits.COMPILE_ERRORS, f"{arguments.check}: error[E1013]: no main function to run; add `fn main() {{ }}`")

@@ -48,7 +48,8 @@ class Text:
     # ------------------------------------------------------------ lines
 
     def line(self, t: float | None, depth: int, text: str, colour: str = "", tail: str = "") -> None:
-        """Print a line: a time in milliseconds, the text indented by `depth`, and behind it, if it fits, a tail."""
+        """Print a line: a time, `t` in milliseconds, None for none, the text indented by `depth`, and behind it, if it fits, a
+        tail. On a stream with colours the text is in `colour`, an escape sequence, "" for none."""
         head = " " * TIME if t is None else f"{number(t) / 1000:{TIME}.3f}"
         text = "  " * min(depth, 12) + text
         room = self.width - TIME - 2

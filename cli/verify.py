@@ -27,8 +27,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print which key has signed an image, and the trusted comment; return 0. Raise `Exit`: 74 for a FILE that none of the keys
-    has signed, or that is no image or a damaged one, 66 for a file or key that cannot be read, 2 for what is no key, 1 where
-    the package that verifies is not installed."""
+    has signed, or that is no image or a damaged one, 66 for a file or key that cannot be read, 2 for what is no key and the
+    bytecode of another implementation, 1 where the package that verifies is not installed."""
     demand = Demand(None, [public_key(word) for word in arguments.key], arguments.file + SUFFIX)
     data = read(arguments.file)
     try:

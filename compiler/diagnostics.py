@@ -1,10 +1,10 @@
 """Diagnostics as data: the record, the collector that every phase reports to, the table of codes, and how they are
 rendered.
 
-Hands on `Diagnostic`, `Diagnostics` and `Related` to all phases, the command line and the language server, `CODES` to tests and
-tools, `render_text` and `render_json` to the command line and the API, `render_lines` to the command line. A new diagnostic needs
-a row in `_ROWS` (`CONTRIBUTING.md` has the recipe). Panics of running programs have their codes elsewhere: they belong to the
-machine. Nothing is raised here; what becomes of a program with errors is decided by those who collected them.
+Hands on `Diagnostic`, `Diagnostics` and `Related` to all phases, the command line, the language server and `colours/`, `CODES` to
+tests and tools, `render_text` and `render_json` to the command line and the API, `render_lines` to the command line. A new
+diagnostic needs a row in `_ROWS` (`CONTRIBUTING.md` has the recipe). Panics of running programs have their codes elsewhere: they
+belong to the machine. Nothing is raised here; what becomes of a program with errors is decided by those who collected them.
 """
 
 from __future__ import annotations
@@ -348,7 +348,8 @@ def render_text(
 
 
 def render_lines(diagnostics: Iterable[Diagnostic], sources: Sources, *, named: Named = str) -> list[str]:
-    """Return the first line of each, without its line end: place, code and message."""
+    """Return the first line of each, without its line end: place, code and message. `sources` and `named` are as in
+    `render_text`."""
     renderer = _Renderer(sources, False, named)
     return [next(iter(renderer.diagnostic(diagnostic))) for diagnostic in diagnostics]
 
@@ -358,7 +359,8 @@ def render_json(
 ) -> list[dict[str, Any]]:
     """Return all diagnostics as plain dictionaries for `--json`, in the order of `render_text`. Lines and columns are counted
     from 1, in code points; the end is the place behind the last character. Each has code, severity ("error" or "warning"),
-    message, file, line, column, end_line, end_column, related (places with a message) and help, a text or None."""
+    message, file, line, column, end_line, end_column, related (places with a message) and help, a text or None. `sources` and
+    `named` are as in `render_text`."""
     return [_as_dict(diagnostic, sources, named) for diagnostic in _ordered(diagnostics)]
 
 

@@ -1,13 +1,13 @@
 """Connections: the merge of their declarations, their keys and headers, and checks of what no compiler has seen (O-1.1 to
 O-1.28, O-1.283 to O-1.288).
 
-Hands on `ConnectionSettings` to calls and providers, and to `agents/calls.py`, which makes one; `resolve_all`,
-`check_connections`, `check_names`, `check_stages` and `stated_connections` to the session, the first two to `concerto inspect`
-too; `resolve` and `check_connections` to `concerto models`; `check_model`, `check_fields`, `check_decorators` and `stated_fields`
-to the settings of models, agents, MCP servers and scripted replies; `resolve_key` and `resolve_headers` to the providers that use
-an SDK; `ProcessEnvironment` to the command line and the Python API, which make it, and to `providers/cloud_accounts.py`, which
-asks for it. The fields that a connection, a model or a decorator takes are rows in `vm/declaration_fields.py`; providers are rows
-in `vm/providers.py`.
+Hands on `ConnectionSettings` to calls, providers and most of `runtime/`, and to `agents/calls.py`, which makes one;
+`resolve_all`, `check_connections`, `check_names`, `check_stages` and `stated_connections` to the session, the first two to
+`concerto inspect` too; `resolve` and `check_connections` to `concerto models`; `check_model`, `check_fields`, `check_decorators`
+and `stated_fields` to the settings of models, agents, MCP servers and scripted replies; `resolve_key` and `resolve_headers` to
+the providers that use an SDK; `ProcessEnvironment` to the command line and the Python API, which make it, and to
+`providers/cloud_accounts.py`, which asks for it. The fields that a connection, a model or a decorator takes are rows in
+`vm/declaration_fields.py`; providers are rows in `vm/providers.py`.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
 Hands on `CallFailure`, which is raised anywhere in the runtime; the performer of an effect turns it into an error value of the
 language (`records.py: failed`). `NotSent` is one of a request that never left, `Returned` one that carries such a value. `Origin`
 makes the failures of one request: which status means which error is in the tables above it. `ConfigFailure` is a wrong setting,
-found before the run or when what it is for is first used. Hands on the classes of failures (RATE_LIMIT, SERVER, CONNECTION and
-TIMEOUT) to calls, agents and `breaker.py`, `install_advice` to what needs such a library, and MESSAGE_LENGTH to who keeps
-messages of others. Failures of memories are `memory/entries.py: MemoryFailure`, a CallFailure too. Nothing here retries or logs.
+found before the run or when what it is for is first used; the command line and the Python API report it. Hands on the classes of
+failures (RATE_LIMIT, SERVER, CONNECTION and TIMEOUT) to calls, agents and `breaker.py`, `install_advice` to what needs such a
+library, `concerto lsp` too, and MESSAGE_LENGTH to who keeps messages of others. Failures of memories are `memory/entries.py:
+MemoryFailure`, a CallFailure too. Nothing here retries or logs.
 """
 
 from __future__ import annotations
@@ -133,7 +134,8 @@ class Origin:
         self.timeout = timeout
 
     def failure(self, kind: str, variant: str | None, message: str, retry_class: str | None = None, **fields: Any) -> CallFailure:
-        """Return a failure with the fields that its kind always has; `message` is cut to MESSAGE_LENGTH code points."""
+        """Return a failure with `fields` and those that its kind always has. Its message is the model's name and `message`, which
+        is cut to MESSAGE_LENGTH code points; `retry_class` is one of the classes above, None for what is not retried."""
         if kind == "ConnectionError":
             fields["connection"] = self.connection
         if kind == "TimeoutError":

@@ -1,10 +1,11 @@
 """What a session takes from outside: sinks, clock, chance, the world, and replacements of parts of the runtime.
 
 Hands on `Host`, plain values and functions that the command line, the Python API and tests give; `NoListener` and `ToolError`,
-which code of the host raises; `call_host_function` to tools; and, to performers, agents, MCP servers, tools and memories, what
-becomes of exceptions of that code: their whole text for the program and the log (`exception_text`, `full_text`), a neutral one
-for models (`neutral_text`, `message_and_fields`, and of error values `model_text` and `for_model`) (G-9.10). A new thing that a
-session needs from outside is a field of `Host`; the runtime must not import it.
+which code of the host raises; `EffectUnknown` to the journal, which raises it, and to the performer of emits;
+`call_host_function` to tools; and, to performers, agents, MCP servers, tools, memories and the journal, what becomes of
+exceptions of that code: their whole text for the program and the log (`exception_text`, `full_text`), a neutral one for models
+(`neutral_text`, `message_and_fields`, and of error values `model_text` and `for_model`) (G-9.10). A new thing that a session
+needs from outside is a field of `Host`; the runtime must not import it.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class Host:
     are `prompt_caches`, what requests have told providers of their prompt caches (O-1.220).
 
     Agents and servers: `agents` are fields by connector, `mcp` fields by server, both over those of declaration and manifest.
-    Processes run in the manifest's directory `project`; `children(name, arguments, env, folder)` starts one and
+    Processes run in the manifest's directory `project` (None: `folder`); `children(name, arguments, env, folder)` starts one and
     `server(settings)` connects to a server (None: by the system, through the SDK). `pins` are the tools of servers that were
     accepted (G-9.6); `browser` is how a person logs in to one (O-4.56), None: nobody does.
 
@@ -108,8 +109,9 @@ class Host:
     `journal` records what comes from outside, or gives a recording again (G-13.4); a session binds it to its host
     (`journal/border.py: bind`), which sets the attributes behind it: `operation`, through which functions of the host are called
     then, and `around_provider`, `around_connection`, `around_child` and `around_agent_files`, which return what stands before a
-    provider, the connection to a server, the process of an agent and the files that it asks for. `telemetry` is told of runs,
-    requests and tool calls (O-9.81).
+    provider, the connection to a server, the process of an agent and the files that it asks for; and `look_at_clock`, which
+    records the present time, None without a journal. `awaited` is the emit for which `answer` is called now. `telemetry` is told
+    of runs, requests and tool calls (O-9.81).
 
     The machine: `loop` is the event loop that runs the session (None: asyncio's, which `new_loop` makes if it is not the usual
     one); `tier` is "both", or "interp" for the interpreter alone (V-7.7); `code_cache` keeps translated code (V-7.2)."""

@@ -1,7 +1,7 @@
 """Spans and metrics of runs for OpenTelemetry, by its conventions for generative AI (O-9.81).
 
-Hands on `telemetry_of` to the command line and `host_telemetry` to the Python API, which put what these give into
-`Host.telemetry`; `Telemetry` to the session, calls of models, embedders and tools. OpenTelemetry is imported only where
+Hands on `telemetry_of`, with MissingExtra, to the command line and `host_telemetry` to the Python API, which put what these give
+into `Host.telemetry`; `Telemetry` to the session, calls of models, embedders and tools. OpenTelemetry is imported only where
 something is to be sent: by `telemetry_of` where the environment names an exporter, and by `host_telemetry` where the host has
 imported it itself. What messages say is sent only where OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT asks for it, without
 secrets.
@@ -183,7 +183,7 @@ class Telemetry:
     # ------------------------------------------------------------ requests
 
     def request_begins(self, request: Request, connection: ConnectionSettings, conversation: str | None) -> Span | None:
-        """Begin the span of a request that is sent. `conversation` is the key of the memory that it belongs to."""
+        """Begin the span of a request that is sent. `conversation` is the key of the memory that it belongs to, None for none."""
         if self.is_silent():
             return None
         attributes = self._attributes("chat", request.model, connection)
@@ -241,7 +241,7 @@ class Telemetry:
         return self._begin(f"embeddings {request.model}", attributes, attributes)
 
     def embedding_ends(self, begun: Span | None, use: Use, failure: BaseException | None) -> None:
-        """End the span of a request for vectors."""
+        """End the span of a request for vectors; `use` is what it used, `failure` why it gave none, None for none."""
         if begun is not None and failure is None:
             self._use(begun, use)
         self.broke(begun, failure)

@@ -22,8 +22,9 @@ schema types (`is_optional`, `is_recursive`, `enum_type`, `objects`, `definition
 and `type_text` to `runtime/schema/`; the names of schemas and tools as models see them (`wire_name`, `tool_name`, `store_name`,
 STORE_METHODS, INDEX_METHOD, RESPOND) to the compiler and the runtime; `bare_name` to the verifier and `runtime/records.py`;
 `partial_key` to the checker and PROGRESS to the resolver, both to `runtime/schema/partial_values.py` too; and `DeclaredTypes`,
-the declared types of a program as whatever builds values from text or bytes asks for them. A schema type is never changed here,
-and is taken for sound: whether an image has a sound one is asked in `bytecode/verify_tables.py`.
+the declared types of a program as whatever builds values from text or bytes asks for them, to the linker, which makes one for
+each program. A schema type is never changed here, and is taken for sound: whether an image has a sound one is asked in
+`bytecode/verify_tables.py`.
 """
 
 from __future__ import annotations

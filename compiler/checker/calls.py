@@ -113,7 +113,8 @@ def std_call(
     c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: StdFunctionSymbol, expected: Expected
 ) -> Type:
     """Check a call of a library function by its path or an imported name; return its type, ERRONEOUS where its arguments do not
-    go to its parameters."""
+    go to its parameters. Type arguments, which no other than `parse` takes, are reported (E2028), and the call is checked all the
+    same."""
     row = row_of(symbol)
     if row.kind == "special":
         return parse_as_call(c, node, callee, symbol, row, expected)
@@ -629,7 +630,7 @@ def variant_call(
     c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: VariantSymbol, expected: Expected
 ) -> Type:
     """Return the type of `E::V(a, b)`, which takes every part by position, and set `node.target`; ERRONEOUS after a report of
-    what cannot be called or matched (E2016, E2007, E2006)."""
+    what cannot be called or matched (E2016, E2007, E2006). Parts of wrong types are reported too (E2009)."""
     name = f"{symbol.enum.name}::{symbol.name}"
     if symbol.form != "tuple":
         infer_all(c, node.arguments)
@@ -663,7 +664,8 @@ def value_call(
     c: Checker, node: ast.Call | ast.MethodCall, callee: ast.Expr, type_: Type, arguments: list[ast.Argument]
 ) -> Type:
     """Check a call of a function value of this type: it takes all arguments, by position (L-3.8.1). Return the type of the call,
-    Any of Any, `never` of a callee that never comes to its end, ERRONEOUS after a report (E2016, E2006, E2007)."""
+    Any of Any, `never` of a callee that never comes to its end, ERRONEOUS after a report (E2016, E2006, E2007). Arguments of
+    wrong types are reported too (E2009)."""
     type_ = c.narrowed(callee, type_)
     if type_ != ANY and not isinstance(type_, Function):
         infer_all(c, arguments)

@@ -157,8 +157,9 @@ def group(c: Checker, node: ast.GroupExpr, expected: Expected) -> Type:
 
 def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
     """Return the type of a name or path as a value, ERRONEOUS after a report that leaves none; E1001 for what is none: a module,
-    a trait, a type other than a schema, a context, a connection; E2028 for type arguments of what takes none. A memory is checked
-    here if its turn has not come."""
+    a trait, a type other than a schema, a context, a connection; E2028 for type arguments of what takes none; further codes for
+    what needs more than its name here: E2012 for a variant with named fields, E2029 for a generic schema, E4501 and E4004 for
+    constructors of memories and stores. A memory is checked here if its turn has not come."""
     symbol = node.binding
     known = symbol is not None and not isinstance(symbol, (BuiltinSymbol, ErroneousSymbol))
     if node.type_arguments is not None and known and not _is_generic(symbol):

@@ -176,10 +176,10 @@ def return_(c: Checker, node: ast.Return, expected: Expected) -> Type:
 
 
 def closure(c: Checker, node: ast.Closure, expected: Expected) -> Type:
-    """Return the function type of a closure, ERRONEOUS after a report of another number of parameters than is expected.
-    Parameters without type take those that are expected, else Any; so does the result where the expected one is known in full,
-    else it is the join of what the body gives (L-3.2.5). In the form of a function (`function_form`) a parameter without type is
-    reported (E2005), and a result that is not written is Nil."""
+    """Return the function type of a closure, ERRONEOUS after a report of another number of parameters than is expected (E2006, or
+    E4024 where the place has that code). Parameters without type take those that are expected, else Any; so does the result where
+    the expected one is known in full, else it is the join of what the body gives (L-3.2.5). In the form of a function
+    (`function_form`) a parameter without type is reported (E2005), and a result that is not written is Nil."""
     place = expected.type.inner if isinstance(expected.type, Nilable) else expected.type
     wanted = place if isinstance(place, Function) else None
     if wanted is not None and len(wanted.parameters) != len(node.parameters):
@@ -578,7 +578,8 @@ AT_START = "await it in a function: `fn main() { … }`"
 
 def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
     """Return the type of `await x`: T of a Task<T>, the answer of an emit, a tuple of what its operands give, else the type of x;
-    E3016 outside of every function."""
+    E3016 outside of every function. Warns of an array literal, whose elements do not run at once (W0405), and of a `?` at the end
+    of an operand (W0014)."""
     if c.function_target.kind == "none":
         c.report("E3016", node.span, "`await` outside a function", help=AT_START)
     if node.tasks is not None:
@@ -602,8 +603,8 @@ def async_block(c: Checker, node: ast.AsyncBlock, expected: Expected) -> Type:
 
 
 def race(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
-    """Return the type of `race(a, b)`: the join of the operands (L-9.2.2); ERRONEOUS after a report (E2006, E2007, E2016,
-    E2021)."""
+    """Return the type of `race(a, b)`: the join of the operands (L-9.2.2); ERRONEOUS after a report (E2006, E2007, E2016, E2021).
+    Warns as `await_` (W0405, W0014)."""
     named = next((argument.name for argument in node.arguments if argument.name is not None), None)
     if named is not None:
         return c.report("E2007", named.span, f"`race` takes no named argument `{named.text}`", help="give it by position")

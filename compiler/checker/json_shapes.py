@@ -131,8 +131,8 @@ def emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -
 
 
 def awaited_emit(c: Checker, operand: ast.Expr, expected: Expected) -> Type | None:
-    """Return the type of `await operand` if the operand is a call of `emit`, else None. Where the place says the type of the
-    answer, the runtime makes an Err of any other (O-5.35)."""
+    """Return the type of `await operand` if the operand is a call of `emit`, ERRONEOUS after a report that leaves none (E2006,
+    E2028, E4080), else None. Where the place says the type of the answer, the runtime makes an Err of any other (O-5.35)."""
     call = _emit_in(operand)
     if call is None:
         return None

@@ -28,8 +28,8 @@ COMPUTED = (INT, Nilable(INT), ANY)
 
 def bound(c: Checker, value: ast.Expr, what: str, *, in_body: bool) -> Any:
     """Return the bound that is written: an Int of at least 1, a ComputedBound, or a BoundFunction, which `c.step_functions` then
-    has too; FAILED after a report. `what` names the bound in messages; `in_body`: the chain makes a memory value, which takes no
-    function (E4520)."""
+    has too; FAILED after a report (E4004 for anything else). `what` names the bound in messages; `in_body`: the chain makes a
+    memory value, which takes no function (E4520)."""
     if isinstance(value, ast.Closure) or (isinstance(value, ast.PathExpr) and isinstance(value.binding, FunctionSymbol)):
         return _function(c, value, what, in_body)
     type_ = c.value(value, FREE) if in_body else at_module_level(c, value, FREE)

@@ -431,8 +431,9 @@ class Checker:
 
     def coerce(self, node: ast.Expr, actual: Type, expected: Expected) -> Type:
         """Set `node.coercion` to what converts a value of type `actual` to the expected type and return the type the value then
-        has, or report the mismatch and return ERRONEOUS. An open side of a variable's type is learned on the way (L-3.2.8). Where
-        no type is expected, or `actual` is ERRONEOUS, return `actual` and change nothing."""
+        has, or report the mismatch, with the code of `expected` or E2022, and return ERRONEOUS. Warns of an error that becomes
+        its message (W0020). An open side of a variable's type is learned on the way (L-3.2.8). Where no type is expected, or
+        `actual` is ERRONEOUS, return `actual` and change nothing."""
         wanted = expected.type
         # What was reported must not be reported again as a mismatch.
         if wanted is None or actual is ERRONEOUS:
@@ -612,8 +613,8 @@ class Checker:
         return self.report("E2022", node.span, message, help=missing_value_help(body or node, result))
 
     def report_mismatch(self, node: ast.Expr, actual: Type, wanted: Type, expected: Expected) -> Type:
-        """Report that an expression has another type than its place asks for, with the help for the most likely mistake. Return
-        ERRONEOUS."""
+        """Report that an expression has another type than its place asks for, with the code of `expected` and the help for the
+        most likely mistake; E2022 for a body that ends without the value of its function. Return ERRONEOUS."""
         if expected.code == "E2023" and actual == NIL and isinstance(node, ast.Block) and node.result is None:
             return self.report_missing_value(node, wanted)
         if actual == NIL:

@@ -1,9 +1,10 @@
 """The layout engine: from a list of operations to text that keeps to a width, in linear time and without recursion.
 
-Hands on the operations (texts, `Break`, `Begin`, `END`, `INDENT`, `DEDENT`, `IfBroken`, `Remark`) to the printer and the families
-of constructs, and to the package `write`, which lays them out. A group is written on one line if it fits with what follows it up
-to the next possible line end; otherwise it ends a line at each of its breaks, unless `Begin` says less. The scheme is Oppen's
-(Prettyprinting, 1980), with the widths summed up beforehand. The engine knows nothing of the language whose text it lays out.
+Hands on the operations (texts; `Break` and the usual ones of it, SOFT, LINE, HARD and BLANK; `Begin`, `END`, `INDENT`, `DEDENT`,
+`IfBroken`, `Remark`) to the printer and the families of constructs, and to the package `write`, which lays them out. A group is
+written on one line if it fits with what follows it up to the next possible line end; otherwise it ends a line at each of its
+breaks, unless `Begin` says less. The scheme is Oppen's (Prettyprinting, 1980), with the widths summed up beforehand. The engine
+knows nothing of the language whose text it lays out.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 A gap is what stands between two tokens: blanks, line ends and comments. Hands on `Printer` and `prints`, with which the modules
 of the families register what writes their nodes: which tokens follow, and where a line may end. Every token of the source is
 written exactly once and in order, so the result has the same tree; only separating commas come and go. Comments are written in
-the gap where they stand. Also hands on `same_tokens` and `first_difference`, with which the result is checked, and OutOfStep; to
-the families the gaps KEEP, APART and JOIN, and COMMA_IF_BROKEN. How a kind of node is written is not known here.
+the gap where they stand. Hands on to the package `Printer`, OutOfStep, and `same_tokens` and `first_difference`, with which the
+result is checked; to the families the gaps KEEP, APART and JOIN, and COMMA_IF_BROKEN. How a kind of node is written is not known
+here.
 """
 
 from __future__ import annotations

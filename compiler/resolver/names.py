@@ -368,7 +368,8 @@ def path_text(path: list[ast.Ident]) -> str:
 
 def imported_symbol(r: Resolver, import_: Import) -> Symbol | None:
     """Return what a `use` brings in, or for `*` what its path leads to; resolved at the first look-up. None while that is under
-    way: `use a::a;` means another `a` at its head. A path that leads nowhere is reported and gives an ErroneousSymbol."""
+    way: `use a::a;` means another `a` at its head. A path that leads nowhere is reported and gives an ErroneousSymbol, as do a
+    `*` of what is no module (E1004) and an import behind a chain of more than LONGEST_CHAIN (E0114)."""
     if import_.state == "new":
         import_.state = "busy"
         r.chain += 1

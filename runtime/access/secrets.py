@@ -1,9 +1,9 @@
 """Texts that may leave or enter: the redactor before every sink (G-10.3), and the cleaning of texts from outside (O-0.6, G-9.1).
 
 A sink is what a text leaves by: stderr, log, emit, snapshot, store and their like. Hands on `Redactor`, which replaces the exact
-values of all secrets that the session has met, to the host, the session and the providers; `without_secrets` for whole values to
-the session and the command line; `is_secret_name` to the variables and headers that may hold one; and to all that takes texts
-from outside `clean_text`, `clean_json` and, where tag characters may stay, `whole_text`.
+values of all secrets that the session has met, to the host, the session, connections, the providers and the command line;
+`without_secrets` for whole values to the session and the command line; `is_secret_name` to the variables and headers that may
+hold one; and to all that takes texts from outside `clean_text`, `clean_json` and, where tag characters may stay, `whole_text`.
 """
 
 from __future__ import annotations

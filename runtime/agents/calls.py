@@ -142,7 +142,8 @@ class Listening:
 
     async def ask(self, channel: str, payload: dict[str, Any]) -> Any:
         """Ask whoever answers awaited emits; return plain data. That nobody has answered stands in the log, and is Unanswered.
-        Raises CallFailure (AgentError, Failed) where who answers fails."""
+        Raises CallFailure (AgentError, Failed) where who answers fails, and panic P103 for an answer beyond the limits on
+        JSON."""
         answer = await self.run.ask(self.effect, channel, payload)
         if type(answer) is not Err:
             return json_form(answer.value)

@@ -1,9 +1,9 @@
 """A child process: lines out of it, text into it, the end of its stderr, and a stop that leaves nothing running (O-7.14, O-7.15,
 G-11.1 to G-11.3).
 
-Hands on `Child` to agents, MCP servers and ShellTool (`effects/files.py`), with the exceptions that its methods raise
-(`ChildEnded`, `LineTooLong`, `LineNotText`, `OutputTooLong`) and `last_words`; and `adopt_orphans` to `cli/run.py`. Whether a
-process may be started is decided in `children.py`: nothing here asks for a permission.
+Hands on `Child` to agents, MCP servers, ShellTool (`effects/files.py`) and what journals agents (`journal/peers.py`), with the
+exceptions that its methods raise (`ChildEnded`, `LineTooLong`, `LineNotText`, `OutputTooLong`) and `last_words`; and
+`adopt_orphans` to `cli/run.py`. Whether a process may be started is decided in `children.py`: nothing here asks for a permission.
 """
 
 from __future__ import annotations

@@ -76,9 +76,9 @@ class AgentProcess:
 
         It waits first for the exchanges before it; from then on the timeout of the settings runs, in seconds, which covers a
         start of the process and the work of `listener` too. Raises CallFailure: TimeoutError; of AgentError Exited for a process
-        that ends before the answer, Protocol for a line or a handshake that breaks the protocol, Failed for a message `error`;
-        agents of other protocols also other variants for a prompt that fails. Whatever `launch` and `listener` raise passes
-        through, and ends the process."""
+        that ends before the answer, Protocol for a line or a handshake that breaks the protocol, Failed for a message `error`,
+        with a journal EffectUnknown where the agent has died with an earlier process of the run; agents of other protocols also
+        other variants for a prompt that fails. Whatever `launch` and `listener` raise passes through, and ends the process."""
         async with self._turn:
             try:
                 async with asyncio.timeout(self.settings.timeout) as self._timer:

@@ -1,9 +1,10 @@
 """The embedders of a session, and who is asked for vectors (O-1.240, M-10.16).
 
-Hands on `embedding_of` to the session, for its memories, and with `vectors_of` to indexes and to the performer of `embed`. An
-embedder makes vectors of texts: it is a model of a connection, the host's own, or `offline`; a memory, an index and the program
-ask it alike. What it gives is kept by `memory/embedding.py`. A request for vectors to a connection is retried as that says, and
-its tokens and cost count in budgets and metrics, unless its provider is unmetered; it is none of the counted model calls.
+Hands on `embedding_of` to the session, for its memories, and with `vectors_of` to indexes and to the performer of `embed`;
+`host_vectors`, which asks the embedder of the host, to `journal/border.py`. An embedder makes vectors of texts: it is a model of
+a connection, the host's own, or `offline`; a memory, an index and the program ask it alike. What it gives is kept by
+`memory/embedding.py`. A request for vectors to a connection is retried as that says, and its tokens and cost count in budgets and
+metrics, unless its provider is unmetered; it is none of the counted model calls.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What a call needs from its session: its provider, rate limits, clock, chance, counters, the runner of its tools.
 
-Hands on `Services` to the algorithm in `call.py`; a session makes one, and the performers of models and agents hand variants of
-it to their calls (a mock or an agent in place of the provider, the tools of one call). Hands on `RateLimiter` to `call.py` and
-`streams.py` too, one for each connection with limits (O-1.16); the protocol `Sender` to `settings.py` and the performer of
-models; and `failure_message` and `unknown_tool_text` to `tools/bindings.py`.
+Hands on `Services` to the algorithm in `call.py` and its retries; a session, and its protocol (`running.py`), has one, and the
+performers of models and agents hand variants of it to their calls (a mock or an agent in place of the provider, the tools of one
+call). Hands on `RateLimiter` to `call.py` and `streams.py` too, one for each connection with limits (O-1.16); the protocol
+`Sender` to `settings.py` and the performer of models; and `failure_message` and `unknown_tool_text` to `tools/bindings.py`.
 """
 
 from __future__ import annotations

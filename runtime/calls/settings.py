@@ -2,7 +2,7 @@
 
 Hands on `call_settings`, which merges them into `CallSettings`, and `Substitute` to the performer of models; to it also the parts
 of the system message that one call adds: `knowledge_block` of a ledger, `passages_block` of an index, `context_block`, joined by
-`system_text` (O-1.76 to O-1.78, O-1.254). Calls, tools and agents take `CallSettings`, settings of agents also
+`system_text` (O-1.76 to O-1.78, O-1.254). Calls, tools, agents and `prompt_cache.py` take `CallSettings`, settings of agents also
 `DEFAULT_SCHEMA_ATTEMPTS`. Which of several places a setting is taken from is decided here; which fields there are, in
 `vm/declaration_fields.py`; whether their values fit, in `connections.py`.
 """

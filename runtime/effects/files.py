@@ -92,8 +92,10 @@ PLACE = {"tool": "ShellTool", "method": "exec"}
 
 async def perform_commands(run: EffectContext, effect: Effect) -> Any:
     """Run a command, for at most the milliseconds of the effect, and return the Ok of its standard output when it exits with 0,
-    else an Err of ToolError, as for an output of more than MOST_BYTES bytes. The payload is (command, milliseconds). All
-    processes of the command have been stopped by then. Only exceptions of a host's own `children` are raised."""
+    else an Err of ToolError: ExecutionFailed, as for an output of more than MOST_BYTES bytes, InvalidArguments for a text that
+    cannot be split into words, PermissionDenied, Timeout, or Unsupported on a system that cannot end what it starts. The payload
+    is (command, milliseconds). All processes of the command have been stopped by then. Only exceptions of a host's own `children`
+    are raised."""
     command, timeout_ms = effect.payload
     try:
         words = split_command(command)

@@ -132,7 +132,7 @@ class Stage:
         """Return the error of the pipeline's run: `error` with the names of pipeline and stage added (O-6.20).
 
         A value of no error type becomes the cause of a PipelineError. An error of a type of the program stays as it is: its
-        fields are declared."""
+        fields are declared. Raises panic P103 as `display`, of any other value."""
         place = {"pipeline": self.pipeline, "stage": self.name}
         if type(error) is ErrorValue:
             return ErrorValue(error.family, error.variant, error.message, {**error.fields, **place})

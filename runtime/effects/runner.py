@@ -1,8 +1,9 @@
 """The effects that the session is performing, one job each, and how their results reach the waiting tasks (V-6.3, O-6.16).
 
 An effect is what the machine asks the session to do for a task, which waits for the answer. Hands on `EffectRunner` to the
-session, which asks it for the next result, and `PendingCommit`, which a performer returns when its result is still to be stored.
-Which function performs an effect is `table.py`; the commit itself is run by `session/session.py`.
+session, which asks it for the next result (its protocol, `running.py`, takes it too), and to session and performers
+`PendingCommit`, which a performer or a stream (`calls/streams.py`) returns when its result is still to be stored. Which function
+performs an effect is `table.py`; the commit itself is run by `session/session.py`.
 """
 
 from __future__ import annotations

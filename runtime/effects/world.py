@@ -140,8 +140,8 @@ async def perform_dates(run: EffectContext, effect: Effect) -> Any:
 
 async def perform_emits(run: EffectContext, effect: Effect) -> Any:
     """Send an awaited emit, an `EmitPayload`, and return the Ok of its answer, of the type that the program expects, or an Err of
-    EmitError: NoListener, Timeout, HandlerFailed or WrongAnswer. What the host's sink of emits raises passes through
-    (`Session.emit`)."""
+    EmitError: NoListener, Timeout, HandlerFailed, WrongAnswer, or EffectUnknown where a process died before its journal had the
+    answer. What the host's sink of emits raises passes through (`Session.emit`)."""
     run.emit(effect.payload.channel, effect.payload.value)
     return await answered(run, effect, effect.payload)
 

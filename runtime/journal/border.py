@@ -108,7 +108,9 @@ WHOLE: dict[str, tuple[Callable[[Effect], str | None], str]] = {
 
 def whole(run: EffectContext, journal: Journal, effect: Effect, perform: Performer) -> Coroutine[Any, Any, Any]:
     """Return the coroutine that performs an effect of the session by `perform`: through the journal if it is one operation, else
-    so that the operations within it are known to be its own."""
+    so that the operations within it are known to be its own. An operation of which nobody knows whether it took effect gives an
+    Err, EffectUnknown, of the family in WHOLE; a recorded panic is raised at the place of its effect; what else `Journal.perform`
+    raises passes through."""
     row = WHOLE.get(effect.kind)
     cls = None if row is None else row[0](effect)
     if row is None or cls is None:
@@ -237,7 +239,8 @@ async def host_operation(
 
 def bind(run: Any, host: Host) -> None:
     """Put the journal of a host between it and the session `run`: its clock, chance, waits, emits, answers and providers go
-    through the journal from now on. The host must be for this session alone."""
+    through the journal from now on. The host must be for this session alone. A row that would hold a secret raises JournalRefused
+    before it is written."""
     assert host.journal is not None
     journal: Journal = host.journal
     generator = Random(journal.header.seed)

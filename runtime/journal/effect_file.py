@@ -2,8 +2,9 @@
 
 The first line is the header, the others are rows in the order in which they were committed. Every line ends with `"seal"`, the
 beginning of a SHA-256 over the seal before and the line, so that a file that was cut, altered or put together is refused and
-never replayed as if it were a run. Hands on `EffectFileWriter` and `EffectFileReader` to whoever records and replays. A file is
-read line by line: no more of it is in memory than one row.
+never replayed as if it were a run. Hands on `EffectFileWriter` and `EffectFileReader` to whoever records and replays
+(`recording.py`), the reader to `concerto trace` too (`cli/trace_source.py`). A file is read line by line: no more of it is in
+memory than one row.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class EffectFileWriter:
             self._seal = after.seal
 
     def commit(self, rows: Sequence[Row], told: int = 0, waits: Sequence[Any] = ()) -> None:
-        """Append rows."""
+        """Append rows; `told` and `waits` are for run stores alone."""
         self._write([_json(plain_of(row)) for row in rows])
 
     def _write(self, texts: list[str]) -> None:

@@ -1,8 +1,9 @@
 """Requests, replies and failures as JSON, and back: what the rows of a journal hold of them (G-14.1).
 
-Hands on `digest_of`, `cleaned`, `hidden` and `shown`, `reply_form` and `reply_of`, `failure_form` and `failure_of`,
-`difference` and `brief` to the journal and its border. A request has no way back: it is compared, never sent again from a file.
-A field that is not in the lists below does not get into a file (G-14.4).
+Hands on `digest_of`, `cleaned`, `hidden` and `shown`, `reply_form` and `reply_of`, `failure_form` and `failure_of`, `difference`
+and `brief` to the journal and its border, the last two also to `cli/trace_check.py`; and `canonical`, the text of which the
+digest is made, to the border and the views of `concerto trace`. A request has no way back: it is compared, never sent again from
+a file. A field that is not in the lists below does not get into a file (G-14.4).
 """
 
 from __future__ import annotations

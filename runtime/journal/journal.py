@@ -4,10 +4,10 @@
 Between effects a run is deterministic, so a journal needs no state of the machine: a run that starts anew and gets the recorded
 outcomes in the recorded order is in the same state. `Journal` stands between the runtime and the world: `perform` does an
 operation and records it, or gives what is recorded; `chosen` says whose result the session hands out next; `now` and `wall` are
-the clock, which moves only with outcomes, so that it too is the same when they come again. Hands on `Journal` to the session and
-to `recording.py`, `RecordedPanic` to `border.py`, `Fenced` and `Suspended` to run stores, the command line and the Python API.
-What is an operation, and how its request and outcome are written, is for `border.py`; where rows are kept, for `effect_file.py`
-and `run_store.py`.
+the clock, which moves only with outcomes, so that it too is the same when they come again. Hands on `Journal` to the session, by
+its host, to the other files of this folder, the command line and the Python API, `RecordedPanic` to `border.py`, `Diverged` to
+`stores.py` and `rehearsal.py`, `Fenced` and `Suspended` to run stores, the command line and the Python API. What is an operation,
+and how its request and outcome are written, is for `border.py`; where rows are kept, for `effect_file.py` and `run_store.py`.
 
 Order: an outcome of the recording is given when its row is the next one and all that the rows before it set off has been done,
 which is so when the loop has nothing ready (`_hop`). A row that is never asked for, or an operation that no row is for, is found
@@ -53,8 +53,9 @@ if TYPE_CHECKING:
 
     class Sink(Protocol):
         """Where rows are kept. `commit` returns when they are; it raises Fenced where another process goes on with the run, and
-        JournalRefused where they cannot be kept. `told` is how many emits were made before them, `waits` what only another
-        process can bring. `parks` says whether a run may be suspended and gone on with later."""
+        JournalRefused where they cannot be kept, that of a file OSError. `told` is how many emits the run has made, those among
+        the rows too, `waits` what only another process can bring. `parks` says whether a run may be suspended and gone on with
+        later."""
 
         parks: bool
 
@@ -137,7 +138,9 @@ class Journal:
     `unknown` has the rows of effects that began in the recording and whose outcome is not in it, by key, and `answers` outcomes
     that the host knows of them (plain forms). `real_time` gives seconds that only grow, `real_wall` seconds since 1970. `emits`
     is how many the recording has, and how many of them listeners have heard for certain. `close` gives back what the recording
-    holds open. `clean` takes secrets out of plain data; the session sets it."""
+    holds open. `faults` has by key of a request the failure before it (`border.py: is_fault`); `redact` are paths whose contents
+    are left out of rows. `clean` takes secrets out of plain data; the session sets it. Whatever may commit rows raises as
+    `commit`."""
 
     def __init__(
         self,
@@ -249,8 +252,9 @@ class Journal:
     ) -> Any:  # fmt: skip
         """Return the outcome of an operation, recorded or new. `request` is its plain form, `work` does it, `how` says how its
         outcome is written; with `announces` it is kept that it begins, though it may be done twice. With the key "" it is a part
-        of another operation, and just done. Raises what `work` raises; Diverged where the recording has another request;
-        EffectUnknown."""
+        of another operation, and just done. Raises what `work` raises, or has raised when it was recorded: CallFailure,
+        RecordedPanic; EffectUnknown where it was on its way when a process died and must not happen twice; JournalRefused for a
+        recorded outcome that cannot be read. Where the recording has another request, the run ends with Diverged."""
         if not key:
             return await work()
         request = self.clean(request)
@@ -739,7 +743,8 @@ class Journal:
             self.end_by(Suspended())
 
     def commit(self, *rows: Row) -> None:
-        """Commit the rows that wait, these last, in one transaction, then deliver emits. Raises Fenced."""
+        """Commit the rows that wait, these last, in one transaction, then deliver emits. Raises as the sink; Fenced and
+        JournalRefused end the run."""
         self._draft += rows
         draft, self._draft = self._draft, []
         if self.sink is not None and (draft or self.parked):

@@ -77,8 +77,9 @@ REDACTED = "<redacted>"
 
 
 def redacted(row: EffectRow, path: Sequence[str]) -> None:
-    """Put REDACTED in place of what stands at a path of a row: names of its fields and of those of objects, numbers of items, `*`
-    for each. What is not there is left out. The digest is that of the request as it was sent."""
+    """Put REDACTED in place of what stands at a path of a row: `request` or `result`, then names of fields of objects, numbers of
+    items from 0, `*` for each. A path of another field, or of what is not there, changes nothing, and None stays. The digest is
+    that of the request as it was sent."""
     field, *inner = path
     if field in ("request", "result"):
         setattr(row, field, _without(getattr(row, field), inner))

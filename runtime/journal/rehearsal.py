@@ -48,7 +48,8 @@ class Rehearsal(Journal):
             yield row
 
     def emit(self, channel: str | None, value: Any, by_runtime: bool, tell: Callable[[], object]) -> None:
-        """Compare an emit with the recorded one; listeners have heard that."""
+        """Compare an emit with the recorded one, and end the run by Diverged where it is another; listeners have heard the
+        recorded one."""
         at, self._told = self._told, self._told + 1
         what = "the printed text" if channel is None else f"the emit on {channel}"
         if at >= len(self._emits):

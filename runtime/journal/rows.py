@@ -1,8 +1,9 @@
 """What a journal is made of: a header and rows, as objects and as lines of JSON (G-14.1).
 
 A row is one step of a run whose outcome the machine cannot compute: an effect performed, a piece of a stream, the order in which
-results were handed out, an emit, the end. Hands on the classes of rows, `Header` and `JournalRefused`, to the effect file, the
-run store, the journal and the trace. `plain_of`, `row_of` and `header_of` turn rows into plain data for JSON and back; what is
+results were handed out, an emit, the end. Hands on the classes of rows, with the words that stand in their fields (DONE, OBSERVED
+…), `Header` and `JournalRefused`, to all of this folder and to `concerto trace`, the last to the other commands that open a
+journal and to `api/recordings.py` too. `plain_of`, `row_of` and `header_of` turn rows into plain data for JSON and back; what is
 read is checked field by field, and what does not fit is refused by name.
 """
 
@@ -147,7 +148,7 @@ class EmitRow:
 
 class EndRow:
     """The end of the run: `outcome` is "ok", "error", "panic" or "cancelled", `message` the text of an error or panic, `code`
-    that of a panic; `value` what main gave, as JSON text where it has a JSON form."""
+    that of a panic; `value` what main gave, as JSON text where it has a JSON form; `t` in milliseconds since the run began."""
 
     __slots__ = ("outcome", "message", "code", "value", "t")
 

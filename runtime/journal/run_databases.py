@@ -83,8 +83,8 @@ _URL = re.compile(r"(postgres(?:ql)?://)(?:([^:@/?#]*)(?::[^@/?#]*)?@)?([^@/?#]*
 
 def database_of(place: str, wall: Callable[[], float], full: bool) -> Database:
     """Return the place that a path or a `postgres://` URL names, not yet opened. `wall` gives seconds since 1970; with `full` a
-    commit survives the loss of power. Raises JournalRefused for a name that cannot be one, and where the library for it is not
-    installed."""
+    commit survives the loss of power. Raises JournalRefused for a name that cannot be one, NotInstalled, which is one, where the
+    library for it is not there."""
     if "\0" in place:
         raise JournalRefused("the name of the run store holds a NUL character; name another place")
     return PostgresRuns(place, wall, full) if is_url(place) else SqliteRuns(place, wall, full)
@@ -96,7 +96,7 @@ def is_url(place: str) -> bool:
 
 
 def shown(place: str) -> str:
-    """Return what texts call a place: of a URL without password and settings."""
+    """Return what texts call a place: of a URL without password and settings, UNREADABLE for one of another form."""
     if not is_url(place):
         return place
     match = _URL.fullmatch(place)

@@ -3,8 +3,8 @@
 A run is its header, the image it runs, and the rows of its journal. Whoever runs it holds a lease and an epoch: every commit is
 one transaction that is bound to both, so that of several processes that go on with a run one does, and the others are fenced.
 These laws and all statements are here, once; what a SQLite file and a PostgreSQL database have of their own is in
-`run_databases.py`. Hands on `RunStore`, `RunRow` and `Claim` to the command line and the Python API; `Claim` is the sink of the
-run's journal. Nothing here knows a session.
+`run_databases.py`. Hands on `RunStore`, `RunRow` and `Claim` to the command line, the Python API and `rehearsal.py`, to the first
+also `shown`; `Claim` is the sink of the run's journal. Nothing here knows a session.
 
 What is read is checked, whoever wrote it. Each row of a journal has a seal, the beginning of a SHA-256 over the seal before and
 the row, so that a row that was changed, doubled or left out is refused by its number, and never taken for what happened.
@@ -60,10 +60,11 @@ _TIMES = ("lease", "created", "changed")
 
 class RunRow:
     """What a store says of a run: its `header`, `state` (one of STATES), `created` and `changed` in seconds since 1970, how many
-    `rows` its journal has and how many `emits`, the `options` of its host, what it `waits` for (plain rows with `key`, `kind` and
-    what was asked), the end row of its `outcome`, None before, who is its `owner`, and until when (`lease`). `redact` are paths
-    that are left out of rows. `begins` is the seal in front of its first row. Raises JournalRefused, which says what is wrong but
-    not where, for a row that is none."""
+    `rows` its journal has and how many `emits`, of which listeners have heard `told` for certain, its `id`, the hash of its
+    `image`, the `epoch` that commits are bound to, the `options` of its host, what it `waits` for (plain rows with `key`, `kind`
+    and what was asked), the end row of its `outcome`, None before, who is its `owner`, and until when (`lease`, in seconds since
+    1970). `redact` are paths that are left out of rows. `begins` is the seal in front of its first row. Raises JournalRefused,
+    which says what is wrong but not where, for a row that is none."""
 
     __slots__ = (
         "id", "header", "options", "image", "state", "epoch", "owner", "lease", "created", "changed", "rows", "emits", "told",
@@ -146,7 +147,7 @@ class RunStore:
     """The runs at `place`, a path, or a URL of PostgreSQL (`postgres://…`), which is made unless `must_exist`. `wall` gives
     seconds since 1970; with `full` a commit survives the loss of power; `named` is what the store calls this process. Texts show
     `name`, which holds no password. Every method raises JournalRefused, with the way out, where the place is none of a run store,
-    cannot be read or written, or the disk is full."""
+    cannot be read or written, or is damaged, where the disk is full, and for a run that is not there."""
 
     def __init__(
         self, place: str, wall: Callable[[], float], *, full: bool = False, must_exist: bool = False, named: str | None = None
@@ -197,9 +198,9 @@ class RunStore:
         return Claim(self, header.run, 1, _begins(kept, said))
 
     def claim(self, run: str, *, take_over: bool = False) -> Claim:
-        """Take a run that is not over, so that this process goes on with it. Raises JournalRefused for a run that is over, and
-        Held for one that another process holds that may still live, unless `take_over`: then that one is fenced at its next
-        commit."""
+        """Take a run that is not over, so that this process goes on with it. Raises JournalRefused for a run that is over or
+        whose rows are not as many as it knows of, and Held for one that another process holds that may still live, unless
+        `take_over`: then that one is fenced at its next commit."""
         database = self._database
         with database.transaction():
             row = self._changing(run)
@@ -231,7 +232,8 @@ class RunStore:
         return JournalRefused(f"{self.name}: the run {run} {how}; restore the store from a copy")
 
     def run(self, run: str) -> RunRow:
-        """Return a run by its id, or by an unambiguous beginning of it. Raises JournalRefused for an unknown one."""
+        """Return a run by its id, or by an unambiguous beginning of it. Raises JournalRefused for an unknown one, and for a
+        beginning of several."""
         rows = []
         if run and run.isascii() and run.isalnum():
             select = f"SELECT {_COLUMNS} FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 3"
@@ -385,8 +387,9 @@ class RunStore:
     # ------------------------------------------------------------ commits
 
     def commit(self, claim: Claim, rows: Sequence[Row], told: int, waits: Sequence[Any]) -> None:
-        """Append rows to a run under its claim, in one transaction; `told` emits were made before them and delivered. Raises
-        Fenced where the claim holds no more."""
+        """Append rows to a run under its claim, in one transaction; `told` is how many emits the run has made, those among `rows`
+        too, of which all before have been delivered. `waits` are what it waits for. The lease begins anew, and answers that the
+        rows have used are removed. Raises Fenced where the claim holds no more."""
         database = self._database
         end = next((row for row in rows if isinstance(row, EndRow)), None)
         state = _state_of(end) if end is not None else WAITING if waits else RUNNING

@@ -167,7 +167,7 @@ class JournaledStore(Journaled):
 
 
 class JournaledIndex(Journaled):
-    """The search index of a name, with the methods of `search/index.py: SearchIndex`."""
+    """The search index of a name, with the methods of `search/index.py: SearchIndex` but `documents`."""
 
     def _noted(self, method: str, compared: Any, perform: Callable[[Any], Any], changes: bool = False) -> Any:
         self.ensure()

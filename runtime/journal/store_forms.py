@@ -49,7 +49,8 @@ def entries_form(entries: Sequence[Entry]) -> Json:
 
 
 def entries_of(form: Json) -> list[Entry]:
-    """Return the entries of `entries_form`."""
+    """Return the entries of `entries_form`. Raises JournalRefused for contents of media that are not base64; MemoryFailure and
+    others as `entry_of` for an entry that is none."""
     media = form.get("media", {})
     entries = [entry_of(entry) for entry in form["entries"]]
     return filled(entries, lambda hashes: {one: _bytes(media[one]) for one in hashes if one in media})
@@ -64,7 +65,8 @@ def fact_form(fact: Fact) -> Json:
 
 
 def facts_of(forms: Json) -> list[Fact]:
-    """Return the facts of their forms."""
+    """Return the facts of their forms. Raises JournalRefused for a vector that is not base64, and as `fact_of` for a fact that is
+    none."""
     facts = []
     for form in forms:
         fields = dict(form)

@@ -150,7 +150,7 @@ class Operation:
         )  # fmt: skip
 
     def end(self) -> None:
-        """Note that it is over; a recorded one has to have asked for all that the recording has."""
+        """Note that it is over. Raises Diverged for a recorded one that has not asked for all that the recording has."""
         self.is_over = True
         if self.is_recorded and len(self.calls) < len(self.known):
             place, method, *_ = self.known[len(self.calls)]

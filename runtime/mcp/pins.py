@@ -1,9 +1,9 @@
 """Tools of MCP servers as a person has seen and accepted them: pins, which outlive a session (G-9.6).
 
-Hands on `Pins` with `read_pins`, which raises `PinsRefused`, to hosts, which keep them in a file (FILE, in the folder of a
-project); `Pin`, `pinned` and `refused_by` to `servers.py`, and `Pin`, `written_pins` and `difference` to the command that pins
-(`cli/pin.py`). A pin has the digest of all that a tool says of itself, which decides, and the parts, which tell what has
-changed. Nothing here opens a file.
+Hands on `Pins` with `read_pins`, which raises `PinsRefused`, to hosts (command line, API, `runtime/host.py`), which keep them in
+a file (FILE, in the folder of a project); `Pin`, `pinned` and `refused_by` to `servers.py`, and `Pin`, `written_pins` and
+`difference` to the command that pins (`cli/pin.py`). A pin has the digest of all that a tool says of itself, which decides, and
+the parts, which tell what has changed. Nothing here opens a file.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What an MCP server says while one of its requests is on the way: questions to a person, and progress (O-4.54, O-4.55).
 
 Hands on `Question`, and the actions DECLINE and CANCEL, to `wire.py`, which sends a `Reply` to the server, and `Caller`, which
-stands behind each request, to `servers.py`, which makes it. A question is asked on the channel ELICIT like an awaited emit of the
-program, so whoever answers those answers it; which answer fits is decided here. Nothing here talks to a server.
+stands behind each request, to `servers.py`, which makes it, and to what passes it on (`served.py`, `wire.py`,
+`journal/peers.py`). A question is asked on the channel ELICIT like an awaited emit of the program, so whoever answers those
+answers it; which answer fits is decided here. Nothing here talks to a server.
 """
 
 from __future__ import annotations

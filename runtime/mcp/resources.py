@@ -1,10 +1,10 @@
 """What an MCP server has besides tools: resources and prompts, as values of the language (O-4.50 to O-4.53).
 
 Hands on the forms in which a connection gives them, `Part`, `ServedResource`, `PromptPart` and `ServedPrompt`, to `wire.py`,
-which also takes `decoded` and `failed`, and to what stands between it and a program (`served.py`, `servers.py`); and to
-`servers.py` `failed` and the values made of them: `resource_value`, `prompt_value`, `messages_value`, `resources_value` and
-`prompts_value`, and of what a mock gives `mocked_parts` and `mocked_messages`. What does not fit raises ServerFailure. Nothing
-here talks to a server.
+which also takes `decoded` and `failed`, and to what stands between it and a program (`served.py`, `servers.py`,
+`journal/peers.py`); and to `servers.py` `failed` and the values made of them: `resource_value`, `prompt_value`, `messages_value`,
+`resources_value` and `prompts_value`, and of what a mock gives `mocked_parts` and `mocked_messages`. What does not fit raises
+ServerFailure. Nothing here talks to a server.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Part:
 
 @record
 class ServedResource:
-    """A resource as the server lists it; `mime` is its media type, `size` is in bytes, None where the server does not say."""
+    """A resource as the server lists it; `mime` is its media type, `size` is in bytes; what the server does not say is None."""
 
     uri: str
     name: str
@@ -51,7 +51,8 @@ class ServedResource:
 
 @record
 class ServedPrompt:
-    """A prompt as the server lists it. `arguments`: of each its name, its description, and whether it is required."""
+    """A prompt as the server lists it; what it does not say is None. `arguments`: of each its name, its description, and whether
+    it is required."""
 
     name: str
     title: str | None = None

@@ -2,15 +2,16 @@
 the failures of a memory (M-6.23).
 
 Hands on `Entry`, which has the `Part`s of its message, `Turn` and `ViewState`, with their forms in stores and dumps
-(`entry_json`, `part_json`, `entry_of`, `part_of`, `message_of`) and the `FORMAT` of those; `MemoryFailure`, with one function per
-failure that returns it (`conflict`, `corrupt`, `store_failed` and others) and the texts `WAY_OUT` and `DAMAGED` of some;
-`InvalidValue` and `FixedSlot`; `units`, `units_back` and `check_units`; the contents of media that entries name (`contents_of`,
-`hashes_of`, `filled`); the token counts (`count_message`, `count_text`, `count_with`, `longest_prefix`), to usage of models too;
-and keys (`Key`, `memory_key`, `key_values`), with their branches (MAIN_BRANCH, `branch_of`, `with_branch`) and their forms in
-stores and messages (`stored_values`, `declared_values`, `encode`, `decode`, `shown`). Nearly everything else in this folder
-relies on it; it relies on no file here, and reads and writes no store. An entry never changes, but for `filled`, which puts the
-contents of its media in; its parts are the form in which stores and dumps keep the message, and a part of a kind unknown here is
-kept as it came (M-8.11).
+(`entry_json`, `part_json`, `entry_of`, `part_of`, `message_of`) and the `FORMAT` of those; `MemoryFailure`, to indexes, tools,
+the session and the journal too, with one function per failure that returns it (`conflict`, `corrupt`, `store_failed` and others)
+and the texts `WAY_OUT` and `DAMAGED` of some; `InvalidValue` and `FixedSlot`; `units`, `units_back` and `check_units`; the
+contents of media that entries name (`contents_of`, `hashes_of`, `filled`); the token counts (`count_message`, `count_text`,
+`count_with`, `longest_prefix`), to usage of models too; and keys (`Key`, `memory_key`, `key_values`), with their branches
+(MAIN_BRANCH, `branch_of`, `with_branch`) and their forms in stores and messages (`stored_values`, `declared_values`, `encode`,
+`decode`, `shown`). Nearly everything else in this folder relies on it, and so do the performers of memories and the forms of the
+journal (`journal/store_forms.py`); it relies on no file here, and reads and writes no store. An entry never changes, but for
+`filled`, which puts the contents of its media in; its parts are the form in which stores and dumps keep the message, and a part
+of a kind unknown here is kept as it came (M-8.11).
 """
 
 from __future__ import annotations

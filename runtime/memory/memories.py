@@ -1,8 +1,8 @@
 """The memories of a session by name (O-8.3, O-10.15, M-7): plain ones, keyed ones, and views derived from either.
 
-Hands on `Memories` to the session, whose performers and machine ask it for the memory of a handle (a `Beginning`
-takes its place in the machine while initialisation statements run); `MetVersions` to what reads stores; and `EMBEDDED` to the
-performer of memories. Logs and stores are opened when a memory is first used (M-14.7). One memory at one key is
+Hands on `Memories` to the session, whose performers (by `running.py`) and machine ask it for the memory of a handle (a
+`Beginning` takes its place in the machine while initialisation statements run); `MetVersions` to what reads stores; and
+`EMBEDDED` to the performer of memories. Logs and stores are opened when a memory is first used (M-14.7). One memory at one key is
 `memory.Memory`; the methods of the language with values of the machine are in `methods.py`.
 """
 

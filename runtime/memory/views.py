@@ -1,15 +1,15 @@
 """The view: what a request takes from a memory, as a pure function of log, policy and prompt (M-1.2, M-4).
 
-Hands on `view_of`, which computes a `View` (the parts of M-4.17), to `memory.py` and `summaries.py`; `Recalled`, what recall has
-found, to `remembering.py`, which makes it; to `turns.py`, which makes requests of views, `request_head`, `with_lead`, `tool_lead`
-and `with_tool_lead`; to `changes.py` `advanced` (the stored cut after a commit) and `pins_message`; and what the log of a derived
-view is, and what it pins: to `changes.py`, `memory.py` and `summaries.py` `source_of`, to `memory.py` `pinned_in`, to
-`summaries.py` `pins_unit`. The *parts* of a request are (M-4.17): 1 the system message, 2 pinned messages older than the window,
-3 the texts of summary and facts placed `Prefix`, 4 the window, 5 the texts placed `Suffix`, 6 the prompt, with the texts placed
-`Prompt` before it. A *unit* is a message with the tool results behind it. The log is read newest first, and only as far as the
-window, the budget or an uncovered unit reaches; for a derived view with pins of its own it is read to its end. Nothing is
-written. What reading the log raises (MemoryFailure) and what functions of the program raise passes through. The stages before the
-window (roles, prune, clip, media) are in `stages.py`.
+Hands on `view_of`, which computes a `View` (the parts of M-4.17), to `memory.py` and `summaries.py`; `View` to whoever passes one
+on, `effects/memory_callbacks.py` too; `Recalled`, what recall has found, to `remembering.py`, which makes it; to `turns.py`,
+which makes requests of views, `request_head`, `with_lead`, `tool_lead` and `with_tool_lead`; to `changes.py` `advanced` (the
+stored cut after a commit) and `pins_message`; and what the log of a derived view is, and what it pins: to `changes.py`,
+`memory.py` and `summaries.py` `source_of`, to `memory.py` `pinned_in`, to `summaries.py` `pins_unit`. The *parts* of a request
+are (M-4.17): 1 the system message, 2 pinned messages older than the window, 3 the texts of summary and facts placed `Prefix`, 4
+the window, 5 the texts placed `Suffix`, 6 the prompt, with the texts placed `Prompt` before it. A *unit* is a message with the
+tool results behind it. The log is read newest first, and only as far as the window, the budget or an uncovered unit reaches; for
+a derived view with pins of its own it is read to its end. Nothing is written. What reading the log raises (MemoryFailure) and
+what functions of the program raise passes through. The stages before the window (roles, prune, clip, media) are in `stages.py`.
 """
 
 from __future__ import annotations
@@ -215,9 +215,9 @@ def view_of(
     `state` is what is stored of the view: its summary with the entries that this covers, and the cut of a window with a low
     bound, the first entry that it shows. `system` is the text of the system message, None for none. `budget` (tokens) is that of
     the policy unless a list of views gives a share of its own, which then counts neither system message nor prompt;
-    `prompt_tokens` are those of the prompt. Raises MemoryFailure("Overflow") when system message and pins alone exceed the
-    budget; facts and then the summary are left out when the rest is too much (M-4.12). Raises "InvalidUnit" when the function of
-    `shape` gives no whole units.
+    `prompt_tokens` are those of the prompt; `recalled` is what recall has found, None for nothing. Raises
+    MemoryFailure("Overflow") when system message and pins alone exceed the budget; facts and then the summary are left out when
+    the rest is too much (M-4.12). Raises "InvalidUnit" when the function of `shape` gives no whole units.
     """
     if policy.only_window and budget is None and recalled is None:
         return _plain_window(policy.window, source)

@@ -1,7 +1,7 @@
 """The providers of a session, one for each connection, made when first asked for (O-1.24, O-1.29).
 
-Hands on `ProviderPool` to the session, and `wire_class` to `concerto models`. Nothing is sent here, and no key is looked up.
-Which class a connection has is said by its row in `vm/providers.py`.
+Hands on `ProviderPool` to the session and its protocol (`running.py`), and `wire_class` to `concerto models`. Nothing is sent
+here, and no key is looked up. Which class a connection has is said by its row in `vm/providers.py`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """A search index: documents with their words and vectors, found by both (O-1.241).
 
 Hands on `SearchIndex`, which keeps each `Document` and gives each `Hit`, to `session_indexes.py`, and with `SearchFailure`, which
-all its failures are, to the state of a session. No embedder is asked here: vectors come with the documents and with the query. A
-search makes two lists, by words (`words.py`) and by vectors (`vectors.py`), and fuses them by reciprocal ranks: a document is
-worth 1 / (60 + rank) in each list. Scores of the two are on different scales, and their ranks are not. Lists are fused in blocks,
-the first ten of each by themselves: in lists that are deep at once, a document somewhere in both comes before the first of one,
-and finds were fewer (`benches/README.md`).
+all its failures are, to the state of a session; the journal takes the two records (`journal/store_forms.py`,
+`journal/store_calls.py`). No embedder is asked here: vectors come with the documents and with the query. A search makes two
+lists, by words (`words.py`) and by vectors (`vectors.py`), and fuses them by reciprocal ranks: a document is worth 1 / (60 +
+rank) in each list. Scores of the two are on different scales, and their ranks are not. Lists are fused in blocks, the first ten
+of each by themselves: in lists that are deep at once, a document somewhere in both comes before the first of one, and finds were
+fewer (`benches/README.md`).
 """
 
 from __future__ import annotations

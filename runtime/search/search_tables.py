@@ -2,9 +2,9 @@
 
 Hands on `SearchTables` to `index.py`, `words.py`, `vectors.py` and to the two that keep tables, `search_file.py` (SQLite) and
 `search_database.py` (PostgreSQL), to this one also `is_count`; `State` to `index.py` and `vectors.py`; `SearchFailure` to whoever
-searches, `refused` to `index.py` and `vectors.py`, `within` to `index.py`. The tables of each index have the index's number in
-their names, so that several stand side by side, next to those of memories. What they hold is not trusted: whoever reads it checks
-types, and what does not fit is "Corrupt".
+searches and to the journal (`journal/store_forms.py`), `refused` to `index.py` and `vectors.py`, `within` to `index.py`. The
+tables of each index have the index's number in their names, so that several stand side by side, next to those of memories. What
+they hold is not trusted: whoever reads it checks types, and what does not fit is "Corrupt".
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """A session: the machine of one program with its memories, providers and counters, and the loop that performs its effects.
 
 Hands on `Session`, the `Outcome` of each call and the type `Arguments` to the command line, the Python API, the runner of tests
-(`testing.py`) and the drivers of conformance; `run_offline` to `concerto run`; and the session itself, as the `EffectContext` of
-`running.py`, to those who perform its effects. A new kind of effect is a row in `effects/table.py`, not a case here. asyncio is
-imported only when something really waits (V-8.6). Its state as bytes is `state.py`.
+(`testing.py`) and the drivers of conformance, `Outcome` to `journal/recording.py` too; `run_offline` to `concerto run`; and the
+session itself, as the `EffectContext` of `running.py`, to those who perform its effects. A new kind of effect is a row in
+`effects/table.py`, not a case here. asyncio is imported only when something really waits (V-8.6). Its state as bytes is
+`state.py`.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class Outcome:
     @property
     def message(self) -> str:
         """The message of the error of an Err; its Display text when it is of no error type (L-3.11.14). Built once. It is for an
-        Err alone."""
+        Err alone. Raises P103 as `display`."""
         if self._message is None:
             error = self.error
             own = isinstance(error, Struct | EnumValue) and error.decl.is_error
@@ -311,16 +312,19 @@ class Session:
     ) -> Outcome:
         """Run a function of the program and return how it ended. The first call initialises the program before.
 
-        The limits are those of G-6.1 and G-6.4. `steps` are units of fuel, `depth` calls inside one another, `tasks` those that
-        are at work at a time, `value_bytes` the bytes of one String and `memory_bytes` those of all values; `cost` is in dollars.
-        `tokens`, `cost` and `model_calls` are summed over all calls of the session, and `accounts` are further ones that this
-        call draws on. Where a limit is None, the program's own budget counts (O-9.7), and without one there is no limit; but for
-        `depth` it is 10,000 then, and `value_bytes` and `memory_bytes`, for which a program has no budget, are LONGEST_STRING and
-        LARGEST_MEMORY. `give` turns the value into what the host gets, under the same limits (G-6.10).
+        The limits are those of G-6.1 and G-6.4. `steps` are units of fuel, `seconds` time by the clock of the host, `depth` calls
+        inside one another, `tasks` those that are at work at a time, `value_bytes` the bytes of one String and `memory_bytes`
+        those of all values; `cost` is in dollars. `tokens`, `cost` and `model_calls` are summed over all calls of the session,
+        and `accounts` are further ones that this call draws on. Where a limit is None, the program's own budget counts (O-9.7),
+        and without one there is no limit; but for `depth` it is 10,000 then, and `value_bytes` and `memory_bytes`, for which a
+        program has no budget, are LONGEST_STRING and LARGEST_MEMORY. `give` turns the value into what the host gets, under the
+        same limits (G-6.10).
 
         A panic of the program is in the outcome, also one that `give` raises. Raised are `Stopped`, when the host has called
         `stop`, the cancellation of the task that awaits this, and what code of the host raises that is no panic: its sinks
-        (`Host.emit`, `Host.print`), `arguments`, `give`, and what else of the host performs an effect."""
+        (`Host.emit`, `Host.print`), `arguments`, `give`, and what else of the host performs an effect. With a journal also what
+        ends the run by it: `Suspended`, where every task waits for answers that nobody here gives, `Fenced` and JournalRefused
+        (`journal/journal.py`); a run that leaves its recording ends in panic P406."""
         started = self.host.now()
         machine = self.machine
         machine.panic = None  # of the call before
@@ -666,7 +670,8 @@ class Session:
         return f"-{self.name}"
 
     def clean(self, value: Any) -> Any:
-        """Return a value of the machine with its secrets replaced, as it may leave the session (G-10.3)."""
+        """Return a value of the machine with its secrets replaced, as it may leave the session (G-10.3). Raises as
+        `without_secrets`."""
         if self.redactor.is_empty:
             return value
         from ..access.secrets import without_secrets

@@ -165,7 +165,8 @@ class HashMapTools:
         return None
 
     async def query(self, effect: Effect, arguments: list[Any]) -> Any:
-        """Return a Map of the first MOST_ENTRIES entries, in order, whose key or value, as displayed, contains the text."""
+        """Return a Map of the first MOST_ENTRIES entries, in order, whose key or value, as displayed, contains the text. Raises
+        P103 as `display`."""
         (text,) = arguments
         is_stored = self.view.store.kept is not None
         all_entries = (await self._stored(effect, "entries", [])).items if is_stored else self.view.entries()

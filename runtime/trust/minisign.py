@@ -2,9 +2,11 @@
 
 Hands on `PublicKey`, `SecretKey` and `MinisignError`; `read_public_key`, `read_secret_key` and `read_signature`, which take the
 content of a file, `written_public_key` and `written_secret_key`, which give one; `new_key`, `sign` and `verify`;
-`LibraryMissing`; and SUFFIX, which the file of a signature has behind the name of what it signs. Ed25519 and scrypt are those
-of the package `cryptography`, the extra `sign`, which the first use imports. No file is opened here, and no message holds any
-part of a secret key or a password.
+`LibraryMissing`; and SUFFIX, which the file of a signature has behind the name of what it signs: what makes keys, and signs, to
+`concerto keygen` and `concerto sign`, what verifies to `levels.py`, and PublicKey, LibraryMissing and SUFFIX to `cli/inputs.py`,
+the last to `concerto verify` too; MOST_BYTES, the size of such a file, to `levels.py` and `concerto sign`. Ed25519 and scrypt are
+those of the package `cryptography`, the extra `sign`, which the first use imports. No file is opened here, and no message holds
+any part of a secret key or a password.
 
 A file is lines: a comment, then base64. What the base64 holds, in bytes (numbers are little-endian):
 

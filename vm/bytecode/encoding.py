@@ -2,10 +2,12 @@
 
 `encode` returns equal bytes for equal images; `decode` refuses, in the order of G-3.1, everything that `encode` would not have
 written, and allocates nothing before it knows how much. Nothing here reads or writes a file. Hands on also `content_hash`,
-`sha256`, `MAGIC` (to the command line and the Python API, which know an image by it), `check_frame`, `precheck_msgpack` (to
-snapshots), instructions to and from code bytes (`scan`, `encode_instructions`, and to tests `instructions`), and the line
-tables of functions (`encode_lines`, `walk_lines`, `decode_lines`, `position_at`, `positions_at`). The shape of a section stands
-in `shape.py`, its record in `image.py`.
+`sha256`, `MAGIC` (to the command line and the Python API, which know an image by it), `check_frame` (to `concerto verify`),
+`precheck_msgpack` (to snapshots), instructions to and from code bytes (`scan`, `encode_instructions`, and to tests
+`instructions`), and the line tables of functions (`encode_lines`, `walk_lines`, `decode_lines`, `position_at`, `positions_at`).
+They go to the files beside this one, code generation, the linker and `concerto inspect`; `encode`, `decode` and the hashes also
+to snapshots, the command line, the API and `runtime/`, which keep images and compare them. The shape of a section stands in
+`shape.py`, its record in `image.py`.
 """
 
 from __future__ import annotations

@@ -388,7 +388,8 @@ class Machine(Scheduler):
         self.effects.append(Effect(task.next_key(), "emit", checked_emit(channel, payload, None), False, task))
 
     def ask(self, task: Task, channel: Any, payload: Any, timeout: Any, answer: Any = None) -> None:
-        """Make an emit whose answer the task waits for (O-5.25); `timeout` in milliseconds; `answer`: its type (O-5.35)."""
+        """Make an emit whose answer the task waits for (O-5.25); `timeout` in milliseconds, None for that of the host; `answer`:
+        its type (O-5.35), None for any. Raises what `checked_emit` raises."""
         self.suspend(task, "emit", checked_emit(channel, payload, timeout, answer))
 
     def flush(self, task: Task) -> None:

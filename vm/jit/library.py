@@ -81,7 +81,7 @@ WALKS = frozenset({type(iter(range(0))), type(iter([]))})  # that tell how many 
 
 
 def text_of(value: Any) -> str:
-    """Return the Display text of a value."""
+    """Return the Display text of a value. Raises as `display`."""
     return value if type(value) is str else display(value)
 
 
@@ -116,7 +116,8 @@ def span(start: Any, end: Any, inclusive: bool) -> Iterator[int]:
 
 
 def text_slice(text: Any, start: Any, end: Any) -> Any:
-    """Return `text[start..end]`; None is an open bound. Raises P007 for bounds that are neither Int nor nil."""
+    """Return `text[start..end]`, mostly of a String; None is an open bound. Raises P007 for bounds that are neither Int nor nil,
+    and as `slice_of`."""
     if type(text) is str and (start is None or (type(start) is int and start >= 0)) and type(end) is int and end >= 0:
         return text[start:end]
     return slice_of(text, RangeValue.checked(start, end, False))

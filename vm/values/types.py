@@ -9,8 +9,9 @@ and `("handle", type name)`. Only signatures of built-ins have `("var", name)`, 
 `task`, `typed_stream` and `item_stream`.
 
 Hands on `type_text`, which writes a descriptor as source does, and `typeof`, the type name of a value, to everything that writes
-messages; `plain_name` to linking, dispatch and the API, `kind_of_type` to linking; the type `Descriptor` to built-ins. What a
-value of a type is, `casts.py` decides; nothing is raised here. An image has another form of types (`bytecode/shape.py`).
+messages; `plain_name` to linking, dispatch and the API, `kind_of_type` to linking; the type `Descriptor` to built-ins, effects
+and `runtime/tools/`. What a value of a type is, `casts.py` decides; nothing is raised here. An image has another form of types
+(`bytecode/shape.py`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The stores of a session by name, each opened when a memory first uses it (M-8.2, M-8.3), and the border around a store
 of the host (M-8.6).
 
-Hands on `OpenStores` to `memory/from_image.py`, which makes that of a session, and FILE to `search/session_indexes.py`. What a
-declaration says of its store is in the image; a new kind of store gets its name in `vm/memory_steps.STORE_KINDS` and is opened
-here.
+Hands on `OpenStores` to `memory/from_image.py`, which makes that of a session, and to the protocol of sessions (`running.py`);
+and FILE to `search/session_indexes.py`. What a declaration says of its store is in the image; a new kind of store gets its name
+in `vm/memory_steps.STORE_KINDS` and is opened here.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Connections to PostgreSQL: opened when they are needed, and interrupted from another thread.
 
 Hands on `Database`, `PostgresConnection`, CREATING, `enter_schema` and `reason_of` to `postgres.py`, whose logs are in a
-database, and to `search/search_database.py`, whose indexes stand beside them; `Database` also to what opens an index
-(`search/index.py`, `search/session_indexes.py`). psycopg, the extra `postgres`, is imported when a connection is made. A lost
-connection is opened anew for the next use; what was under way failed as a whole.
+database, to `search/search_database.py`, whose indexes stand beside them, and, with FORM, to run stores
+(`journal/run_databases.py`); `Database` also to what opens an index (`search/index.py`, `search/session_indexes.py`). psycopg,
+the extra `postgres`, is imported when a connection is made. A lost connection is opened anew for the next use; what was under way
+failed as a whole.
 """
 
 from __future__ import annotations

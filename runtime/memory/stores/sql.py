@@ -698,7 +698,7 @@ class SqlStore:
 
     def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int], name: str) -> bool:
         """Put `fact` in place of the one named `name`, if that still has the content `said` (`facts.said_by`), and remove the
-        facts `gone`; return whether it was done."""
+        facts `gone`; return whether it was done. The key counts as written at `at`, in Unix ms."""
         at_key = encode(key)
         try:
             with self._transaction():

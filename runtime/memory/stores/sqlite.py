@@ -1,11 +1,12 @@
 """The embedded durable store: one SQLite file (M-8.2, G-12.5), and the names of lease holders between processes.
 
-Hands on `SqliteStore` to `opened.py`, `owner_name` to those who hold leases (`memory/memories.py`, `effects/conversations.py`),
-and `has_died` to `memory/locks.py`; to `search/search_file.py`, whose tables stand in the same file, also `SqliteStore`,
-SETTINGS, BUSY_MS, the ways out of errors, `tried` and `begun`. The statements are in `sql.py`; here are opening, locking and
-errors. It uses WAL, `synchronous=FULL`, and `BEGIN IMMEDIATE` for writes. A full disk, a read-only or damaged file raises
-MemoryFailure ("Store" or "Corrupt"); the file is never replaced by an empty one. sqlite3 is imported with this module and
-`search/search_file.py` only.
+Hands on `SqliteStore` to `opened.py`, `owner_name` to those who hold leases (`memory/memories.py`, `effects/conversations.py`,
+`journal/run_store.py`), and `has_died` to `memory/locks.py` and the journal; to `search/search_file.py`, whose tables stand in
+the same file, also `SqliteStore`, SETTINGS, BUSY_MS, the ways out of errors, `tried` and `begun`; and to run stores, whose files
+are others (`journal/run_databases.py`), `put`, `is_on_network`, the ways out, DAMAGED and NO_ROOM. The statements are in
+`sql.py`; here are opening, locking and errors. It uses WAL, `synchronous=FULL`, and `BEGIN IMMEDIATE` for writes. A full disk, a
+read-only or damaged file raises MemoryFailure ("Store" or "Corrupt"); the file is never replaced by an empty one. sqlite3 is
+imported with this module and `search/search_file.py` only.
 """
 
 from __future__ import annotations
