@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..compiler.checker.arguments import kind_of
-from ..compiler.checker.calls import bounded_methods, bounded_names, names_through_traits, trait_methods
 from ..compiler.checker.context_declarations import slots_of
 from ..compiler.checker.impls import find_method, methods_of
 from ..compiler.checker.operators import error_fields, fields_of
 from ..compiler.checker.program import Examined
 from ..compiler.checker.state import Checker, private_fields
 from ..compiler.checker.tools import tool_of
+from ..compiler.checker.trait_calls import bounded_methods, bounded_names, names_through_traits, trait_methods
 from ..compiler.diagnostics import Diagnostics
 from ..compiler.hints.memory_fields import as_fields
 from ..compiler.resolver.names import TOOL_NAMES, outermost

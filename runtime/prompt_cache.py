@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from .calls.settings import CallSettings
-    from .memory.turns import Conversation
+    from .memory.conversation import Conversation
     from .records import Msg, ToolDef
 
 # Code points: no provider caches less than 512 tokens (Anthropic's newest models; others 1,024 and more), and two code points are

@@ -12,9 +12,9 @@ from concerto.runtime.calls.services import Services
 from concerto.runtime.calls.settings import call_settings
 from concerto.runtime.calls.usage import Metrics
 from concerto.runtime.connections import resolve_all
+from concerto.runtime.memory.conversation import Conversation
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
-from concerto.runtime.memory.turns import Conversation
 from concerto.runtime.providers.openai import OpenAIChat
 from concerto.runtime.records import Reply, Request
 

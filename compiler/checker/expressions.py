@@ -79,7 +79,7 @@ from ..types import (
     result,
 )
 from .arguments import function_value
-from .calls import at_run_time, named_method, of_any, std_function
+from .calls import std_function
 from .comparisons import words_help
 from .context_declarations import memory_type
 from .declarations import RECORD_FIELDS, WRITTEN, may_be_left_out
@@ -91,6 +91,7 @@ from .relations import ERRONEOUS, MISMATCH, convert, generic, is_complete, join,
 from .signatures import Bindings
 from .state import Checker, Expected, ExpressionRule, private_fields
 from .tools import private_tool_method, refuse_test, store_help
+from .trait_calls import at_run_time, named_method, of_any
 from .types import RECORDS, Instance, check_key_type, written_arguments, written_type
 
 # Keys of known providers (G-10.1).

@@ -46,19 +46,7 @@ from ..types import (
     result,
 )
 from .arguments import call_row, everyday_method, infer_all, kind_of, match_arguments
-from .calls import (
-    Chosen,
-    bounded_methods,
-    bounded_names,
-    check_mutation,
-    formals_of,
-    give_arguments,
-    names_through_traits,
-    one_of,
-    tool_call,
-    trait_methods,
-    value_call,
-)
+from .calls import check_mutation, formals_of, give_arguments, tool_call, value_call
 from .impls import find_method, methods_of, require_visible_method
 from .json_shapes import answer_in
 from .mcp import resource
@@ -72,6 +60,7 @@ from .schema_calls import items, schema_call
 from .signatures import Bindings, signature_of, substitute, unify
 from .state import FREE, Checker, Expected, ExpressionRule
 from .tools import tool_of, tools_are_listed, tools_fit, with_tools
+from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_traits, one_of, trait_methods
 from .types import Instance, written_type
 
 AGENTS = (AGENT_REF, AGENT_BUILDER)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from ..breaker import Breaker
     from ..media import MediaPart
-    from ..memory.turns import Conversation
+    from ..memory.conversation import Conversation
     from ..records import CachePlan, Citation, ToolDef
     from ..schema.acceptance import Validators
     from ..schema.strategy import Schema

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..agents.process import AgentProcess
     from ..calls.call import Response
     from ..media import MediaPart
-    from ..memory.turns import Conversation
+    from ..memory.conversation import Conversation
     from ..running import EffectContext
 
 

@@ -4,7 +4,7 @@ callbacks of the session (M-5.17, M-9).
 Hands on `call_conversation` and `run_id` to the performers of models and agents, `turn_locks` to the one of memories, and
 `drop_turns` to them and to the session. A turn is what one call adds to a log: prompt, tool rounds and reply; an effect is the
 machine's request for which a task waits, here that call. What a conversation does, from its snapshot to its commit, is
-`memory/turns.py`.
+`memory/conversation.py`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from ...vm.interp.effects import Effect
     from ...vm.values import MemoryRef
+    from ..memory.conversation import Conversation
     from ..memory.locks import TurnLocks
     from ..memory.memory import Memory
-    from ..memory.turns import Conversation
     from ..running import EffectContext
     from .memory_callbacks import MemoryEvents
 
@@ -42,7 +42,7 @@ async def call_conversation(
     store cannot be opened, and, with `auto`, when the call is inside a function that makes a view of the same memory (M-4.33), or
     inside another run that writes it, unless its `on_conflict` is "Append" (M-5.20). Panics with P103 for a `meta` beyond the
     limits of JSON."""
-    from ..memory.turns import Conversation
+    from ..memory.conversation import Conversation
 
     refs = memories if isinstance(memories, tuple) else (memories,)
     for ref in refs:

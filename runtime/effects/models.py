@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..calls.settings import CallSettings
     from ..calls.streams import StreamedCall
     from ..media import MediaPart
-    from ..memory.turns import Conversation
+    from ..memory.conversation import Conversation
     from ..running import EffectContext
     from ..tools.bindings import BoundTools
     from ..tools.tools import Tools

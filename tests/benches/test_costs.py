@@ -14,7 +14,7 @@ from pkgutil import iter_modules
 
 import pytest
 from concerto.compiler.symbols import EnumSymbol
-from concerto.runtime.memory.turns import Conversation
+from concerto.runtime.memory.conversation import Conversation
 from concerto.vm.builtins.modules import ARITY, PERFORMED
 from concerto.vm.bytecode.encoding import decode, encode
 from concerto.vm.bytecode.verify import verify

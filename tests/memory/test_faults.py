@@ -17,10 +17,11 @@ from concerto.runtime.calls.settings import call_settings
 from concerto.runtime.calls.usage import Metrics
 from concerto.runtime.connections import resolve_all
 from concerto.runtime.errors import CallFailure
+from concerto.runtime.memory.conversation import Conversation
 from concerto.runtime.memory.entries import MemoryFailure, check_units
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, SummaryPolicy
-from concerto.runtime.memory.turns import Attached, Conversation, open_run
+from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.records import Call, Msg, Reply, ToolDef
 from concerto.runtime.schema.strategy import Schema
 from hypothesis import HealthCheck, settings

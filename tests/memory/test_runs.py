@@ -3,12 +3,13 @@
 import asyncio
 
 import pytest
+from concerto.runtime.memory.conversation import Conversation
 from concerto.runtime.memory.entries import MemoryFailure
 from concerto.runtime.memory.locks import TurnLocks
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, SummaryPolicy
 from concerto.runtime.memory.summaries import due_fold, store_fold
-from concerto.runtime.memory.turns import Attached, Conversation, open_run
+from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.records import Call, Msg
 
 ASK = [Msg("user", "q")]

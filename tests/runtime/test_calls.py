@@ -7,8 +7,8 @@ from concerto.runtime.calls.call import execute, execute_with_schema
 from concerto.runtime.calls.reply_cache import ReplyCache
 from concerto.runtime.calls.settings import call_settings
 from concerto.runtime.errors import CallFailure
+from concerto.runtime.memory.conversation import Conversation
 from concerto.runtime.memory.memory import Memory
-from concerto.runtime.memory.turns import Conversation
 from concerto.runtime.records import Msg, ToolDef
 from concerto.runtime.schema.strategy import Schema
 

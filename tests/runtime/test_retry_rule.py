@@ -5,9 +5,9 @@ import json
 from concerto.runtime.calls.call import execute_with_schema
 from concerto.runtime.calls.settings import call_settings
 from concerto.runtime.errors import CallFailure
+from concerto.runtime.memory.conversation import Conversation
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
-from concerto.runtime.memory.turns import Conversation
 from concerto.runtime.schema.strategy import Schema
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -13,8 +13,8 @@ from concerto.runtime.calls.settings import call_settings
 from concerto.runtime.calls.usage import Metrics
 from concerto.runtime.connections import resolve_all
 from concerto.runtime.errors import CallFailure
+from concerto.runtime.memory.conversation import Conversation
 from concerto.runtime.memory.memory import Memory
-from concerto.runtime.memory.turns import Conversation
 from concerto.runtime.providers.pool import ProviderPool
 from concerto.runtime.schema.strategy import Schema
 
