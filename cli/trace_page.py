@@ -43,8 +43,9 @@ SHARED = ("tools", "hosted", "schema", "params")  # of a request to a model, bes
 
 
 def write_page(path: str, recording: Recording, known: Known | None = None, *, following: bool = False) -> None:
-    """Write the page of a recording to a file, in place of what is there, once it is whole; `known` is what a program says of
-    it. Raise `Exit` (66) where it cannot be written, and what reading the recording raises."""
+    """Write the page of a recording to a file, in place of what is there, once it is whole; `known` is what a program says of it,
+    None without one; with `following` the page asks the server that it comes from for more. Raise `Exit` (66) where it cannot be
+    written, and what reading the recording raises."""
     beside = f"{path}.{os.getpid()}.part"
     try:
         with open(beside, "w", encoding="utf-8", newline="\n") as file:

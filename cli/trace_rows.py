@@ -2,9 +2,10 @@
 model.
 
 Hands on `Reading`, which turns the rows of a recording into `Step`s one after another, to the text and the page of `concerto
-trace`; and to both `reason_of`, `text_of`, `json_of` and `number`. Nothing here prints. What is kept between two rows does not
-grow with the recording: of each task the last effect, of each model the beginning of its last request, both up to a limit. A
-row is what somebody wrote into a file: it may hold anything that JSON can, and nothing of it is taken for granted.
+trace`; and to both `reason_of`, `text_of`, `json_of` and `number`, with other parts of rows; `places_of` to
+`cli/trace_program.py`. Nothing here prints. What is kept between two rows does not grow with the recording: of each task the last
+effect, of each model the beginning of its last request, both up to a limit. A row is what somebody wrote into a file: it may hold
+anything that JSON can, and nothing of it is taken for granted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The recording that `concerto trace` is about: an effect file, or a run of a store, read row by row.
 
-Hands on `Recording` to `cli/trace.py`, `cli/trace_check.py` and `cli/trace_page.py`.
+Hands on `Recording` to `cli/view.py`, `cli/trace.py`, `cli/trace_check.py`, `cli/trace_program.py` and `cli/trace_page.py`.
 """
 
 from __future__ import annotations

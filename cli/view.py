@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C, which leaves as KeyboardInterrupt. Raise `Exit`: 2 for flags that do not fit, 66 for a file or
-    port that cannot be used, 74 for what is no recording."""
+    port that cannot be used, 74 for what is no recording, 1 where the library of the store's database is not installed."""
     if arguments.recording is None and arguments.store is None:
         raise exits.Exit(exits.USAGE, "view: name an effect file, or a run store with --store")
     if arguments.recording == "-":

@@ -1,9 +1,9 @@
 """The files that an agent reads and writes through its client, under the permissions of the program (O-7.46).
 
 An agent that speaks ACP, a protocol of requests in both directions, asks its client, which is Concerto, for files of the project.
-Hands on `AgentFiles` to `acp.py`, which answers such requests, and to the performer of agents, which makes it; and `FileRefused`
-to `acp.py`. The operations are those of `std::fs` (`access/files.py`), with the same roots and audit records; which lines of a
-text the agent gets is decided in `acp.py`.
+Hands on `AgentFiles` to `acp.py`, which answers such requests, and to the performer of agents, which makes it; `FileRefused` to
+`acp.py`; and both to `journal/peers.py`, which stands before such files in a run with a journal. The operations are those of
+`std::fs` (`access/files.py`), with the same roots and audit records; which lines of a text the agent gets is decided in `acp.py`.
 """
 
 from __future__ import annotations

@@ -333,7 +333,8 @@ _FILE = Form(  # the text, why there is none, and whether that is since there is
 
 
 class JournaledAgentFiles:
-    """The files that the agent `owner` asks for, as `AgentFiles`; those of the program are `inner`."""
+    """The files that the agent `owner` asks for, as `AgentFiles`; those of the program are `inner`. FileRefused too for a file of
+    which nobody knows whether it was written, since a process died meanwhile."""
 
     def __init__(self, journal: Journal, scope: Scope, owner: str, inner: AgentFiles) -> None:
         self.journal = journal

@@ -55,7 +55,8 @@ class Verdict:
 async def judge(schema: Schema, reply: Reply, validators: Validators | None) -> Verdict | list[Violation]:
     """Decide whether a reply is accepted by the schema: return a `Verdict`, or all violations, of which there is at least one.
 
-    `validators` is None where the schema has none, or where they have accepted this reply before (a reply from the cache).
+    `validators` is None where the schema has none, or where they have accepted this reply before (a reply from the cache). What
+    they raise passes through.
     """
     reading = read(reply.text)
     if reply.finish == "length" and reading.unclosed:  # an object before the cut may be a part of the one that is cut off
@@ -91,7 +92,7 @@ async def accept_data(schema: Schema, data: Any, validators: Validators | None) 
     """Decide whether plain JSON data is a value of the schema: return the accepted tree, or all violations (O-2.18).
 
     Unlike the text of a reply, the data gets no repair: every field must be spelled as the schema says. `validators` is None for
-    none."""
+    none; what they raise passes through."""
     outcome = validate(schema.shape, data)
     return await _rejections(outcome, validators) or outcome if isinstance(outcome, Accepted) else outcome
 

@@ -209,7 +209,7 @@ if TYPE_CHECKING:
             """Return a text as an odd number of parts: text, name of a secret, text, name, …, text."""
 
         def value(self, name: str) -> str:
-            """Return the secret of a name."""
+            """Return the secret of a name, or what a sink shows in its place where the program may not have it."""
 
     class Heads(Protocol):
         """Returns, for a handle of a memory, the name of its store and the version of its log (M-14.6)."""
