@@ -35,22 +35,19 @@ from ..entries import (
 from ..facts import PERSISTENT, said_by, touched
 from .operations import LONGEST_CONNECT, LONGEST_WAIT
 from .protocol import Head
-from .sql import (
-    NAMED,
-    NOTES,
-    Indexes,
+from .rows import (
     check_entry,
     check_turn,
     check_view,
     damage_at,
     fact_of_row,
     fact_row,
-    first_change,
     head_of,
     note_of,
     seen_of_row,
     seen_row,
 )
+from .sql import NAMED, NOTES, Indexes, first_change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
