@@ -30,6 +30,7 @@ from ..host import EffectUnknown, NoListener, ToolError, class_name, exception_t
 from ..memory.embedding import BASELINE
 from ..providers.base import origin_of
 from ..providers.offline import fault
+from ..schema.extraction import read
 from .forms import canonical, cleaned, hidden, reply_form, reply_of, shown
 from .journal import RecordedPanic
 from .operation import SCOPE, Form, Scope
@@ -441,6 +442,12 @@ def _cost(pricing: Mapping[str, Mapping[str, float]], provider: Any, request: Re
     )
 
 
+def _is_repaired(text: str) -> bool | None:
+    """Return whether JSON had to be found in the text of a reply, None where there is none in it (O-2.40)."""
+    reading = read(text)
+    return reading.repaired if any(reading.runs) else None
+
+
 class JournaledProvider:
     """The provider of one connection, with the journal before it. What it says of itself is that of `inner`; `cost` gives what a
     reply cost in dollars, None where that is not known."""
@@ -496,7 +503,8 @@ class JournaledProvider:
 
         def details(reply: Reply) -> dict[str, Any]:
             tokens = [reply.tokens_in, reply.tokens_out, reply.cached, reply.cache_write, reply.reasoning]
-            return {"tokens": tokens, "cost": self.cost(request, reply)}
+            repaired = None if request.schema is None or not reply.text else _is_repaired(reply.text)
+            return {"tokens": tokens, "cost": self.cost(request, reply), "repaired": repaired}
 
         return Form(
             lambda reply: hidden(reply_form(reply), self.secrets), lambda form: reply_of(shown(form, self.secrets)), details,

@@ -40,11 +40,12 @@ def _json(plain: Any) -> str:
 class EffectFileWriter:
     """Writes a new effect file, or goes on with one: `after` is the reader that has read it to its end. Each `commit` is in the
     file, for other processes to read, when it returns; that the power may fail is not its concern. OSError where it cannot be
-    written, FileExistsError for a new one whose name is taken."""
+    opened, FileExistsError for a new one whose name is taken."""
 
     parks = False
 
     def __init__(self, path: str, header: Header, after: EffectFileReader | None = None) -> None:
+        self._path = path
         if after is None:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
             self._seal = ""
@@ -55,8 +56,12 @@ class EffectFileWriter:
             self._seal = after.seal
 
     def commit(self, rows: Sequence[Row], told: int = 0, waits: Sequence[Any] = ()) -> None:
-        """Append rows; `told` and `waits` are for run stores alone."""
-        self._write([_json(plain_of(row)) for row in rows])
+        """Append rows; `told` and `waits` are for run stores alone. Raises JournalRefused where they cannot be written."""
+        try:
+            self._write([_json(plain_of(row)) for row in rows])
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise JournalRefused(f"cannot write {self._path}: {why}; what is in it can be gone on with (--extend)") from None
 
     def _write(self, texts: list[str]) -> None:
         lines = []

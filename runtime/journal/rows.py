@@ -71,9 +71,9 @@ class EffectRow:
     """An effect and its outcome. `key` is its effect key (G-13.3), with `/n` for the n-th operation within it; `kind` says what
     it is, `cls` is one of CLASSES. `request` is its canonical form with the `digest` of it, `idem_key` its idempotency key.
     `attempt` counts the times it was begun; `status` is one of STATUSES and `result` what came of it. `tokens` (sent, received,
-    read from a cache, written to it, reasoning), `cost` in dollars and `repaired` are those of a reply, None elsewhere and where
-    they are not known. `emits` are those of the runtime that it made, such as audits, as (channel, payload). Times are in
-    milliseconds since the run began."""
+    read from a cache, written to it, reasoning), `cost` in dollars and `repaired` (whether JSON had to be found in it) are those
+    of a reply, None elsewhere and where they are not known. `emits` are those of the runtime that it made, such as audits, as
+    (channel, payload). Times are in milliseconds since the run began."""
 
     __slots__ = (
         "key", "kind", "cls", "digest", "request", "idem_key", "attempt", "status", "result", "tokens", "cost", "repaired",

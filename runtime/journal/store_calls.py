@@ -167,7 +167,7 @@ class JournaledStore(Journaled):
 
 
 class JournaledIndex(Journaled):
-    """The search index of a name, with the methods of `search/index.py: SearchIndex` but `documents`."""
+    """The search index of a name, with the methods of `search/index.py: SearchIndex`."""
 
     def _noted(self, method: str, compared: Any, perform: Callable[[Any], Any], changes: bool = False) -> Any:
         self.ensure()
@@ -193,6 +193,12 @@ class JournaledIndex(Journaled):
 
     def clear(self) -> None:
         self._noted("clear", None, lambda real: real.clear(), changes=True)
+
+    def documents(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Document]]:
+        """Return documents for a state of the session, which is no outcome of the run."""
+        self.ensure()
+        found: list[tuple[int, Document]] = self.opened().documents(after, limit)
+        return found
 
     def get(self, id: str) -> Document | None:
         document: Document | None = self._noted("get", id, lambda real: real.get(id))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
 
 from ...vm.builtins.json import Builder, Misfit
@@ -149,9 +148,13 @@ class OpenIndex:
         """Return every document in order. Raises MemoryFailure."""
         found: list[Document] = []
         after = 0
-        while page := self._guarded(partial(SearchIndex.documents, after=after)):
-            found += [document for _, document in page]
-            after = page[-1][0]
+
+        def page(index: SearchIndex) -> list[tuple[int, Document]]:
+            return index.documents(after)
+
+        while documents := self._guarded(page):
+            found += [document for _, document in documents]
+            after = documents[-1][0]
         return found
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from ...vm.interp.tasks import DONE
 from ...vm.memory_steps import TOOL_METHODS
 from ...vm.panics import Panic
 from ...vm.schema import STORE_METHODS, store_name
-from ...vm.values import Closure, EnumValue, Err, Map, Struct, display, from_json, get_error_member
+from ...vm.values import Closure, EnumValue, Err, ErrorValue, Map, Struct, display, from_json, get_error_member
 from ...vm.values.limits import LONGEST_STRING
 from ...vm.values.ways import frames
 from ..calls.budgets import Account, Purse
@@ -98,10 +98,13 @@ class Outcome:
 
     @property
     def failure(self) -> str:
-        """The code of the panic, or the kind of the error of an Err; "" for success."""
+        """The code of the panic, or the variant or else the kind of the error of an Err, "Err" for one that is no built-in error;
+        "" for success."""
         if self.panic is not None:
             return self.panic.code
-        return "" if self.error is None else str(getattr(self.error, "variant", None) or getattr(self.error, "kind", "") or "Err")
+        if self.error is None:
+            return ""
+        return str(self.error.variant or self.error.family) if type(self.error) is ErrorValue else "Err"
 
     @property
     def exit_code(self) -> int:

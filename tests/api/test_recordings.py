@@ -186,3 +186,23 @@ fn main() {
             emits.append(session.run().emits)
     assert emits[0] == emits[1] and len(emits[0]) == 2
     assert (Vectors.asked, Short.asked) == asked and min(asked) > 0
+
+
+def test_a_session_that_records_can_be_dumped_with_an_index(tmp_path: Path) -> None:
+    manifest = '[project]\nname = "x"\nversion = "1"\nentry = "main.conc"\n[stores.disk]\nkind = "sqlite"\npath = "x.db"\n'
+    (tmp_path / "Concerto.toml").write_text(manifest)
+    (tmp_path / "main.conc").write_text("""
+struct Item { n: Int, text: String }
+index items: Index<Item> = Index::of(key: |i| i.text, id: |i| "item ${i.n}");
+memory notes: Memory = Memory::new().store("disk");
+pub fn add(t: String) -> Result<Nil, AgentError> { items.add(Item { n: 1, text: t })?; Ok(nil) }
+pub fn count() -> Int { items.len() }
+pub fn note(t: String) { notes.append("user", t); }
+""")
+    program = concerto.compile(path=tmp_path / "main.conc")
+    with program.session(permissions=concerto.Permissions(all=True), record=tmp_path / "r.jsonl") as session:
+        session.call("add", "apple")
+        dumped = session.dump()
+    with program.session(permissions=concerto.Permissions(all=True)) as session:
+        session.restore(dumped)
+        assert session.call("count") == 1

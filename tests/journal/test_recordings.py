@@ -336,3 +336,31 @@ fn main() {{ Priced.execute("one")?; Other.execute("two")?; }}
     assert "$4" in concerto("trace", "p.effects.jsonl", cwd=tmp_path).out
     again = concerto("run", "p.conc", "--replay", "p.effects.jsonl", cwd=tmp_path)
     assert again.code == 0, again.err
+
+
+def test_a_recording_that_cannot_grow_ends_the_run_with_its_name(tmp_path: Path) -> None:
+    program = 'model M { provider: offline }\nfn main() { for i in 0..400 { M.execute("${i} and some more words")?; } }'
+    (tmp_path / "p.conc").write_text(program)
+    command = f"ulimit -f 40; exec {sys.executable} -m concerto run p.conc --record p.effects.jsonl --no-code-cache"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 1, done
+    assert done.stderr == "cannot write p.effects.jsonl: File too large; what is in it can be gone on with (--extend)\n"
+    again = concerto("run", "p.conc", "--replay", "p.effects.jsonl", "--extend", cwd=tmp_path)
+    assert again.code == 0, again
+    whole = concerto("run", "p.conc", "--replay", "p.effects.jsonl", cwd=tmp_path)
+    assert whole.code == 0 and len(lines_of(tmp_path)) > 400
+
+
+def test_a_row_says_whether_json_had_to_be_found_in_a_reply(tmp_path: Path) -> None:
+    program = """
+schema Ticket { title: String }
+model M { provider: openai, base: "m" }
+fn main() { for i in 0..3 { M.execute_with_schema<Ticket>("${i}")?; } M.execute("x")?; }
+"""
+    replies = ['{"title": "a"}', 'Here: {"title": "b"} - done', "none", '{"title": "c"}', '{"title": "d"}']
+    (tmp_path / "p.conc").write_text(program)
+    (tmp_path / "r.json").write_text(json.dumps(replies))
+    assert concerto("run", "p.conc", "--offline-script", "r.json", "--record", "p.effects.jsonl", cwd=tmp_path).code == 0
+    rows = [row for row in lines_of(tmp_path) if row.get("kind") == "model"]
+    assert [row.get("repaired") for row in rows] == [False, True, None, False, None]
+    assert concerto("run", "p.conc", "--replay", "p.effects.jsonl", cwd=tmp_path).code == 0
