@@ -3,8 +3,8 @@ running the others.
 
 usage: python -m tests.fuzz.soak [--only WORD] [--share F] [--page]
 
---only runs some; their rows are replaced and the others stay. --share 0.1 runs a tenth of the cases, and writes rows only with
---page.
+--only runs one by its name, or those with a word in theirs; their rows are replaced and the others stay. --share 0.1
+runs a tenth of the cases, and writes rows only with --page.
 """
 
 from __future__ import annotations
@@ -99,13 +99,14 @@ def soaked(campaign: Campaign, share: float) -> tuple[str, bool]:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="soak", description=__doc__)
-    parser.add_argument("--only", default="", help="campaigns with this word in their name")
+    parser.add_argument("--only", default="", help="the campaign of this name, or those with this word in their name")
     parser.add_argument("--share", type=float, default=1.0, help="of the cases")
     parser.add_argument("--page", action="store_true", help="write rows for a share too")
     asked = parser.parse_args(arguments)
     rows, well = {}, True
+    is_name = any(campaign.name == asked.only for campaign in all_campaigns())
     for campaign in all_campaigns():
-        if asked.only in campaign.name:
+        if asked.only == campaign.name if is_name else asked.only in campaign.name:
             rows[campaign.name], passed = soaked(campaign, asked.share)
             well = well and passed
             if asked.share == 1.0 or asked.page:

@@ -56,6 +56,14 @@ def test_a_campaign_that_runs_alone_replaces_its_row(tmp_path: Path, monkeypatch
     one, other = rows(soak.PAGE.read_text(encoding="utf-8"))
     assert one.startswith("| first ") and "| 7 |" in one and one.endswith("| commit 2, busy |")
     assert other.startswith("| second ") and other.endswith("| commit 1, idle |")
+    monkeypatch.setattr(soak, "all_campaigns", lambda: [first, second, first._replace(name="first of others")])
+    ran: list[str] = []
+    monkeypatch.setattr(soak, "soaked", lambda campaign, share: ran.append(campaign.name) or ("", True))
+    assert soak.main(["--only", "first", "--share", "0.1"]) == soak.main(["--only", "irs", "--share", "0.1"]) == 0
+    assert ran == ["first", "first", "first of others"]
+    monkeypatch.undo()
+    monkeypatch.setattr(soak, "PAGE", tmp_path / "soak.md")
+    monkeypatch.setattr(soak, "where", lambda: "commit 2, busy")
     monkeypatch.setattr(soak, "all_campaigns", lambda: [second])
     assert soak.main(["--only", "nothing"]) == 0 and soak.main([]) == 0
     assert [row.split(" | ")[0] for row in rows(soak.PAGE.read_text(encoding="utf-8"))] == ["| second"]
