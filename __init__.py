@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from .api.program import compile as compile
     from .api.program import load as load
     from .api.program import resume as resume
+    from .api.program import resume_session as resume_session
     from .api.program import run as run
+    from .api.recordings import idempotency_key as idempotency_key
     from .api.results import Breaker as Breaker
     from .api.results import CompileError as CompileError
     from .api.results import Diagnostic as Diagnostic
@@ -63,7 +65,8 @@ _HOMES = {
     "media": "Media",
     "options": "Browser Budgets Buffered Immediate Permissions SharedBudget",
     "channels": "Channel",
-    "program": "Program arun compile load resume run",
+    "program": "Program arun compile load resume resume_session run",
+    "recordings": "idempotency_key",
     "results": (
         "Breaker CompileError Diagnostic Emit Frame ImageError Metrics Panic ProgramError RecordingError RunResult "
         "TestReport TestResult ToolError Wait"

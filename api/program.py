@@ -1,9 +1,8 @@
 """A compiled program, and the short ways to one and to a run of it (O-9.6).
 
-Hands on `Program`, `compile` and `load` (O-9.39), `run`, `arun` and `resume` to users. An image is a compiled program as bytes.
-The compiler is imported by `compile` only: a host that runs images does not load it. Calls and what they leave are for
-`session.py`; a new way to a program is a function here. What a host demands of an image is checked by
-`runtime/trust/`.
+Hands on `Program`, `compile` and `load` (O-9.39), `run`, `arun`, `resume` and `resume_session` to users. An image is a compiled
+program as bytes. The compiler is imported by `compile` only: a host that runs images does not load it. Calls and what they leave
+are for `session.py`; a new way to a program is a function here. What a host demands of an image is checked by `runtime/trust/`.
 """
 
 from __future__ import annotations
@@ -256,12 +255,28 @@ def resume(
     **options: Unpack[Options],
 ) -> RunResult:
     """Go on with a run of a run store after its process died, or once it has an answer, and return how it ended: with all that
-    its journal has it asks nobody again. `run` is its id or the beginning of it; `answers` has JSON data by the keys of effects:
-    for emits that it waits for, and for effects whose outcome is not known. With `take_over` a process that may still hold the
-    run is fenced. A run that waits for an answer goes on under the program `image`, a source, an image or a Program, if that does
-    all that the run has done and then waits as the run does. Raises RecordingError for a store or run that is refused, is over or
-    is held, and for a run that stays with its image; ImageError for an image; CompileError for a source; TypeError for an option
-    of recordings; else as `run`."""
+    its journal has it asks nobody again. Arguments and errors are those of `resume_session`, and what `run` of a session
+    raises."""
+    with resume_session(run, store=store, answers=answers, take_over=take_over, image=image, **options) as session:
+        return session.run()
+
+
+def resume_session(
+    run: str,
+    *,
+    store: PathLike,
+    answers: Mapping[str, Any] | None = None,
+    take_over: bool = False,
+    image: Program | PathLike | None = None,
+    **options: Unpack[Options],
+) -> Session:
+    """Return a session that goes on with a run of a run store, for a host with tools and handlers: what it registers serves what
+    the journal does not have, and `run` goes on. `run` is the id of the run or the beginning of it; `answers` has JSON data by
+    the keys of effects: for emits that it waits for, and for effects whose outcome is not known. With `take_over` a process that
+    may still hold the run is fenced. A run that waits for an answer goes on under the program `image`, a source, an image or a
+    Program, if that does all that the run has done and then waits as the run does. Raises RecordingError for a store or run that
+    is refused, is over or is held, and for a run that stays with its image; ImageError for an image; CompileError for a source;
+    TypeError for an option of recordings; else as `Program.session`."""
     from .options import refuse_journal
     from .recordings import resumable
 
@@ -274,8 +289,7 @@ def resume(
             return session.run()
 
     continued, linked = resumable(run, os.fspath(store), take_over, answers or {}, other, rehearse)
-    with Session(linked, options, None, continued) as session:
-        return session.run()
+    return Session(linked, options, None, continued)
 
 
 def _program(

@@ -1,8 +1,9 @@
 """Recordings and durable runs in Python: which journal the options of a session ask for, and how it ends (O-9.33 to O-9.36,
 O-9.73).
 
-Hands on `Journaling`, one for each session, with ENDED and `Suspended`, which end its calls, to `session`, and `resumable`, with
-`Continued` and `Rehearsed`, to `program`. What a journal does is said in `runtime/journal/`.
+Hands on `Journaling`, one for each session, with ENDED and `Suspended`, which end its calls, to `session`, `idempotency_key` to
+whoever imports the package, and `resumable`, with `Continued` and `Rehearsed`, to `program`. What a journal does is said in
+`runtime/journal/`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..runtime.breaker import Breakers
-from ..runtime.host import Host
+from ..runtime.host import IDEMPOTENCY_KEY, Host
 from ..runtime.journal.journal import Fenced, Journal
 from ..runtime.journal.journal import Suspended as Suspended
 from ..runtime.journal.recording import end_of, new_header, player, recorder, require_image, stored
@@ -147,6 +148,13 @@ class Journaling:
         if unused is not None:
             raise RecordingError(f"P406: {unused}")
 
+
+
+def idempotency_key() -> str | None:
+    """Return the key of the call that a tool, handler or other function of the host is made for now: 32 hexadecimal digits, the
+    same for every attempt in any process, for a service that must not do the same thing twice. None elsewhere, and in a session
+    without `record` or `store`."""
+    return IDEMPOTENCY_KEY.get()
 
 
 def resumable(

@@ -1,11 +1,11 @@
 """What a session takes from outside: sinks, clock, chance, the world, and replacements of parts of the runtime.
 
 Hands on `Host`, plain values and functions that the command line, the Python API and tests give; `NoListener` and `ToolError`,
-which code of the host raises; `EffectUnknown` to the journal, which raises it, and to the performer of emits;
-`call_host_function` to tools; and, to performers, agents, MCP servers, tools, memories and the journal, what becomes of
-exceptions of that code: their whole text for the program and the log (`exception_text`, `full_text`), a neutral one for models
-(`neutral_text`, `message_and_fields`, and of error values `model_text` and `for_model`) (G-9.10). A new thing that a session
-needs from outside is a field of `Host`; the runtime must not import it.
+which code of the host raises; `EffectUnknown` to the journal, which raises it, and to the performer of emits; IDEMPOTENCY_KEY to
+the journal, which sets it, and to the Python API; `call_host_function` to tools; and, to performers, agents, MCP servers, tools,
+memories and the journal, what becomes of exceptions of that code: their whole text for the program and the log (`exception_text`,
+`full_text`), a neutral one for models (`neutral_text`, `message_and_fields`, and of error values `model_text` and `for_model`)
+(G-9.10). A new thing that a session needs from outside is a field of `Host`; the runtime must not import it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextvars import ContextVar
 
 from ..vm.panics import Panic
 from ..vm.values import Err, ErrorValue, Ok, display
@@ -68,6 +69,10 @@ class NoListener(Exception):
 
 class EffectUnknown(Exception):
     """An effect that must not happen twice began before the process died, and nobody knows what came of it (G-13.1)."""
+
+
+IDEMPOTENCY_KEY: ContextVar[str | None] = ContextVar("IDEMPOTENCY_KEY", default=None)
+"""That of the call that a function of the host is made for (G-13.3), None where there is no journal."""
 
 
 class Host:

@@ -26,7 +26,7 @@ from ..calls.embedders import host_vectors
 from ..calls.usage import cost_of, list_price, used_by_reply
 from ..effects.answers import read_answer
 from ..errors import CallFailure
-from ..host import EffectUnknown, NoListener, ToolError, class_name, exception_text
+from ..host import IDEMPOTENCY_KEY, EffectUnknown, NoListener, ToolError, class_name, exception_text
 from ..memory.embedding import BASELINE
 from ..providers.base import origin_of
 from ..providers.offline import fault
@@ -210,6 +210,7 @@ async def host_operation(
     children = 0 if task is None else task.born  # the program's functions that the host's function calls are tasks below
 
     async def outcome() -> _HostOutcome:
+        token = IDEMPOTENCY_KEY.set(journal.idem_key(key))
         try:
             return _HostOutcome(await work())
         except NoListener:
@@ -218,6 +219,8 @@ async def host_operation(
             if isinstance(error, CallFailure | Misfit | Panic | EffectUnknown):
                 raise
             return _HostOutcome(None, exception_form(error))
+        finally:
+            IDEMPOTENCY_KEY.reset(token)
 
     def lower(one: _HostOutcome) -> Any:
         form = {"value": values.lower(one.value)} if one.error is None else {"error": one.error}

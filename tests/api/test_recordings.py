@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 from typing import Any
 
 import concerto
 import pytest
+from concerto.runtime.journal.run_store import RunStore
 
 SOURCE = """
 channel approve: String -> Bool;
@@ -206,3 +209,42 @@ pub fn note(t: String) { notes.append("user", t); }
     with program.session(permissions=concerto.Permissions(all=True)) as session:
         session.restore(dumped)
         assert session.call("count") == 1
+
+
+def test_functions_of_the_host_can_read_the_key_of_their_call(program: concerto.Program, tmp_path: Path) -> None:
+    """It is the same in the attempt after a crash, another one in each call, and in plain sessions there is none (G-13.3)."""
+    keys: list[str | None] = []
+
+    def answer(payload: Any) -> bool:
+        keys.append(concerto.idempotency_key())
+        return True
+
+    async def times(a: int) -> int:
+        keys.append(concerto.idempotency_key())
+        return a * 10
+
+    for options in ({}, {"record": tmp_path / "x.jsonl"}):
+        with program.session(offline=True, **options) as session:  # type: ignore[arg-type]
+            session.on_emit("approve", answer)
+            session.register_tool("T", "times", times)
+            assert session.run().ok
+    assert keys[:2] == [None, None] and concerto.idempotency_key() is None
+    rows = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
+    assert keys[2:] == [row["idem_key"] for row in rows if row.get("kind") in ("answer", "tool") and row["status"] == "done"]
+    keys.clear()
+
+    def dies(payload: Any) -> bool:
+        answer(payload)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), program.session(offline=True, store=tmp_path / "r.db") as session:
+        session.on_emit("approve", dies)
+        session.register_tool("T", "times", times)
+        session.run()
+    run = RunStore(str(tmp_path / "r.db"), time.time).runs()[0].id
+    with concerto.resume_session(run, store=tmp_path / "r.db") as session:
+        session.on_emit("approve", answer)
+        session.register_tool("T", "times", times)
+        result = session.run()
+    assert result.ok and [emit.payload for emit in result.emits][-1] == 40
+    assert len(keys) == 3 and keys[0] == keys[1] is not None and keys[2] not in (None, keys[0])
