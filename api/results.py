@@ -137,10 +137,14 @@ class Emit:
 @dataclass(frozen=True, slots=True)
 class Metrics:
     """The counters of a session so far (O-1.132). Costs are in the currency of the prices; `execution_time_ms` is in
-    milliseconds, the others count. `total_tokens` are `tokens_in` and `tokens_out`; `tokens_by_model` and `tokens_by_connection`
-    have them by model id and by name of the connection. `unpriced_calls` are requests whose cost nobody knows, and is not in
-    `estimated_cost`; `tokens_cached` and `tokens_cache_write` are parts of `tokens_in`, `tokens_reasoning` is one of
-    `tokens_out`; `tokens_estimated` are those that no provider reported; `hosted_calls` are those of tools that providers run."""
+    milliseconds, the others count. `model_calls` are the requests to models that were sent, however they ended, `agent_calls`
+    those to agents; `retries` are requests sent again after a failure of transport, `schema_retries` those after a reply that did
+    not fit its schema; `cache_hits` are replies that came from a cache, `tool_calls` the calls that models asked for,
+    `emit_count` the emits of the program, `errors` the calls of models and agents that failed after they had begun.
+    `total_tokens` are `tokens_in` and `tokens_out`; `tokens_by_model` and `tokens_by_connection` have them by model id and by
+    name of the connection. `unpriced_calls` are requests whose cost nobody knows, and is not in `estimated_cost`; `tokens_cached`
+    and `tokens_cache_write` are parts of `tokens_in`, `tokens_reasoning` is one of `tokens_out`; `tokens_estimated` are those
+    that no provider reported; `hosted_calls` are those of tools that providers run."""
 
     total_tokens: int
     tokens_by_model: dict[str, int]

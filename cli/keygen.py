@@ -55,9 +55,10 @@ def would_overwrite(path: str) -> exits.Exit:
 def write_both(paths: tuple[str, str], contents: tuple[bytes, bytes], *, force: bool) -> None:
     """Write the secret file, which its owner alone can read from its first byte on, and the public one; with `force` by rename,
     in place of what is there. Raise `Exit` (1) for one that cannot be written, and without `force` for one that is there; then
-    nothing of either is left."""
+    nothing of either is left, and what was there still is."""
     places = [f"{path}.{os.getpid()}.tmp" for path in paths] if force else list(paths)
     made: list[str] = []
+    before = _content(paths[1]) if force else None
     try:
         for place, content, mode in zip(places, contents, (0o600, 0o644), strict=True):
             # Not by `open`: until a chmod others could read the file. Nothing that exists is opened, and no link followed.
@@ -65,10 +66,15 @@ def write_both(paths: tuple[str, str], contents: tuple[bytes, bytes], *, force: 
             made.append(place)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
-        for place, path in zip(places, paths, strict=True):
-            if force:
-                os.replace(place, path)
+        for place, path in reversed(list(zip(places, paths, strict=True))) if force else ():  # the secret one last
+            os.replace(place, path)
     except BaseException as error:  # Ctrl-C too
+        if force and _content(paths[1]) == contents[1]:
+            if before is None:
+                made.append(paths[1])
+            else:
+                with suppress(OSError), open(paths[1], "wb") as file:
+                    file.write(before)
         for place in made:
             with suppress(OSError):
                 os.unlink(place)
@@ -77,3 +83,12 @@ def write_both(paths: tuple[str, str], contents: tuple[bytes, bytes], *, force: 
         if isinstance(error, OSError):
             raise exits.Exit(exits.FAILED, f"cannot write {error.filename or paths[0]}: {error.strerror or error}") from None
         raise
+
+
+def _content(path: str) -> bytes | None:
+    """Return what a file holds, None where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return None

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
         (`services`), the counters that the user sees (`metrics`), the remover of secrets (`redactor`), the `memories`; settings
         of `connections` by name, and their providers (`pool`); `schemas` by name, and the `builder` of their values; where emits
         go out (`emits`); the jobs of effects (`work`); and the stores: how operations on them wait (`operations`), and which
-        there are (`open_stores`). Methods raise nothing of their own but what they say."""
+        there are (`open_stores`). Methods raise what they say; `clean`, and so `emit`, `runtime_emit` and `ask`, also
+        panic P103 for a value that is nested too deeply, `runtime_emit` and `ask` ValueError for a number beyond Float, and what
+        the host's sink of emits raises passes through."""
 
         program: Program
         machine: Machine

@@ -43,12 +43,12 @@ SECOND_BUCKETS = tuple(0.01 * 2**n for n in range(14))
 
 
 class MissingExtra(Exception):
-    """OpenTelemetry is asked for and is not installed; the text says what to do."""
+    """OpenTelemetry, or an exporter that the environment names, is asked for and is not installed; the text says which."""
 
 
 def telemetry_of(environ: Mapping[str, str]) -> Telemetry | None:
-    """Return what sends spans and metrics to the exporters that the environment names, None where it names none. Providers are
-    set up once in a process, and send what is left at its end. Raises MissingExtra."""
+    """Return what sends spans and metrics to the exporters that the environment names, None where it names none or
+    OTEL_SDK_DISABLED is true. Providers are set up once in a process, and send what is left at its end. Raises MissingExtra."""
     if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return None
     if all(environ.get(name, "").lower() in ("", "none") for name in EXPORTERS):
@@ -67,8 +67,8 @@ def telemetry_of(environ: Mapping[str, str]) -> Telemetry | None:
 
 
 def host_telemetry(environ: Mapping[str, str]) -> Telemetry | None:
-    """Return what sends spans and metrics to the providers of the process, None where it has not imported OpenTelemetry: whoever
-    has set up none gets nothing."""
+    """Return what sends spans and metrics to the providers of the process, None where it has not imported OpenTelemetry or
+    OTEL_SDK_DISABLED is true: whoever has set up none gets nothing."""
     if "opentelemetry.trace" not in sys.modules or environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return None
     from opentelemetry import metrics, trace
@@ -134,8 +134,9 @@ class Span:
 
 class Telemetry:
     """Spans and metrics of one session. `captures` says whether what messages say goes into spans; `clean` takes secrets out of a
-    text, and `is_silent` says whether what happens is given again from a recording: then nothing is sent. Whoever begins a span
-    ends it. Where one begins None is given for nothing to be sent, and taken where it ends."""
+    text, and `is_silent` says whether what happens is given again from a recording: then the span of the run is sent, and none of
+    requests, vectors and tool calls. Whoever begins a span ends it. Where one begins None is given for nothing to be sent, and
+    taken where it ends."""
 
     def __init__(self, tracer: Any, meter: Any, captures: bool) -> None:
         self.tracer = tracer
@@ -157,7 +158,7 @@ class Telemetry:
     # ------------------------------------------------------------ runs
 
     def run_begins(self, program: str) -> Span:
-        """Begin the span of a run, below the current one of the host."""
+        """Begin the span of a run, below the current one of the host; also where `is_silent`."""
         from opentelemetry.trace import set_span_in_context
 
         attributes = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": program}

@@ -30,10 +30,10 @@ from .state import Checker
 
 
 def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
-    """Check a connection and set `symbol.fields`, values by name, over which those of the manifest win (O-1.2); E4002 for what
-    its provider needs, E4006 for what it cannot carry, E4001 for fields that contradict each other, E4005 for an `api_key` that
-    is no `env("NAME")`, and what `config.check_fields` reports of each field. In place of `api_key` stands `api_key_env`, the
-    name of its variable."""
+    """Check a connection and set `symbol.fields`, values by name, over which those of the manifest win (O-1.2); E4002 for a
+    missing `provider` and for what that one needs, E4006 for what it cannot carry, E4001 for fields that contradict each other,
+    E4005 for an `api_key` that is no `env("NAME")`, and what `check_decorators` reports of the decorators and
+    `config.check_fields` of each field. In place of `api_key` stands `api_key_env`, the name of its variable."""
     node = symbol.declaration
     owner = f"connection `{symbol.name}`"
     decorators = check_decorators(c, node.decorators, "connect")
@@ -152,8 +152,9 @@ def check_headers(c: Checker, value: ast.Expr) -> dict[str, object]:
 
 
 def check_kept_long(c: Checker, value: ast.Expr, connection: dict[str, object]) -> None:
-    """Report, at `value`, a lifetime of a prompt cache where requests carry none: a name says nothing of time (E4006, O-1.220).
-    `connection` are the fields of the connection."""
+    """Report, at `value`, which the caller knows to be a lifetime of a prompt cache (KEPT_LONG), that requests carry none: a name
+    says nothing of time (E4006, O-1.220). `connection` are the fields of the connection; with `unsupported` as "drop" nothing is
+    reported."""
     row = PROVIDERS.get(str(connection.get("provider")))
     if row is not None and row.prompt_cache == NAME and connection.get("unsupported") != "drop":
         message = f"`cache_prompt: \"1h\"` is not carried by provider `{row.name}`"

@@ -147,7 +147,9 @@ class RunStore:
     """The runs at `place`, a path, or a URL of PostgreSQL (`postgres://…`), which is made unless `must_exist`. `wall` gives
     seconds since 1970; with `full` a commit survives the loss of power; `named` is what the store calls this process. Texts show
     `name`, which holds no password. Every method raises JournalRefused, with the way out, where the place is none of a run store,
-    cannot be read or written, or is damaged, where the disk is full, and for a run that is not there."""
+    cannot be read or written, or is damaged, and where the disk is full. A method that takes the id of a run takes an unambiguous
+    beginning of it too, and raises JournalRefused for a run that is not there; only `answers` takes the whole id, and is empty
+    then."""
 
     def __init__(
         self, place: str, wall: Callable[[], float], *, full: bool = False, must_exist: bool = False, named: str | None = None
@@ -322,7 +324,8 @@ class RunStore:
                 raise JournalRefused(f"{key} of the run {row.id} has its answer already")
 
     def answers(self, run: str) -> dict[str, Any]:
-        """Return the answers that a run has got and not used, by effect key."""
+        """Return the answers that a run, named by its whole id, has got and not used, by effect key; none for a run that is not
+        there."""
         answers = {}
         for key, form in self._database.rows("SELECT key, form FROM answers WHERE run = ?", (run,)):
             if not isinstance(key, str) or not isinstance(form, str):

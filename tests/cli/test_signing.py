@@ -99,6 +99,17 @@ def test_keys_are_not_overwritten_without_being_asked(cli, write, tmp_path, ther
     assert read_secret_key((tmp_path / "k.key").read_bytes(), str)
 
 
+@pytest.mark.parametrize("public", ["old", None])
+def test_keys_that_cannot_both_be_replaced_stay(cli, write, tmp_path, public):
+    (tmp_path / "k.key").mkdir()
+    if public is not None:
+        write("k.pub", public)
+    code, out, err = cli("keygen", "k", "--force")
+    assert (code, out) == (1, "") and err.startswith("cannot write k.key")
+    assert sorted(os.listdir(tmp_path)) == ["k.key", *(["k.pub"] if public else [])]
+    assert public is None or (tmp_path / "k.pub").read_text() == public
+
+
 def test_links_are_not_followed(cli, write, tmp_path):
     write("elsewhere", "old")
     for target in ("elsewhere", "nowhere"):

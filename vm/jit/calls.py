@@ -8,9 +8,10 @@ before the call too. Hands on `EMIT` to `control`, `prologue` to `functions`, `o
 A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode and its operand. It pops abstract values (a `Value` is
 a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
 returns nothing: it calls nothing of the program, and what fails does so when the text runs. In the text `fnN` is function N, `d`
-how many calls may still nest, `F[0]` the fuel left and `n` what is counted and not paid (where the run counts steps), `END` no
-entry, `raise Deoptimise` the way back to the interpreter. What is called there is in `tier` and `library`; built-ins are in
-`intrinsics`.
+how many calls may still nest, `D` what a function that is not counted gives one that is for `d`, `FN` the Python functions of
+function values, `TKOPCODE_OPERAND` those that a site calls, by the class of the receiver (`tier.py: targets_of`), `F[0]` the fuel
+left and `n` what is counted and not paid (where the run counts steps), `END` no entry, `raise Deoptimise` the way back to the
+interpreter. What is called there is in `tier` and `library`; built-ins are in `intrinsics`.
 """
 
 from __future__ import annotations
