@@ -17,6 +17,8 @@ from ..vm.bytecode.encoding import MAGIC, content_hash, encode
 from ..vm.interp import link
 from ..vm.interp.link import load_bytes, load_image
 from .channels import Channel, channels_of
+from .declared_classes import Declared, classes_of
+from .interface import Interface, interface_of
 from .options import Options, RunOptions
 from .results import CompileError, Diagnostic, ImageError, RunResult, TestReport, tested
 from .session import Session
@@ -37,12 +39,20 @@ class Program:
     """Code without state: every session begins anew. Made by `compile` and `load`. `warnings` are those of the compiler; a loaded
     image has none."""
 
-    def __init__(self, linked: link.Program, warnings: tuple[Diagnostic, ...] = (), project: str | None = None) -> None:
+    def __init__(
+        self,
+        linked: link.Program,
+        warnings: tuple[Diagnostic, ...] = (),
+        project: str | None = None,
+        interface: Interface | None = None,
+    ) -> None:
         """`linked`: the image, verified and ready for the machine. `project`: the directory of the manifest, where processes of
-        agents run; None: the current one (O-7.6)."""
+        agents run; None: the current one (O-7.6). `interface`: what the source says besides, None where there is none."""
         self._linked = linked
         self._project = project
         self.warnings = warnings
+        if interface is not None:
+            classes_of(linked).interface = interface
 
     @property
     def name(self) -> str:
@@ -70,6 +80,12 @@ class Program:
     def functions(self) -> tuple[str, ...]:
         """The names of the public functions, sorted, which a session can call."""
         return tuple(sorted(self._linked.image.exports.functions))
+
+    @property
+    def types(self) -> Declared:
+        """The classes of the structs, schemas and enums that the program declares, as attributes (P-2.4): `program.types.Ticket`.
+        What its functions give is of these classes."""
+        return Declared(classes_of(self._linked))
 
     @property
     def channels(self) -> dict[str, Channel]:
@@ -129,7 +145,8 @@ def compile(source: str | None = None, *, path: PathLike | None = None, manifest
 
         raise CompileError(diagnostics, render_text([d for d in result.diagnostics.ordered() if d.is_error], result.sources))
     folder = None if manifest_of_program is None else manifest_of_program.folder
-    return Program(load_image(result.image, trust="local"), diagnostics, folder)
+    interface = None if result.checked is None else interface_of(result.checked)
+    return Program(load_image(result.image, trust="local"), diagnostics, folder, interface)
 
 
 def _manifest(path: PathLike | None) -> Manifest | None:
