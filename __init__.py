@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .api.program import load as load
     from .api.program import resume as resume
     from .api.program import run as run
+    from .api.python_modules import configure as configure
     from .api.results import Breaker as Breaker
     from .api.results import CompileError as CompileError
     from .api.results import Diagnostic as Diagnostic
@@ -64,6 +65,7 @@ _HOMES = {
     "options": "Browser Budgets Buffered Immediate Permissions SharedBudget",
     "channels": "Channel",
     "program": "Program arun compile load resume run",
+    "python_modules": "configure",
     "results": (
         "Breaker CompileError Diagnostic Emit Frame ImageError Metrics Panic ProgramError RecordingError RunResult "
         "TestReport TestResult ToolError Wait"

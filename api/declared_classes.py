@@ -85,6 +85,8 @@ class DeclaredStruct(Struct):
         super().__init__(self._shape.decl.name, self._shape.completed(f"{name}()", fields))
 
     def __getattr__(self, name: str) -> Any:
+        if name in self._fields:  # its name in the program, where that is another
+            return self._fields[name]
         if name in self._shape.names.values():
             raise AttributeError(f"{type(self).__name__}.{name} was left out: the program computes its default")
         raise AttributeError(f"{type(self).__name__} has no field {name!r}")
@@ -278,6 +280,26 @@ class DeclaredClasses:
         """Return the names in Python of the fields of a struct or schema, by their names in the program."""
         return python_names(declaration.fields, KEPT_BY_STRUCTS)
 
+    def variant_names(self, declaration: EnumType) -> dict[str, str]:
+        """Return the names in Python of the variants of an enum, by their names in the program."""
+        return python_names(declaration.index, KEPT_BY_VARIANTS)
+
+    def part_names(self, variant: Any) -> dict[str, str]:
+        """Return the names in Python of the parts of a variant, by their names in the program; none where they have no names."""
+        return python_names(variant.fields, KEPT_BY_VARIANTS)
+
+    def parameter_names(self, path: str) -> dict[str, str]:
+        """Return the names in Python of the parameters of a public function, by their names in the program."""
+        image = self.program.image
+        return python_names(name for name, _, _ in image.functions[image.exports.functions[path]].params)
+
+    def result_of(self, path: str) -> int:
+        """Return the number of the type of what a call of a public function gives: of a Result that of its Ok."""
+        image = self.program.image
+        number = image.functions[image.exports.functions[path]].result
+        row = image.types[number]
+        return int(row[1] if row[0] == "result" else number)
+
     def enum_value(self, declaration: EnumType, variant: int | str, data: Any) -> Any:
         """Return the value of an enum, by the number or the name of its variant, with `data` as `Enum` has it."""
         self.of(declaration)
@@ -311,7 +333,7 @@ class DeclaredClasses:
         public = [
             number
             for number, row in enumerate(rows)
-            if row[0] in ("struct", "schema", "enum") and row[1] in self.interface.types and self.interface.types[row[1]].public
+            if row[0] in ("struct", "schema", "enum") and row[1] in self.interface.types and self.interface.type(row[1]).public
         ]
         used: list[int] = []
         for number in self.program.image.exports.functions.values():
@@ -336,13 +358,13 @@ class DeclaredClasses:
         return type(name, (DeclaredStruct,), body)
 
     def _enum(self, declaration: EnumType) -> type[DeclaredEnum]:
-        variants = python_names(declaration.index, KEPT_BY_VARIANTS)
+        variants = self.variant_names(declaration)
         name = self.types[declaration.key]
         base = type(name, (DeclaredEnum,), self._body(declaration, name, EnumShape(self, declaration, variants)))
         made = []
         docs = self.interface.type(declaration.key).parts
         for number, variant in enumerate(declaration.variants):
-            parts = python_names(variant.fields, KEPT_BY_VARIANTS)
+            parts = self.part_names(variant)
             shape = EnumShape(self, declaration, variants, number, parts)
             own = variants[variant.name]
             body = {**self._body(declaration, f"{name}.{own}", shape), "__doc__": docs.get(variant.name)}

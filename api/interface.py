@@ -2,14 +2,13 @@
 `pub` (P-2.1).
 
 Hands on `Interface`, and `interface_of`, which reads it from a checked program, to `program` and `compiled_files`; the readers
-of it are `declared_classes`, `python_modules` and `stubs`. It has a form as JSON data, which is kept beside a compiled image
-(`as_json`, `from_json`). A program that is loaded as an image has `Interface()`, which knows nothing. Types and defaults are in
+of it are `declared_classes`, `python_modules` and `stubs`. It is JSON data, and kept beside a compiled image. A program that is loaded as an image has `Interface()`, which knows nothing. Types and defaults are in
 the image, and read from there (`annotations.py`, `defaults.py`).
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,28 +36,19 @@ class TypeNotes:
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """`functions` by the path that the image exports them under, `types` by their keys in the image."""
+    """Notes as rows of JSON data: `functions` by the path that the image exports them under, `types` by their keys in the image.
+    A row has the fields of FunctionNotes or TypeNotes in order."""
 
-    functions: dict[str, FunctionNotes] = field(default_factory=dict)
-    types: dict[str, TypeNotes] = field(default_factory=dict)
+    functions: dict[str, list[Any]] = field(default_factory=dict)
+    types: dict[str, list[Any]] = field(default_factory=dict)
 
     def function(self, path: str) -> FunctionNotes:
         """Return the notes of a function, empty ones where nothing is known."""
-        return self.functions.get(path) or FunctionNotes()
+        return FunctionNotes(*self.functions.get(path, ()))
 
     def type(self, key: str) -> TypeNotes:
         """Return the notes of a type, empty ones, which say that it is `pub`, where nothing is known."""
-        return self.types.get(key) or TypeNotes()
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the notes as JSON data, which `from_json` reads."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Any) -> Interface:
-        """Return the notes in what `as_json` returned. Raise TypeError, ValueError, KeyError or AttributeError for other data."""
-        functions = {path: FunctionNotes(**notes) for path, notes in data["functions"].items()}
-        return cls(functions, {key: TypeNotes(**notes) for key, notes in data["types"].items()})
+        return TypeNotes(*self.types.get(key, ()))
 
 
 def interface_of(checked: CheckedProgram) -> Interface:
@@ -77,17 +67,17 @@ def _key(symbol: StructSymbol | EnumSymbol) -> str:
     return str(type_.key or type_.name)
 
 
-def _function(symbol: FunctionSymbol) -> FunctionNotes:
-    return FunctionNotes(symbol.declaration.doc or "", symbol.declaration.is_async)
+def _function(symbol: FunctionSymbol) -> list[Any]:
+    return [symbol.declaration.doc or "", symbol.declaration.is_async]
 
 
-def _struct(symbol: StructSymbol) -> TypeNotes:
+def _struct(symbol: StructSymbol) -> list[Any]:
     node = symbol.declaration
     docs = {each.name.text: each.doc for each in node.fields or () if each.doc}
     described = {name: text for name, text in symbol.descriptions.items() if text}
-    return TypeNotes(node.doc or "", node.public, {**docs, **described})
+    return [node.doc or "", node.public, {**docs, **described}]
 
 
-def _enum(symbol: EnumSymbol) -> TypeNotes:
+def _enum(symbol: EnumSymbol) -> list[Any]:
     node = symbol.declaration
-    return TypeNotes(node.doc or "", node.public, {each.name.text: each.doc for each in node.variants if each.doc})
+    return [node.doc or "", node.public, {each.name.text: each.doc for each in node.variants if each.doc}]

@@ -77,6 +77,11 @@ class Program:
         return tuple(self._linked.image.header.wanted)
 
     @property
+    def interface(self) -> Interface:
+        """What its source says besides the image: documentation, and which functions are `async`; nothing of a loaded image."""
+        return classes_of(self._linked).interface
+
+    @property
     def functions(self) -> tuple[str, ...]:
         """The names of the public functions, sorted, which a session can call."""
         return tuple(sorted(self._linked.image.exports.functions))
@@ -136,9 +141,18 @@ def compile(source: str | None = None, *, path: PathLike | None = None, manifest
         raise TypeError(f"compile() takes a source text, not {type(source).__name__}; a file is path=…")
     manifest_of_program = _manifest(manifest)
     if path is None:
-        result = _compiled_text(source or "", manifest_of_program)
-    else:
-        result, manifest_of_program = _compiled_file(os.fspath(path), manifest_of_program)
+        return _program_of(_compiled_text(source or "", manifest_of_program), manifest_of_program)
+    return _compiled_path(os.fspath(path), manifest_of_program)[0]
+
+
+def compiled_file(path: str, asked: dict[str, bytes | None]) -> tuple[Program, str]:
+    """Return the program of a source file, and the root folder of its sources; `asked` gets every file of the program that was
+    looked for, by its name relative to the root, with its content, None for one that is not there. Raise CompileError and OSError
+    as `compile`."""
+    return _compiled_path(path, None, asked)
+
+
+def _program_of(result: Compilation, manifest_of_program: Manifest | None) -> Program:
     diagnostics = _diagnostics(result)
     if result.image is None:
         from ..compiler.diagnostics import render_text
@@ -164,15 +178,24 @@ def _compiled_text(source: str, manifest: Manifest | None) -> Compilation:
     return compile_source(source.encode("utf-8", "surrogatepass"), "main.conc", manifest=manifest)
 
 
-def _compiled_file(path: str, manifest: Manifest | None) -> tuple[Compilation, Manifest | None]:
+def _compiled_path(path: str, manifest: Manifest | None, asked: dict[str, bytes | None] | None = None) -> tuple[Program, str]:
     from ..compiler.pipeline import compile_source
     from ..compiler.project import locate
 
     with open(path, "rb") as file:
         data = file.read()
     location = locate(path)
-    used_manifest = manifest or location.manifest
-    return compile_source(data, location.file, read=location.read, manifest=used_manifest), used_manifest
+
+    def read(name: str) -> bytes | None:
+        content = location.read(name)
+        if asked is not None:
+            asked[name] = content
+        return content
+
+    if asked is not None:
+        asked[location.file] = data
+    used = manifest or location.manifest
+    return _program_of(compile_source(data, location.file, read=read, manifest=used), used), location.root
 
 
 def _diagnostics(result: Compilation) -> tuple[Diagnostic, ...]:

@@ -154,7 +154,7 @@ LAYERS = {
     ),
     "compiler": (
         "source", "diagnostics", "types", "operators", "generated", "syntax", "syntax/lr_machine", "syntax/error_place", "hints",
-        "syntax/errors", "syntax/parse", "symbols", "declaration_kinds", "decisions", "fields", "manifest", "project", "resolver",
+        "syntax/errors", "syntax/parse", "symbols", "declaration_kinds", "decisions", "fields", "manifest_file", "manifest", "project", "resolver",
         "incremental", "checker", "codegen", "format", "pipeline", "repl",
     ),
     "runtime": (
