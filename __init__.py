@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .api.calls import Call as Call
     from .api.channels import Channel as Channel
     from .api.media import Media as Media
+    from .api.json_text import to_json as to_json
     from .api.options import Browser as Browser
     from .api.options import Budgets as Budgets
     from .api.options import Buffered as Buffered
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from .api.program import load as load
     from .api.program import resume as resume
     from .api.program import run as run
+    from .api.pydantic_models import pydantic as pydantic
     from .api.python_modules import configure as configure
     from .api.results import Breaker as Breaker
     from .api.results import CompileError as CompileError
@@ -61,10 +63,12 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "calls": "Call",
+    "json_text": "to_json",
     "media": "Media",
     "options": "Browser Budgets Buffered Immediate Permissions SharedBudget",
     "channels": "Channel",
     "program": "Program arun compile load resume run",
+    "pydantic_models": "pydantic",
     "python_modules": "configure",
     "results": (
         "Breaker CompileError Diagnostic Emit Frame ImageError Metrics Panic ProgramError RecordingError RunResult "

@@ -1,8 +1,7 @@
 """The classes in Python of the structs, schemas and enums that a program declares (P-2.4).
 
 Hands on `DeclaredClasses`, the classes of one program, by `classes_of` to `program`, `session` and `python_modules`; `Declared`, a
-namespace of them, to users as `Program.types`; `DeclaredStruct` and `DeclaredEnum`, their bases, to `pydantic_models` and
-`to_json`. The conversion of values makes their instances (`values.py`), which finds them by the `host` of a declaration; values are
+namespace of them, to users as `Program.types`; `DeclaredStruct` and `DeclaredEnum`, their bases, to `pydantic_models`. The conversion of values makes their instances (`values.py`), which finds them by the `host` of a declaration; values are
 converted nowhere else. Classes are made when they are first needed: a program may declare hundreds.
 """
 
@@ -20,10 +19,10 @@ from weakref import WeakValueDictionary
 from ..vm.bytecode.encoding import content_hash, encode
 from ..vm.interp.link import Program
 from ..vm.values.objects import EnumType, StructType
-from .defaults import UNKNOWN, known_default
+from .defaults import known_default
 from .interface import Interface
 from .python_names import KEPT_BY_MODULES, python_names
-from .values import Enum, Struct, bare_struct
+from .values import UNKNOWN, Enum, Struct, bare_struct
 
 # Attributes that the classes have for themselves; a field of such a name gets an underscore behind it.
 KEPT_BY_STRUCTS = frozenset({"type_name", "_type_name", "_fields", "_shape"})
@@ -118,6 +117,12 @@ class DeclaredStruct(Struct):
 
         return core_schema_of(cls, handler)
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
+        from .pydantic_models import json_schema_of
+
+        return json_schema_of(cls, handler)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EnumShape:
@@ -196,6 +201,12 @@ class DeclaredEnum(Enum):
 
         return core_schema_of(cls, handler)
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
+        from .pydantic_models import json_schema_of
+
+        return json_schema_of(cls, handler)
+
 
 def restored(module: str | None, digest: str, key: str, name: str, *content: Any) -> Any:
     """Return a pickled value again: `content` are the fields of a struct, or variant and data of an enum. One of a module is of the
@@ -235,6 +246,7 @@ class DeclaredClasses:
             if declaration is not None:
                 declaration.host = self
                 self.declarations[declaration.key] = declaration
+        self.models: Any = None  # of Pydantic, once somebody asks for one
         self._names: tuple[dict[str, str], dict[str, str]] | None = None
         self._made: dict[Any, Any] = {}
         self._variants: dict[Any, list[Any]] = {}

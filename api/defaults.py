@@ -1,6 +1,6 @@
 """Defaults of parameters and fields that Python can know without running a program (P-2.1, P-2.4).
 
-Hands on `known_default` and `UNKNOWN` to `declared_classes`, `python_modules`, `stubs` and `pydantic_models`. In an image a
+Hands on `known_default` to `declared_classes`, `python_modules`, `stubs` and `pydantic_models`. In an image a
 default is a function without parameters; one that does nothing but push a literal is read here. Any other is computed by the
 program, each time that the value is left out (L-5.9.1, L-5.10.1).
 """
@@ -11,17 +11,9 @@ from typing import Any
 
 from ..vm.bytecode.opcodes import OPCODES
 from ..vm.interp.link import Program
-from .values import to_python
+from .values import UNKNOWN, to_python
 
 
-class _Unknown:
-    """A default that only the program can compute; it stands in signatures."""
-
-    def __repr__(self) -> str:
-        return "..."
-
-
-UNKNOWN = _Unknown()
 _LITERALS = {"NIL": None, "NONE": None, "TRUE": True, "FALSE": False}
 
 

@@ -146,6 +146,15 @@ class Handle:
     name: str
 
 
+class _Unknown:
+    """A default that only the program can compute; it stands in signatures and models, and is taken for a field left out."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+UNKNOWN = _Unknown()
+
 # The conversion, in both directions.
 
 LONG_FORM = frozenset({"variant", "data"})
@@ -580,7 +589,8 @@ class _Reader:
     def payload(self, data: Any, variant: Any, what: str) -> tuple[Any, ...]:
         """Read the parts of a variant: a dict of named ones, one value, or a tuple or list."""
         if variant.fields:
-            if not isinstance(data, Mapping) or set(data) != set(variant.fields):
+            data = data if isinstance(data, Mapping) else _fields_of(data, None)
+            if data is None or set(data) != set(variant.fields):
                 raise TypeError(f"{what}: expected a dict of {', '.join(variant.fields)}")
             data = tuple(data[name] for name in variant.fields)
         elif variant.arity == 1:
@@ -613,15 +623,21 @@ def _is_model(value: Any) -> bool:
 
 def _fields_of(value: Any, decl: Any) -> dict[str, Any] | None:
     """Return the fields of an instance of a dataclass of the host, or of a model of Pydantic, by their names in the program of
-    the declaration: one called `from` there is `from_` in Python. None for any other value."""
+    the declaration: one called `from` there is `from_` in Python, or has `from` as its alias. None for any other value."""
+    aliases: dict[str, str] = {}
     if _is_model(value):
-        names = list(type(value).model_fields)
+        model = type(value).model_fields
+        names = list(model)
+        aliases = {name: row.alias for name, row in model.items() if row.alias}
     elif is_dataclass(value) and not isinstance(value, type | _OWN):
         names = [field.name for field in fields(value)]
     else:
         return None
+    known = {} if decl is None else decl.index
     own = {} if decl is None or decl.host is None else {python: name for name, python in decl.host.field_names(decl).items()}
-    return {own.get(name, name): getattr(value, name) for name in names}
+    found = {name: getattr(value, name) for name in names}
+    spelled = {name: name if name in known else own.get(name) or aliases.get(name, name) for name in found}
+    return {spelled[name]: part for name, part in found.items() if part is not UNKNOWN}
 
 
 _OWN = Enum | Ok | Err | ErrorValue | Handle  # these are dataclasses, and no structs
