@@ -19,8 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .api.calls import Call as Call
     from .api.channels import Channel as Channel
-    from .api.media import Media as Media
     from .api.json_text import to_json as to_json
+    from .api.media import Media as Media
     from .api.options import Browser as Browser
     from .api.options import Budgets as Budgets
     from .api.options import Buffered as Buffered

@@ -95,7 +95,7 @@ def _hash(path: str) -> str | None:
     """Return the hash of a file, None where there is nothing of that name. Raise OSError for what cannot be read."""
     try:
         with open(path, "rb") as file:
-            return sha256(file.read()).hexdigest()
+            return str(sha256(file.read()).hexdigest())
     except (FileNotFoundError, NotADirectoryError):
         return None
 

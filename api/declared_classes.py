@@ -1,9 +1,9 @@
 """The classes in Python of the structs, schemas and enums that a program declares (P-2.4).
 
-Hands on `DeclaredClasses`, the classes of one program, by `classes_of` to `program`, `session` and `python_modules`; `Declared`, a
-namespace of them, to users as `Program.types`; `DeclaredStruct` and `DeclaredEnum`, their bases, to `pydantic_models`. The conversion of values makes their instances (`values.py`), which finds them by the `host` of a declaration; values are
-converted nowhere else. Classes are made when they are first needed: a program may declare hundreds.
-"""
+Hands on `DeclaredClasses`, the classes of one program, by `classes_of` to `program`, `session` and `python_modules`;
+`Declared`, a namespace of them, to users as `Program.types`; `DeclaredStruct` and `DeclaredEnum`, their bases, to
+`pydantic_models`. The conversion of values makes their instances (`values.py`), which finds them by the `host` of a
+declaration; values are converted nowhere else. Classes are made when they are first needed: a program may declare hundreds. """
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from importlib import import_module
+from operator import attrgetter
 from threading import RLock
 from typing import Any, Self
 from weakref import WeakValueDictionary
@@ -137,9 +138,9 @@ class EnumShape:
 
 
 class DeclaredEnum(Enum):
-    """Base of the classes of enums, each of which has a class for each of its variants: `Shape.Circle(1.5)`,
-    `Shape.Rect(w=1, h=2)`, `Shape.Empty()`. Raises TypeError for parts that the variant does not have, and for a value of the enum
-    without a variant."""
+    """Base of the classes of enums, each of which has a class for each of its variants: `Shape.Circle(1.5)`, `Shape.Rect(w=1,
+    h=2)`, `Shape.Empty()`. Raises TypeError for parts that the variant does not have, and for a value of the enum without a
+    variant."""
 
     __slots__ = ()
     _shape: EnumShape
@@ -209,10 +210,10 @@ class DeclaredEnum(Enum):
 
 
 def restored(module: str | None, digest: str, key: str, name: str, *content: Any) -> Any:
-    """Return a pickled value again: `content` are the fields of a struct, or variant and data of an enum. One of a module is of the
-    class that the module has now, which is imported; one of another program of that of a program in this process with the same
-    content hash, and without one a Struct or Enum. Raise ImportError for a module that is not found, AttributeError for a type
-    that it no longer has, TypeError for fields that do not fit it."""
+    """Return a pickled value again: `content` are the fields of a struct, or variant and data of an enum. One of a module is of
+    the class that the module has now, which is imported; one of another program of that of a program in this process with the
+    same content hash, and without one a Struct or Enum. Raise ImportError for a module that is not found, AttributeError for a
+    type that it no longer has, TypeError for fields that do not fit it."""
     home = _PROGRAMS.get(digest)
     if module is not None:
         imported = sys.modules.get(module) or import_module(module)
@@ -409,10 +410,15 @@ def _field(own: str, python: str, doc: str | None) -> property:
 def _parts(variant: Any, names: dict[str, str]) -> dict[str, property]:
     """Return the properties of a variant: by the names of its parts, or `_0`, `_1` and so on, as tuples of the language count."""
     if variant.fields:
-        return {python: property(lambda value, own=own: value.data[own]) for own, python in names.items()}
+        return {python: property(_part_of(own)) for own, python in names.items()}
     if variant.arity == 1:
-        return {"_0": property(lambda value: value.data)}
-    return {f"_{at}": property(lambda value, at=at: value.data[at]) for at in range(variant.arity)}
+        return {"_0": property(attrgetter("data"))}
+    return {f"_{at}": property(_part_of(at)) for at in range(variant.arity)}
+
+
+def _part_of(part: str | int) -> Callable[[Any], Any]:
+    """Return what reads a part of the data of an enum's value."""
+    return lambda value: value.data[part]
 
 
 class Declared:

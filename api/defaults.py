@@ -13,7 +13,6 @@ from ..vm.bytecode.opcodes import OPCODES
 from ..vm.interp.link import Program
 from .values import UNKNOWN, to_python
 
-
 _LITERALS = {"NIL": None, "NONE": None, "TRUE": True, "FALSE": False}
 
 

@@ -1,9 +1,8 @@
 """Finds and loads programs for `import` (P-2.1): `import desk` takes `desk.conc`, or the folder `desk` with a `mod.conc`.
 
-Hands on `install` to `concerto.importer`, which is what users import, and the `Finder` to tests. A file of Python of the same name
-wins where it stands at the same place of the path or before it, as it would among files of Python. The module is made by
-`python_modules`, its program kept by `compiled_files`.
-"""
+Hands on `install` to `concerto.importer`, which is what users import, and the `Finder` to tests. A file of Python of the same
+name wins where it stands at the same place of the path or before it, as it would among files of Python. The module is made by
+`python_modules`, its program kept by `compiled_files`. """
 
 from __future__ import annotations
 
@@ -44,7 +43,8 @@ class Finder:
 
     def _spec(self, name: str, source: str) -> ModuleSpec:
         is_package = os.path.basename(source) == "mod.conc"
-        spec = ModuleSpec(name, Loader(source, self.release), origin=source, is_package=is_package)
+        loader: Any = Loader(source, self.release)
+        spec = ModuleSpec(name, loader, origin=source, is_package=is_package)
         spec.has_location = True
         if is_package:
             spec.submodule_search_locations = [os.path.dirname(source)]
@@ -116,8 +116,8 @@ def _lists(folder: str, parts: Iterable[str]) -> bool:
 
 
 def install(release: str) -> Finder:
-    """Let `import` find programs from now on, and return the finder; a second call changes nothing. It stands before the finder of
-    Python's own files, to which a folder with a `mod.conc` would be an empty namespace."""
+    """Let `import` find programs from now on, and return the finder; a second call changes nothing. It stands before the finder
+    of Python's own files, to which a folder with a `mod.conc` would be an empty namespace."""
     path: list[Any] = sys.meta_path
     for finder in path:
         if isinstance(finder, Finder):

@@ -1,8 +1,7 @@
 """JSON texts of values of a program in Python (P-2.4).
 
-Hands on `to_json` to users, `json_data` to `pydantic_models`. The forms are those of the language (L-5.1), which `std::json::stringify` writes too; values are not
-converted here, only written down, whatever class they are of.
-"""
+Hands on `to_json` to users, `json_data` to `pydantic_models`. The forms are those of the language (L-5.1), which
+`std::json::stringify` writes too; values are not converted here, only written down, whatever class they are of. """
 
 from __future__ import annotations
 
@@ -16,7 +15,6 @@ from ..vm.values.objects import RECORDS
 from .media import Media
 from .values import Enum, Err, ErrorValue, Handle, Ok, Struct
 
-
 _REFS = [each for each in vars(handles).values() if isinstance(each, type) and issubclass(each, handles.Ref)]
 _WORDS = {each.type_name: each.word for each in _REFS}
 _WORDS["Function"] = "fn"
@@ -24,8 +22,9 @@ _WORDS["Function"] = "fn"
 
 def to_json(value: Any, *, indent: int | None = None) -> str:
     """Return a value of a program as a JSON text, in the form that `json::stringify` of the language gives it: a struct is an
-    object, an enum `{"variant": …, "data": …}`, bytes are their base64 digits, a number that is none is null. `indent`: how many
-    spaces to indent by, on lines of their own. Raise TypeError for what no program has, ValueError for what is nested too deep."""
+    object, an enum `{"variant": …, "data": …}`, bytes are their base64 digits, a number that is none is null. `indent`: how
+    many spaces to indent by, on lines of their own. Raise TypeError for what no program has, ValueError for what is nested too
+    deep."""
     try:
         separators = (",", ":") if indent is None else None
         return json.dumps(json_data(value), ensure_ascii=False, separators=separators, indent=indent)
@@ -58,7 +57,8 @@ def json_data(value: Any) -> Any:
 def _of_the_language(value: Any) -> Any:
     if isinstance(value, ErrorValue):
         variant = {} if value.variant is None else {"variant": value.variant}
-        return {"kind": value.kind, **variant, "message": value.message, **{name: json_data(v) for name, v in value.fields.items()}}
+        fields = {name: json_data(part) for name, part in value.fields.items()}
+        return {"kind": value.kind, **variant, "message": value.message, **fields}
     if isinstance(value, Media):
         return {"kind": value.kind, "mime": value.mime, "bytes": value.size, "hash": value.hash, "name": value.name}
     if isinstance(value, Handle):

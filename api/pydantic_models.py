@@ -1,10 +1,9 @@
 """The types of a program as models of Pydantic (P-2.4), and Pydantic's view of their classes, by which FastAPI takes and gives
 them.
 
-Hands on `pydantic` to users, `core_schema_of` and `json_schema_of` to `declared_classes`. A model has the fields, types, defaults and documentation
-of the declaration; what a program takes of it is said by the conversion of values (`values.py`), which reads its fields. Pydantic is
-imported here alone, and only by who asks for a model.
-"""
+Hands on `pydantic` to users, `core_schema_of` and `json_schema_of` to `declared_classes`. A model has the fields, types,
+defaults and documentation of the declaration; what a program takes of it is said by the conversion of values (`values.py`),
+which reads its fields. Pydantic is imported here alone, and only by who asks for a model. """
 
 from __future__ import annotations
 
@@ -31,7 +30,8 @@ def pydantic(declared: type[Struct] | type[Enum]) -> type[BaseModel]:
     its fields, of an enum a root model of its variants in the form of JSON, a variant that holds nothing also as its name alone.
     A default that only the program can compute makes the field optional there too; it is left out of what is passed on. Raise
     TypeError for another class, ImportError where Pydantic is not installed."""
-    if not (isinstance(declared, type) and issubclass(declared, DeclaredStruct | DeclaredEnum)) or not hasattr(declared, "_shape"):
+    bases = DeclaredStruct | DeclaredEnum
+    if not (isinstance(declared, type) and issubclass(declared, bases) and hasattr(declared, "_shape")):
         raise TypeError(f"{declared!r} is no class of a program's types")
     try:
         import pydantic as library  # noqa: F401
@@ -58,7 +58,8 @@ class _Models(Objects):
         scalars["bytes"] = Annotated[bytes, BeforeValidator(_from_base64), written]
         self.scalars = scalars
         self.keys: dict[Any, Any] = {
-            kind: Annotated[kind, BeforeValidator(read)] for kind, read in ((scalars["int"], _int_key), (scalars["bool"], _bool_key))
+            scalars["int"]: Annotated[scalars["int"], BeforeValidator(_int_key)],
+            scalars["bool"]: Annotated[scalars["bool"], BeforeValidator(_bool_key)],
         }
         self.made: dict[str, Any] = {}
         self.open: dict[str, str] = {}  # names of models that are being made

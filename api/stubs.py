@@ -15,11 +15,10 @@ from ..vm.bytecode.shape import field_rows
 from .annotations import annotated
 from .declared_classes import DeclaredClasses
 
-_BUILTINS = ("int", "float", "str", "bool", "bytes", "bytearray", "memoryview", "list", "dict", "tuple", "property", "staticmethod")
+_BUILTINS = ("int", "float", "str", "bool", "bytes", "bytearray", "memoryview", "list", "dict", "tuple", "property")
+_TYPING = ("Any", "Literal", "Never", "NotRequired", "Protocol", "TypeAlias", "TypedDict", "Unpack", "final")
 _IMPORTED = {
-    "Mapping": "collections.abc", "PurePath": "pathlib",
-    **dict.fromkeys(("Any", "Literal", "Never", "NotRequired", "Protocol", "TypeAlias", "TypedDict", "Unpack", "final"), "typing"),
-    "RunOptions": "concerto.api.options",
+    "Mapping": "collections.abc", "PurePath": "pathlib", "RunOptions": "concerto.api.options", **dict.fromkeys(_TYPING, "typing"),
 }  # fmt: skip
 
 
@@ -54,8 +53,7 @@ class _Stub:
                     yield from self.classes.part_names(variant).values()
             else:
                 yield from self.classes.field_names(declaration).values()
-        for path in self.classes.functions.values():
-            yield path  # methods of a session's namespaces
+        yield from self.classes.functions.values()  # methods of a session's namespaces
 
     def _is_enum(self, key: str) -> bool:
         return bool(self.rows[self.numbers[key]][0] == "enum")
@@ -149,7 +147,8 @@ class _Stub:
         head = "*, " if fields else ""
         given = ", ".join(f"{own}: {kind}{' = ...' if optional else ''}" for own, kind, optional in fields)
         lines.append(f"    def __init__(self, {head}{given}) -> None: ...".replace("(self, )", "(self)"))
-        lines += self._properties((python, kind, notes.parts.get(own, "")) for own, (python, kind, _) in zip(names, fields, strict=True))
+        docs = [notes.parts.get(own, "") for own in names]
+        lines += self._properties((python, kind, doc) for (python, kind, _), doc in zip(fields, docs, strict=True))
         changed = ", ".join(f"{own}: {kind} = ..." for own, kind, _ in fields)
         lines.append(f"    def __replace__(self, {head}{changed}) -> {name}: ...".replace("(self, )", "(self)"))
         text = self.name("str")
@@ -173,10 +172,14 @@ class _Stub:
         name, notes = self.classes.types[key], self.classes.interface.type(key)
         variants = self.classes.variant_names(declaration)
         base = self.declared("struct", key, False)  # as it is called inside
-        lines = [f"class {name}(concerto.Enum):", *_doc(notes.doc, 4), f"    def __init__(self, never: {self.name('Never')}) -> None: ..."]
+        lines = [f"class {name}:", *_doc(notes.doc, 4)]
+        lines.append(f"    def __init__(self, never: {self.name('Never')}) -> None: ...")
+        text = self.name("str")
+        lines += self._properties([("type", text, ""), ("variant", text, ""), ("data", self.name("Any"), "")])
         for variant, row in zip(declaration.variants, self.rows[self.numbers[key]][2], strict=True):
             inside = self._variant(variant, [self.annotation(kind) for kind in row[1]])
-            head = [f"@{self.name('final')}", f"class {variants[variant.name]}({base}):", *_doc(notes.parts.get(variant.name, ""), 4)]
+            doc = _doc(notes.parts.get(variant.name, ""), 4)
+            head = [f"@{self.name('final')}", f"class {variants[variant.name]}({base}):", *doc]
             lines += [f"    {line}" if line else "" for line in (*head, *inside)]
         return [*lines, ""]
 

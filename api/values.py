@@ -153,7 +153,7 @@ class _Unknown:
         return "..."
 
 
-UNKNOWN = _Unknown()
+UNKNOWN: Any = _Unknown()
 
 # The conversion, in both directions.
 

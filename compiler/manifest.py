@@ -1,12 +1,11 @@
 """`Concerto.toml`, the manifest of a project, read and checked (O-9.1 to O-9.8).
 
 Hands on `Manifest` to `project`, the pipeline, the checker, the API and the command line; `MemoryTables` to `project` and the
-checker; `has_words` and WORDS to the checker of MCP servers. What is wrong with the file, also that it cannot be read, becomes a diagnostic at its place in the file, and nothing
-is raised: E4001 for an unknown table or key, E4002 for a missing key, E4004 for a wrong value, E4005 for a key of a provider that
-stands in the file; in the defaults of memories E4502 and E4514. One function for each table of the file stands in `TABLES`: a new
-table is a row there, a new key a row of the table's keys, with an example in `hints/manifest.py`. What the permissions of a
-manifest allow is decided by the runtime.
-"""
+checker; `has_words` and WORDS to the checker of MCP servers. What is wrong with the file, also that it cannot be read, becomes
+a diagnostic at its place in the file, and nothing is raised: E4001 for an unknown table or key, E4002 for a missing key, E4004
+for a wrong value, E4005 for a key of a provider that stands in the file; in the defaults of memories E4502 and E4514. One
+function for each table of the file stands in `TABLES`: a new table is a row there, a new key a row of the table's keys, with an
+example in `hints/manifest.py`. What the permissions of a manifest allow is decided by the runtime. """
 
 from __future__ import annotations
 
