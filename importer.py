@@ -7,7 +7,8 @@
 
 Importing this module is all there is to do, once in a process. `concerto.configure` sets options for the sessions of programs
 that are imported, `desk.session(…)` gives one of its own; what is found and kept is said in `api/imports.py` and
-`api/compiled_files.py`. """
+`api/compiled_files.py`.
+"""
 
 from __future__ import annotations
 

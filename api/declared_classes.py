@@ -1,9 +1,10 @@
 """The classes in Python of the structs, schemas and enums that a program declares (P-2.4).
 
 Hands on `DeclaredClasses`, the classes of one program, by `classes_of` to `program`, `session` and `python_modules`;
-`Declared`, a namespace of them, to users as `Program.types`; `DeclaredStruct` and `DeclaredEnum`, their bases, to
-`pydantic_models`. The conversion of values makes their instances (`values.py`), which finds them by the `host` of a
-declaration; values are converted nowhere else. Classes are made when they are first needed: a program may declare hundreds. """
+`Declared`, a namespace of them, to users as `Program.types`. The conversion of values makes their instances (`values.py`), which
+finds them by the `host` of a declaration; values are converted nowhere else. Classes are made when they are first needed: a
+program may declare hundreds.
+"""
 
 from __future__ import annotations
 

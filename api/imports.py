@@ -2,7 +2,8 @@
 
 Hands on `install` to `concerto.importer`, which is what users import, and the `Finder` to tests. A file of Python of the same
 name wins where it stands at the same place of the path or before it, as it would among files of Python. The module is made by
-`python_modules`, its program kept by `compiled_files`. """
+`python_modules`, its program kept by `compiled_files`.
+"""
 
 from __future__ import annotations
 

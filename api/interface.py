@@ -4,7 +4,8 @@
 Hands on `Interface`, and `interface_of`, which reads it from a checked program, to `program` and `compiled_files`; the readers
 of it are `declared_classes`, `python_modules` and `stubs`. It is JSON data, and kept beside a compiled image. A program that is
 loaded as an image has `Interface()`, which knows nothing. Types and defaults are in the image, and read from there
-(`annotations.py`, `defaults.py`). """
+(`annotations.py`, `defaults.py`).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """JSON texts of values of a program in Python (P-2.4).
 
 Hands on `to_json` to users, `json_data` to `pydantic_models`. The forms are those of the language (L-5.1), which
-`std::json::stringify` writes too; values are not converted here, only written down, whatever class they are of. """
+`std::json::stringify` writes too; values are not converted here, only written down, whatever class they are of.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@ them.
 
 Hands on `pydantic` to users, `core_schema_of` and `json_schema_of` to `declared_classes`. A model has the fields, types,
 defaults and documentation of the declaration; what a program takes of it is said by the conversion of values (`values.py`),
-which reads its fields. Pydantic is imported here alone, and only by who asks for a model. """
+which reads its fields. Pydantic is imported here alone, and only by who asks for a model.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,6 @@ from ..vm.bytecode.shape import field_rows
 from ..vm.panics import Panic
 from ..vm.values.objects import EnumType
 from .annotations import Objects, annotated
-from .declared_classes import DeclaredClasses, DeclaredEnum, DeclaredStruct
 from .defaults import known_default
 from .json_text import json_data
 from .python_names import python_names
@@ -24,20 +24,21 @@ from .values import PLAIN, UNKNOWN, Enum, Struct, read_value, to_python
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from .declared_classes import DeclaredClasses
+
 
 def pydantic(declared: type[Struct] | type[Enum]) -> type[BaseModel]:
     """Return the model of Pydantic for a class of a program's types, the same one each time: of a struct or schema a model with
     its fields, of an enum a root model of its variants in the form of JSON, a variant that holds nothing also as its name alone.
     A default that only the program can compute makes the field optional there too; it is left out of what is passed on. Raise
     TypeError for another class, ImportError where Pydantic is not installed."""
-    bases = DeclaredStruct | DeclaredEnum
-    if not (isinstance(declared, type) and issubclass(declared, bases) and hasattr(declared, "_shape")):
+    if not (isinstance(declared, type) and issubclass(declared, Struct | Enum) and hasattr(declared, "_shape")):
         raise TypeError(f"{declared!r} is no class of a program's types")
     try:
         import pydantic as library  # noqa: F401
     except ImportError:
         raise ImportError(f"models of Pydantic need Pydantic, which is not installed: {install_advice('pydantic')}") from None
-    home = declared._shape.home
+    home: DeclaredClasses = declared._shape.home
     if home.models is None:
         home.models = _Models(home)
     model: type[BaseModel] = home.models.of(declared._shape.decl.key)
@@ -187,15 +188,14 @@ def _bool_key(value: Any) -> Any:
 def core_schema_of(declared: Any, handler: Any) -> Any:
     """Return how Pydantic reads and writes values of a class of a program's types: it takes what the model takes, gives a value
     of the class, and writes the JSON form."""
-    from pydantic_core import core_schema
+    from pydantic import PlainSerializer, WrapValidator
 
     model = pydantic(declared)
 
     def read(value: Any, inner: Any) -> Any:
         return value if isinstance(value, declared) else _value_of(declared, inner(value))
 
-    writing = core_schema.plain_serializer_function_ser_schema(json_data)
-    return core_schema.no_info_wrap_validator_function(read, handler.generate_schema(model), serialization=writing)
+    return handler.generate_schema(Annotated[model, WrapValidator(read), PlainSerializer(json_data)])
 
 
 def json_schema_of(declared: Any, handler: Any) -> Any:

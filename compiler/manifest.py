@@ -5,7 +5,8 @@ checker; `has_words` and WORDS to the checker of MCP servers. What is wrong with
 a diagnostic at its place in the file, and nothing is raised: E4001 for an unknown table or key, E4002 for a missing key, E4004
 for a wrong value, E4005 for a key of a provider that stands in the file; in the defaults of memories E4502 and E4514. One
 function for each table of the file stands in `TABLES`: a new table is a row there, a new key a row of the table's keys, with an
-example in `hints/manifest.py`. What the permissions of a manifest allow is decided by the runtime. """
+example in `hints/manifest.py`. What the permissions of a manifest allow is decided by the runtime.
+"""
 
 from __future__ import annotations
 

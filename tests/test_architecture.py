@@ -46,7 +46,7 @@ LIBRARIES = {
     "colours": {"pygments"},
     "lsp": {"pygls", "lsprotocol"},
     "cli": {"msgpack"},
-    "api": {"pytest", "pydantic", "pydantic_core"},  # whoever tests or makes models with them has them
+    "api": {"pytest", "pydantic"},  # whoever tests or makes models with them has them
     "": set(),
 }
 # Of the standard library of some of the Pythons we run on.
