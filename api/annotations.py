@@ -45,9 +45,7 @@ def annotated(classes: DeclaredClasses, number: int, spelling: Spelling, *, argu
     if head in ("option", "nilable"):
         return spelling.either(part(rest[0]), spelling.plain("None"))
     if head in ("array", "set", "queue", "stack"):
-        items = part(rest[0])
-        whole = spelling.generic("list", items)
-        return spelling.either(whole, spelling.generic("tuple", items, spelling.plain("..."))) if argument else whole
+        return spelling.generic("Array" if argument else "list", part(rest[0]))
     if head == "map":
         return spelling.generic("Mapping" if argument else "dict", part(rest[0]), part(rest[1]))
     if head == "tuple":
@@ -92,7 +90,7 @@ class Objects:
 
     PLAIN = {
         "int": int, "float": float, "str": str, "bool": bool, "None": None, "Any": Any, "Never": Never, "bytes": bytes,
-        "bytearray": bytearray, "memoryview": memoryview, "PurePath": PurePath, "...": ..., "()": (),
+        "bytearray": bytearray, "memoryview": memoryview, "PurePath": PurePath, "()": (),
     }  # fmt: skip
     OWN = {"Ok": Ok, "Err": Err, "ErrorValue": ErrorValue, "Struct": Struct, "Media": Media, "Handle": Handle}
     GENERIC: dict[str, Any] = {"list": list, "tuple": tuple, "dict": dict, "Mapping": Mapping}

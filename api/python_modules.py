@@ -21,6 +21,7 @@ from .declared_classes import DeclaredClasses, classes_of
 from .defaults import known_default
 from .options import Permissions, RunOptions, check_options
 from .program import Program
+from .python_names import KEPT_BY_MODULES
 from .session import Session
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 class ModuleSession(Session):
     """A session of a program that is a module: `functions` has its public functions as methods, `aio` the same for code in an
-    event loop. Made by the function `session` of the module."""
+    event loop. Made by the function `session` of the module, which has this class as its `Session`."""
 
     def __init__(self, module: Module, options: RunOptions) -> None:
         super().__init__(module.program._linked, options, module.program._project)
@@ -85,12 +86,16 @@ class Module:
 
     def contents(self) -> list[str]:
         """Return the names that the module has of the program."""
-        return [*self._types, *self.paths, "aio", "session"]
+        return [*self._types, *self.paths, *sorted(KEPT_BY_MODULES)]
 
     def made(self, name: str) -> Any:
         """Return what one of these names stands for, and for `__all__` all of them."""
         if name == "__all__":
             return self.contents()
+        if name == "Session":
+            return ModuleSession
+        if name == "session":
+            return self.session
         if name == "aio":
             return Namespace(self, self.shared, "async def")
         if name in self._types:
@@ -198,7 +203,7 @@ def _close(session: ModuleSession, process: int) -> None:
 
 
 def fill(module: ModuleType, program: Program) -> None:
-    """Make a module of a program: its functions, the classes of its types, `aio` and `session`, each when it is first asked for.
+    """Make a module of a program: its functions, the classes of its types, `aio`, `session` and `Session`, when first asked for.
     A module that is loaded again loses what it had of the program before, and its shared session is closed."""
     name = module.__name__
     before = _MODULES.get(name)
@@ -208,8 +213,6 @@ def fill(module: ModuleType, program: Program) -> None:
         here.options = before.options
         for gone in before.given:
             module.__dict__.pop(gone, None)
-    here.given = {"session": here.session}
-
     def attribute(wanted: str) -> Any:
         """Make what a name of the module stands for, and keep it in the module."""
         # No name of a program begins so in Python, and the import system asks for many.
@@ -224,7 +227,7 @@ def fill(module: ModuleType, program: Program) -> None:
         return sorted({*module.__dict__, *here.contents()})
 
     module.__dict__.update(
-        here.given, __program__=program, __getattr__=attribute, __dir__=names, __doc__=f"The program {program.name} of Concerto."
+        __program__=program, __getattr__=attribute, __dir__=names, __doc__=f"The program {program.name} of Concerto."
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from keyword import iskeyword
 
-KEPT_BY_MODULES = frozenset({"aio", "session"})
+KEPT_BY_MODULES = frozenset({"aio", "session", "Session"})
 
 
 def python_names(names: Iterable[str], kept: frozenset[str] = frozenset()) -> dict[str, str]:

@@ -14,11 +14,13 @@ from typing import Any
 from ..vm.bytecode.shape import field_rows
 from .annotations import annotated
 from .declared_classes import DeclaredClasses
+from .python_names import KEPT_BY_MODULES
 
 _BUILTINS = ("int", "float", "str", "bool", "bytes", "bytearray", "memoryview", "list", "dict", "tuple", "property")
 _TYPING = ("Any", "Literal", "Never", "NotRequired", "Protocol", "TypeAlias", "TypedDict", "Unpack", "final")
 _IMPORTED = {
-    "Mapping": "collections.abc", "PurePath": "pathlib", "RunOptions": "concerto.api.options", **dict.fromkeys(_TYPING, "typing"),
+    "Mapping": "collections.abc", "PurePath": "pathlib", "RunOptions": "concerto.api.options",
+    "Array": "concerto.api.stub_types", **dict.fromkeys(_TYPING, "typing"),
 }  # fmt: skip
 
 
@@ -38,7 +40,7 @@ class _Stub:
         self.numbers = {row[1]: number for number, row in enumerate(self.rows) if row[0] in ("struct", "schema", "enum")}
         self.shown = classes.shown()
         self.inner = set(self._inner())
-        self.taken = {"aio", "session", "concerto", *classes.functions.values(), *classes.types.values(), *self.inner}
+        self.taken = {*KEPT_BY_MODULES, "concerto", *classes.functions.values(), *classes.types.values(), *self.inner}
         self.used: dict[str, str] = {}
         self.again: dict[str, str] = {}  # declared types that are hidden inside a class, by the names they have there
         self.hidden = {key: (self._fresh(f"_{name}Fields"), self._fresh(f"_{name}Like")) for key, name in classes.types.items()}
@@ -230,7 +232,7 @@ class _Stub:
         return [head, *_doc(doc, indent + 4)] if doc else [f"{head} ..."]
 
     def _namespaces(self) -> Iterator[str]:
-        functions, aio, session = self._fresh("_Functions"), self._fresh("_Aio"), self._fresh("_Session")
+        functions, aio = self._fresh("_Functions"), self._fresh("_Aio")
         for name, word in ((functions, "def"), (aio, "async def")):
             yield f"class {name}:"
             for path, python in self.classes.functions.items():
@@ -238,13 +240,13 @@ class _Stub:
             if not self.classes.functions:
                 yield "    ..."
             yield ""
-        yield f"class {session}(concerto.Session):"
+        yield "class Session(concerto.Session):"
         for name, kind in (("functions", functions), ("aio", aio)):
             yield from self._properties([(name, kind, "")])
         yield ""
         yield f"aio: {aio}"
         yield ""
-        yield f"def session(**options: {self.name('Unpack')}[{self.name('RunOptions')}]) -> {session}: ..."
+        yield f"def session(**options: {self.name('Unpack')}[{self.name('RunOptions')}]) -> Session: ..."
 
 
 def _members(part: str) -> list[str]:
