@@ -1,9 +1,8 @@
 """A program as a module of Python: its functions, their shared session, and options for it (P-2.1, P-2.2).
 
 Hands on `fill` to the importer and `configure` to users. Values are converted by the session (`session.py`), names come from
-`declared_classes.py`, annotations from `annotations.py`; `stubs` tells type checkers of the same module. A module has no state but
-its session, which begins with the first call.
-"""
+`declared_classes.py`, annotations from `annotations.py`; `stubs` tells type checkers of the same module. A module has no state
+but its session, which begins with the first call. """
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ T = TypeVar("T", covariant=True)
 
 
 class Array(Protocol[T]):
-    """What is taken for an Array: a list or a tuple. A str, bytes and a range are none, since they lack one of the methods, or take
-    less there."""
+    """What is taken for an Array: a list or a tuple. A str, bytes and a range are none, since they lack one of the methods, or
+    take less there."""
 
     def __contains__(self, item: object, /) -> bool: ...
     def __getitem__(self, at: SupportsIndex, /) -> T: ...

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import concerto
 import concerto.importer  # from here on `import` finds programs
+import desk
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import StreamingResponse
-
-import desk
 
 if TYPE_CHECKING:
     from concerto.api.options import RunOptions

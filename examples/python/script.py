@@ -8,7 +8,6 @@ import sys
 
 import concerto
 import concerto.importer  # from here on `import` finds programs
-
 import desk
 
 
