@@ -17,6 +17,7 @@ import threading
 from importlib.util import cache_from_source
 from typing import Any
 
+from ..compiler.collector import gc_pause
 from ..compiler.manifest_file import find_manifest
 from ..vm.bytecode import image as im
 from ..vm.bytecode.encoding import content_hash, encode, sha256
@@ -82,7 +83,8 @@ def _kept(path: str, image_place: str, record_place: str, release: str) -> Progr
         raise ValueError("the image is another one")
     interface = Interface(record["functions"], record["types"])
     # It was compiled of this source, so it counts as compiled here (G-1.2): the permissions of its project are for it.
-    program = load_bytes(data, trust="local")
+    with gc_pause():
+        program = load_bytes(data, trust="local")
     return Program(program, (), None if manifest is None else os.path.dirname(os.path.realpath(manifest)), interface)
 
 

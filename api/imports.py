@@ -91,21 +91,24 @@ class Loader:
             raise ImportError(f"{self.source} cannot be read: {error}", name=name, path=self.source) from None
 
 
+IGNORES_CASE = sys.platform in ("win32", "cygwin", "darwin")  # the file systems that are usual there
+
+
 def _source_in(entry: str, name: str) -> str | None:
     """Return the source of a program in a folder, None where it has none that is spelt just so: a file system that ignores case
     must not change what is imported."""
-    try:
-        folder = os.path.abspath(entry)
-    except OSError:  # the working directory has been removed
-        return None
     for parts in ((f"{name}.conc",), (name, "mod.conc")):
-        path = os.path.join(folder, *parts)
-        if os.path.isfile(path) and _lists(folder, parts):
-            return path
+        path = os.path.join(entry, *parts)
+        if os.path.isfile(path) and (not IGNORES_CASE or _lists(entry or ".", parts)):
+            try:
+                return os.path.abspath(path)
+            except OSError:  # the working directory has been removed
+                return None
     return None
 
 
 def _lists(folder: str, parts: Iterable[str]) -> bool:
+    """Return whether folders list a path just so, part by part."""
     for part in parts:
         try:
             if part not in os.listdir(folder):

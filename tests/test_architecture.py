@@ -153,7 +153,7 @@ LAYERS = {
         "jit/control", "jit/functions", "jit/tier", "snapshot",
     ),
     "compiler": (
-        "source", "diagnostics", "types", "operators", "generated", "syntax", "syntax/lr_machine", "syntax/error_place", "hints",
+        "collector", "source", "diagnostics", "types", "operators", "generated", "syntax", "syntax/lr_machine", "syntax/error_place", "hints",
         "syntax/errors", "syntax/parse", "symbols", "declaration_kinds", "decisions", "fields", "manifest_file",
         "manifest", "project", "resolver",
         "incremental", "checker", "codegen", "format", "pipeline", "repl",
