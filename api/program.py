@@ -67,7 +67,8 @@ class Program:
 
     @property
     def trust(self) -> link.Trust:
-        """Where the program comes from (G-1.2): "local" was compiled in this process, of a "pinned" image the host has named the
+        """Where the program comes from (G-1.2): "local" was compiled in this process, or by
+        an earlier import of the same source, of a "pinned" image the host has named the
         hash, a "signed" one is signed by a key that the host trusts, anything else is "foreign"."""
         return self._linked.trust
 

@@ -1,8 +1,7 @@
 """Python's cyclic garbage collector, paused while many objects are made that are no garbage (V-8.7).
 
-Hands on `gc_pause` to the pipeline, the verb `test`, and the API, which loads images that were compiled earlier. It stands apart from
-the compiler, so that who loads an image loads no more than this.
-"""
+Hands on `gc_pause` to the pipeline, the verb `test`, and the API, which loads images that were compiled earlier. It stands
+apart from the compiler, so that who loads an image loads no more than this. """
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """From source to image: read -> parse -> check -> generate. The table of contents of the compiler.
 
 Hands on `compile_source` to the command line, the API and the REPL; its `Compilation` holds the image, or the diagnostics that
-stand in its way. `check_source` is the part of it without an image, which tests and benchmarks call too. The language server calls the phases itself (`lsp/analysis.py`). Each phase reports all it finds, and the next starts
-only if there was no error, or only such as leave the trees whole (L-4.1.2). No file is touched here: the caller gives a function
-that reads. A new phase is a step of `check_source`, or of `_generate` where it needs the checked program.
-"""
+stand in its way. `check_source` is the part of it without an image, which tests and benchmarks call too. The language server
+calls the phases itself (`lsp/analysis.py`). Each phase reports all it finds, and the next starts only if there was no error, or
+only such as leave the trees whole (L-4.1.2). No file is touched here: the caller gives a function that reads. A new phase is a
+step of `check_source`, or of `_generate` where it needs the checked program. """
 
 from __future__ import annotations
 

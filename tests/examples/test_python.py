@@ -1,4 +1,5 @@
-"""The example in Python: its script, its web application for two tenants, its stub, and what type checkers say (P-2.1 to P-2.4)."""
+"""The example in Python: its script, its web application for two tenants, its stub, and what type checkers say (P-2.1 to
+P-2.4)."""
 
 from __future__ import annotations
 

@@ -530,8 +530,9 @@ def load_bytes(data: bytes, demand: Callable[[bytes], None] | None = None, trust
 
 def load_image(image: Image, shared_classes: dict[Any, Any] | None = None, trust: Trust = "foreign") -> Program:
     """Return the program of an image that this process has made or decoded; it is verified like any other (G-4.1). `trust` is
-    "local" for one that was compiled in this process: nothing else may say so, since a project's permissions are for its own
-    source (G-1.2). `shared_classes`: as for `Program`. Raises ImageError (V1xx)."""
+    "local" for one that was compiled in this process, or that `import` has kept beside the source that it was compiled of:
+    nothing else may say so, since a project's permissions are for its own source (G-1.2). `shared_classes`: as for `Program`.
+    Raises ImageError (V1xx)."""
     program = Program(verify(image, ARITY, performed=PERFORMED), shared_classes)
     program.trust = trust
     return program
