@@ -153,10 +153,9 @@ LAYERS = {
         "jit/control", "jit/functions", "jit/tier", "snapshot",
     ),
     "compiler": (
-        "collector", "source", "diagnostics", "types", "operators", "generated", "syntax", "syntax/lr_machine", "syntax/error_place", "hints",
-        "syntax/errors", "syntax/parse", "symbols", "declaration_kinds", "decisions", "fields", "manifest_file",
-        "manifest", "project", "resolver",
-        "incremental", "checker", "codegen", "format", "pipeline", "repl",
+        "collector", "source", "diagnostics", "types", "operators", "generated", "syntax", "syntax/lr_machine",
+        "syntax/error_place", "hints", "syntax/errors", "syntax/parse", "symbols", "declaration_kinds", "decisions", "fields",
+        "manifest_file", "manifest", "project", "resolver", "incremental", "checker", "codegen", "format", "pipeline", "repl",
     ),
     "runtime": (
         "errors", "trust", "access", "loop", "effects/runner", "records", "connections", "breaker", "media", "prompt_cache",

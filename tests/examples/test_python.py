@@ -77,7 +77,8 @@ def test_two_tenants(app: Any) -> None:
         with_tickets = {"name": "Ada", "open": [json.loads(TICKET)]}
         assert client.post("/acme/answers", params={"letter": "And?"}, json=with_tickets).text == "Again, Ada of acme."
         assert client.post("/globex/answers", params={"letter": "Hello?"}, json=ada).text == "Hello Ada of globex."
-        counts = [client.get(f"/{place}/messages").json() for place in ("acme/customers/Ada", "globex/customers/Ada", "acme/customers/Bob")]
+        places = ("acme/customers/Ada", "globex/customers/Ada", "acme/customers/Bob")
+        counts = [client.get(f"/{place}/messages").json() for place in places]
         assert counts == [4, 2, 0]
 
 
