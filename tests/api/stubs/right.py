@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import assert_never, assert_type
 
-import concerto.importer
+import concerto.importer  # noqa: F401  # finds `nasty`
 import nasty
 
 
