@@ -278,7 +278,7 @@ def test_an_unchanged_program_is_not_compiled_again(write: Write, tmp_path: Path
     write("parcels.conc", SOURCE.replace("b: Int = 3", "b: Int = 4"))
     assert recompiled(monkeypatch, "parcels") and fresh("parcels").add(1) == 5
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import concerto.importer, parcels\n"
-    program += "print(parcels.add(1), any(name.startswith('concerto.compiler.c') for name in sys.modules))"
+    program += "print(parcels.add(1), any(name.startswith('concerto.compiler.s') for name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd="/")
     assert (done.stdout, done.stderr) == ("5 False\n", "")
 
