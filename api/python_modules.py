@@ -41,30 +41,32 @@ class Namespace:
     """The functions of a program as attributes, by their names in Python, each made when it is first used."""
 
     def __init__(self, module: Module, session: Callable[[], Session], word: str) -> None:
-        self._module, self._session, self._word = module, session, word
+        self.__module, self.__session, self.__word = module, session, word  # a function may be called `_module`
 
     def __getattr__(self, name: str) -> Any:
-        path = self._module.paths.get(name)
+        path = self.__module.paths.get(name)
         if path is None:
-            names = ", ".join(self._module.paths) or "none"
-            raise AttributeError(f"{self._module.name} has no public function {name!r}; its functions are {names}")
-        made = self._module.function(path, self._session, is_async=self._word != "def")
+            names = ", ".join(self.__module.paths) or "none"
+            raise AttributeError(f"{self.__module.name} has no public function {name!r}; its functions are {names}")
+        made = self.__module.function(path, self.__session, is_async=self.__word != "def")
         setattr(self, name, made)
         return made
 
     def __dir__(self) -> list[str]:
-        return sorted(self._module.paths)
+        return sorted(self.__module.paths)
 
     def __repr__(self) -> str:
-        return f"<functions of {self._module.name}: {', '.join(self._module.paths) or 'none'}>"
+        return f"<functions of {self.__module.name}: {', '.join(self.__module.paths) or 'none'}>"
 
 
 class Module:
     """What a module of Python knows of its program. `paths` are those of the public functions, by their names in Python. The
     shared session is that of this process: a process that was forked begins its own."""
 
-    def __init__(self, name: str, program: Program) -> None:
+    def __init__(self, name: str, program: Program, source: str) -> None:
+        """`source`: the path of the file that the program was compiled of."""
         self.name = name
+        self.source = source
         self.program = program
         self.classes: DeclaredClasses = classes_of(program._linked)
         self.classes.module = name
@@ -128,16 +130,18 @@ class Module:
             shared.close()
 
     def _of_project(self) -> RunOptions:
-        """Return the options that the project gives: what its manifest permits, as for `concerto run`, and the pins beside it."""
-        folder = self.program._project
-        if folder is None:
-            return {}
-        from ..compiler.manifest import Manifest
-        from ..compiler.manifest_file import NAME
+        """Return the options that the project gives, as for `concerto run`: what its manifest permits, and the pins beside it, or
+        beside the source where there is none."""
         from ..runtime.mcp.pins import FILE
 
-        options: RunOptions = {"permissions": _permitted(Manifest(os.path.join(folder, NAME)))}
-        pins = os.path.join(folder, FILE)
+        folder = self.program._project
+        options: RunOptions = {}
+        if folder is not None:
+            from ..compiler.manifest import Manifest
+            from ..compiler.manifest_file import NAME
+
+            options["permissions"] = _permitted(Manifest(os.path.join(folder, NAME)))
+        pins = os.path.join(folder or os.path.dirname(self.source), FILE)
         if os.path.exists(pins):
             options["mcp_pins"] = pins
         return options
@@ -206,7 +210,7 @@ def fill(module: ModuleType, program: Program) -> None:
     A module that is loaded again loses what it had of the program before, and its shared session is closed."""
     name = module.__name__
     before = _MODULES.get(name)
-    here = _MODULES[name] = Module(name, program)
+    here = _MODULES[name] = Module(name, program, module.__file__ or "")
     if before is not None:
         before.end()
         here.options = before.options

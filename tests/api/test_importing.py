@@ -189,6 +189,22 @@ def test_options(write: Write, tmp_path: Path) -> None:
             other.functions.read(str(tmp_path / "data" / "a.txt"))
 
 
+def test_pins_beside_the_source_count(write: Write) -> None:
+    write("parcels.conc", SOURCE)
+    write("Concerto.pins.json", "no pins")
+    with pytest.raises(ValueError, match=r"mcp_pins: .*Concerto\.pins\.json: "):
+        fresh("parcels").count()
+
+
+def test_functions_of_any_name(write: Write) -> None:
+    write("names.conc", "pub fn _module() -> Int { 1 }\npub fn _session() -> Int { 2 }\npub fn __init__() -> Int { 3 }")
+    module = fresh("names")
+    assert (module._module(), asyncio.run(module.aio._session()), module.aio._module.__name__) == (1, 2, "_module")
+    assert module.x__init__() == 3
+    with module.session() as session:
+        assert (session.functions._module(), session.functions._session(), session.functions.x__init__()) == (1, 2, 3)
+
+
 def test_wrong_options(write: Write) -> None:
     write("parcels.conc", SOURCE)
     module = fresh("parcels")
