@@ -27,7 +27,8 @@ from .python_names import KEPT_BY_MODULES, python_names
 from .values import UNKNOWN, Enum, Struct, bare_struct
 
 # Attributes that the classes have for themselves; a field of such a name gets an underscore behind it.
-KEPT_BY_STRUCTS = frozenset({"type_name", "_type_name", "_fields", "_shape"})
+# `dict(value)` asks for `keys`; the other methods of mappings give way to fields.
+KEPT_BY_STRUCTS = frozenset({"keys", "type_name", "_type_name", "_fields", "_shape"})
 KEPT_BY_VARIANTS = frozenset({"type", "variant", "data", "_shape"})
 
 

@@ -51,8 +51,9 @@ class Program:
         self._linked = linked
         self._project = project
         self.warnings = warnings
+        classes = classes_of(linked)  # values get the classes of their types
         if interface is not None:
-            classes_of(linked).interface = interface
+            classes.interface = interface
 
     @property
     def name(self) -> str:

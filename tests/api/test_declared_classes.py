@@ -105,10 +105,10 @@ def test_what_does_not_fit_is_no_value(make: Any, message: str) -> None:
 
 def test_names_that_python_cannot_say(session: Any) -> None:
     odd = Odd(class_=5, items=[9])
-    assert (odd.class_, odd.items, odd.type_name_, odd._fields_, odd.keys) == (5, [9], "t", True, {})
+    assert (odd.class_, odd.items, odd.type_name_, odd._fields_, odd.keys_) == (5, [9], "t", True, {})
     assert (odd.x__x, odd["__x"]) == (-0.5, -0.5)
     assert (odd.none, odd.some, odd["class"], getattr(odd, "class"), odd.type_name) == (None, 3, 5, 5, "Odd")
-    assert Odd(**{"class": 5, "items": [9]}) == odd
+    assert Odd(**{"class": 5, "items": [9]}) == odd == Odd(**dict(odd)) and list(dict(odd))[:2] == ["class", "items"]
     with pytest.raises(AttributeError, match=r"Odd\.computed was left out: the program computes its default"):
         _ = odd.computed
     given_back = session.call("odd", odd)
@@ -311,3 +311,19 @@ def test_json_texts(session: Any) -> None:
         concerto.to_json(circle)
     with pytest.raises(TypeError, match="object is no value of a program"):
         concerto.to_json(object())
+
+
+def test_emits_of_tests_and_errors_of_loaded_programs_too() -> None:
+    source = """
+        pub struct P { pub x: Int }
+        pub enum Wrong { Much(Int) }
+        impl Error for Wrong {}
+        pub fn f() -> Result<Int, Wrong> { throw Wrong::Much(3); }
+        @test("emits") fn emits() { emit("p", P { x: 1 }); }
+    """
+    program = concerto.load(concerto.compile(source).to_bytes())
+    (result,) = program.test().tests
+    assert [type(emit.payload) for emit in result.emits] == [program.types.P]
+    with program.session() as session, pytest.raises(concerto.ProgramError) as raised:
+        session.call("f")
+    assert raised.value.value == program.types.Wrong.Much(3) and type(raised.value.value) is program.types.Wrong.Much

@@ -10,8 +10,9 @@ import nasty
 
 @dataclass(frozen=True)
 class Unpacked:
-    keys: list[str]
+    values: list[str]
     final: bool
+    keys_: int = 0
 
 
 literal = nasty.Literal(int=1, str="a", list=[1], Shape=None, class_=True, items=["a"], type_name_=1)
@@ -39,8 +40,8 @@ assert_type(nasty.list(1, from_=literal), list[int])
 assert_type(nasty.aio_(), int)
 assert_type(nasty.class_(), nasty.Literal | None)
 assert_type(nasty.x__init__(), int)
-tickets = [nasty.Unpack(keys=["a"], final=True)]
-print(nasty.count(tickets), nasty.count((*tickets, Unpacked(["b"], False))), nasty.count([{"keys": ("c",), "final": False}]))
+tickets = [nasty.Unpack(values=["a"], final=True)]
+print(nasty.count(tickets), nasty.count((*tickets, Unpacked(["b"], False))), nasty.count([{"values": ("c",), "final": False}]))
 with nasty.session(offline=True) as session:
     assert_type(session.functions.aio_(), int)
     session.functions.session_(nasty.Mapping(a={}))
@@ -49,8 +50,8 @@ with nasty.session(offline=True) as session:
 
 async def main(session: nasty.Session) -> None:
     assert_type(await nasty.aio.list(1), list[int])
-    unpacked = await nasty.final({"keys": [], "final": True})
-    assert_type(unpacked.keys, list[str])
+    unpacked = await nasty.final({"values": [], "final": True})
+    assert_type(unpacked.values, list[str])
     await nasty.final(Unpacked(["a"], False))
     assert_type(await session.aio.aio_(), int)
 

@@ -21,7 +21,7 @@ nasty.Shape.Two(1)  # error
 nasty.Shape.Two(1, "c")  # error
 nasty.Shape.Str(int=1, data_="", type_=2)  # error
 nasty.count("text")  # error
-nasty.count([{"keys": [1], "final": False}])  # error
+nasty.count([{"values": [1], "final": False}])  # error
 nasty.count(range(3))  # error
 nasty.class_() + 1  # error
 nasty.session(ofline=True)  # error
@@ -31,4 +31,4 @@ nasty.session().functions.list("1")  # error
 
 async def main() -> None:
     await nasty.aio.list("1")  # error
-    (await nasty.final({"keys": [], "final": 1})).keys  # error
+    (await nasty.final({"values": [], "final": 1})).values  # error
