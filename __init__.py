@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .api.calls import Call as Call
     from .api.channels import Channel as Channel
+    from .api.json_text import to_json as to_json
     from .api.media import Media as Media
     from .api.options import Browser as Browser
     from .api.options import Budgets as Budgets
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from .api.program import resume as resume
     from .api.program import resume_session as resume_session
     from .api.program import run as run
+    from .api.pydantic_models import pydantic as pydantic
+    from .api.python_modules import configure as configure
     from .api.recordings import idempotency_key as idempotency_key
     from .api.results import Breaker as Breaker
     from .api.results import CompileError as CompileError
@@ -62,11 +65,14 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "calls": "Call",
+    "json_text": "to_json",
     "media": "Media",
     "options": "Browser Budgets Buffered Immediate Permissions SharedBudget",
     "channels": "Channel",
     "program": "Program arun compile load resume resume_session run",
     "recordings": "idempotency_key",
+    "pydantic_models": "pydantic",
+    "python_modules": "configure",
     "results": (
         "Breaker CompileError Diagnostic Emit Frame ImageError Metrics Panic ProgramError RecordingError RunResult "
         "TestReport TestResult ToolError Wait"

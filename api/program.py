@@ -16,6 +16,8 @@ from ..vm.bytecode.encoding import MAGIC, content_hash, encode
 from ..vm.interp import link
 from ..vm.interp.link import load_bytes, load_image
 from .channels import Channel, channels_of
+from .declared_classes import Declared, classes_of
+from .interface import Interface, interface_of
 from .options import Options, RunOptions
 from .results import CompileError, Diagnostic, ImageError, RunResult, TestReport, tested
 from .session import Session
@@ -36,12 +38,21 @@ class Program:
     """Code without state: every session begins anew. Made by `compile` and `load`. `warnings` are those of the compiler; a loaded
     image has none."""
 
-    def __init__(self, linked: link.Program, warnings: tuple[Diagnostic, ...] = (), project: str | None = None) -> None:
+    def __init__(
+        self,
+        linked: link.Program,
+        warnings: tuple[Diagnostic, ...] = (),
+        project: str | None = None,
+        interface: Interface | None = None,
+    ) -> None:
         """`linked`: the image, verified and ready for the machine. `project`: the directory of the manifest, where processes of
-        agents run; None: the current one (O-7.6)."""
+        agents run; None: the current one (O-7.6). `interface`: what the source says besides, None where there is none."""
         self._linked = linked
         self._project = project
         self.warnings = warnings
+        classes = classes_of(linked)  # values get the classes of their types
+        if interface is not None:
+            classes.interface = interface
 
     @property
     def name(self) -> str:
@@ -56,7 +67,8 @@ class Program:
 
     @property
     def trust(self) -> link.Trust:
-        """Where the program comes from (G-1.2): "local" was compiled in this process, of a "pinned" image the host has named the
+        """Where the program comes from (G-1.2): "local" was compiled in this process, or by
+        an earlier import of the same source, of a "pinned" image the host has named the
         hash, a "signed" one is signed by a key that the host trusts, anything else is "foreign"."""
         return self._linked.trust
 
@@ -66,9 +78,20 @@ class Program:
         return tuple(self._linked.image.header.wanted)
 
     @property
+    def interface(self) -> Interface:
+        """What its source says besides the image: documentation, and which functions are `async`; nothing of a loaded image."""
+        return classes_of(self._linked).interface
+
+    @property
     def functions(self) -> tuple[str, ...]:
         """The names of the public functions, sorted, which a session can call."""
         return tuple(sorted(self._linked.image.exports.functions))
+
+    @property
+    def types(self) -> Declared:
+        """The classes of the structs, schemas and enums that the program declares, as attributes (P-2.4): `program.types.Ticket`.
+        What its functions give is of these classes."""
+        return Declared(classes_of(self._linked))
 
     @property
     def channels(self) -> dict[str, Channel]:
@@ -119,16 +142,26 @@ def compile(source: str | None = None, *, path: PathLike | None = None, manifest
         raise TypeError(f"compile() takes a source text, not {type(source).__name__}; a file is path=…")
     manifest_of_program = _manifest(manifest)
     if path is None:
-        result = _compiled_text(source or "", manifest_of_program)
-    else:
-        result, manifest_of_program = _compiled_file(os.fspath(path), manifest_of_program)
+        return _program_of(_compiled_text(source or "", manifest_of_program), manifest_of_program)
+    return _compiled_path(os.fspath(path), manifest_of_program)[0]
+
+
+def compiled_file(path: str, asked: dict[str, bytes | None]) -> tuple[Program, str]:
+    """Return the program of a source file, and the root folder of its sources; `asked` gets every file of the program that was
+    looked for, by its name relative to the root, with its content, None for one that is not there. Raise CompileError and OSError
+    as `compile`."""
+    return _compiled_path(path, None, asked)
+
+
+def _program_of(result: Compilation, manifest_of_program: Manifest | None) -> Program:
     diagnostics = _diagnostics(result)
     if result.image is None:
         from ..compiler.diagnostics import render_text
 
         raise CompileError(diagnostics, render_text([d for d in result.diagnostics.ordered() if d.is_error], result.sources))
     folder = None if manifest_of_program is None else manifest_of_program.folder
-    return Program(load_image(result.image, trust="local"), diagnostics, folder)
+    interface = None if result.checked is None else interface_of(result.checked)
+    return Program(load_image(result.image, trust="local"), diagnostics, folder, interface)
 
 
 def _manifest(path: PathLike | None) -> Manifest | None:
@@ -146,15 +179,24 @@ def _compiled_text(source: str, manifest: Manifest | None) -> Compilation:
     return compile_source(source.encode("utf-8", "surrogatepass"), "main.conc", manifest=manifest)
 
 
-def _compiled_file(path: str, manifest: Manifest | None) -> tuple[Compilation, Manifest | None]:
+def _compiled_path(path: str, manifest: Manifest | None, asked: dict[str, bytes | None] | None = None) -> tuple[Program, str]:
     from ..compiler.pipeline import compile_source
     from ..compiler.project import locate
 
     with open(path, "rb") as file:
         data = file.read()
     location = locate(path)
-    used_manifest = manifest or location.manifest
-    return compile_source(data, location.file, read=location.read, manifest=used_manifest), used_manifest
+
+    def read(name: str) -> bytes | None:
+        content = location.read(name)
+        if asked is not None:
+            asked[name] = content
+        return content
+
+    if asked is not None:
+        asked[location.file] = data
+    used = manifest or location.manifest
+    return _program_of(compile_source(data, location.file, read=read, manifest=used), used), location.root
 
 
 def _diagnostics(result: Compilation) -> tuple[Diagnostic, ...]:

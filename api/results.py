@@ -66,9 +66,10 @@ def frames_of(trace: Iterable[tuple[str, str, int, int] | int]) -> tuple[Frame, 
     return tuple(Frame(f"… {frame} more …", "", 0, 0) if isinstance(frame, int) else Frame(*frame) for frame in trace)
 
 
-class CompileError(Exception):
+class CompileError(ImportError):
     """The source has errors. `diagnostics` are its errors and warnings, ordered by file and place; `text` is what the command
-    prints of the errors, and str() too, without it a line for each diagnostic."""
+    prints of the errors, and str() too, without it a line for each diagnostic. Where a module was imported, `name` and `path` are
+    its name and its source, else None."""
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...], text: str = "") -> None:
         super().__init__(diagnostics, text)

@@ -28,6 +28,7 @@ from ..vm.interp.machine import Stopped
 from ..vm.panics import Panic as RaisedPanic
 from ..vm.values.limits import LONGEST_STRING
 from .calls import EVERY_CHANNEL, Call, Running, require_callable
+from .declared_classes import classes_of
 from .options import Options, amounts, check_options, host_of, limits_of
 from .recordings import ENDED, Continued, Journaling, Rehearsed, Suspended
 from .results import Breaker, Emit, Frame, ImageError, Metrics, Panic, ProgramError, RecordingError, RunResult, frames_of
@@ -64,6 +65,7 @@ class Session:
     ) -> None:
         check_options(options)
         self._program = program
+        classes_of(program)  # values get the classes of their types
         self._listeners: dict[str, list[Listener]] = {}
         self._handlers: dict[str, Handler] = {}
         self._emits: list[Emit] = []

@@ -9,11 +9,12 @@ kind of value is a row in `_TO_PYTHON`, one in `_FROM_PYTHON`, and for places of
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from ..runtime.access.secrets import clean_text
 from ..vm import values as v
@@ -75,18 +76,37 @@ class Struct(Mapping[str, Any]):
     def __repr__(self) -> str:
         return f"{self._type_name}({', '.join(f'{name}={value!r}' for name, value in self._fields.items())})"
 
-    def __reduce__(self) -> tuple[type[Struct], tuple[str, dict[str, Any]]]:
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return Struct, (self._type_name, self._fields)
 
 
-@dataclass(frozen=True, slots=True)
+S = TypeVar("S", bound=Struct)
+
+
+def bare_struct(made: type[S], type_name: str, fields: dict[str, Any]) -> S:
+    """Return an instance of `Struct` or a class below it with these fields, by their names in the program, unchecked."""
+    value = made.__new__(made)
+    object.__setattr__(value, "_type_name", type_name)
+    object.__setattr__(value, "_fields", fields)
+    return value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Enum:
     """A value of an enum: the names of its `type` and `variant`. `data` is None, the one value, a tuple of two or more, or a dict
-    of named parts."""
+    of named parts. Two of equal type, variant and data are equal."""
 
     type: str
     variant: str
     data: Any = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Enum):
+            return NotImplemented
+        return (self.type, self.variant, self.data) == (other.type, other.variant, other.data)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.variant, self.data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +145,15 @@ class Handle:
     kind: str
     name: str
 
+
+class _Unknown:
+    """A default that only the program can compute; it stands in signatures and models, and is taken for a field left out."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+UNKNOWN: Any = _Unknown()
 
 # The conversion, in both directions.
 
@@ -183,7 +212,9 @@ class _Exporter:
         if rule is not None:
             result = rule(self, value)
         elif isinstance(value, v.Struct):
-            result = Struct(value.decl.name, dict(zip(value.decl.fields, map(self.export, value.values()), strict=True)))
+            decl = value.decl
+            fields = dict(zip(decl.fields, map(self.export, value.values()), strict=True))
+            result = bare_struct(Struct if decl.host is None else decl.host.of(decl), decl.name, fields)
         else:
             result = Handle(v.typeof(value), getattr(value, "name", ""))
         if size is None:
@@ -216,7 +247,8 @@ class _Exporter:
             data = dict(zip(variant.fields, payload, strict=True))
         elif len(payload) < 2:
             data = payload[0] if payload else None
-        return Enum(value.decl.name, variant.name, data)
+        host = value.decl.host
+        return Enum(value.decl.name, variant.name, data) if host is None else host.enum_value(value.decl, value.variant, data)
 
     def media(self, value: Any) -> Media | Struct:
         """Return a Media; one without content has its fields alone."""
@@ -363,7 +395,7 @@ class _Reader:
         if isinstance(value, tuple):
             return tuple(self.read(item, ("any",), _inside(what, f"[{at}]")) for at, item in enumerate(value))
         if isinstance(value, Struct | Enum):
-            name = value.type_name if isinstance(value, Struct) else value.type
+            name = value._type_name if isinstance(value, Struct) else value.type
             return self.convert(value, ("enum" if isinstance(value, Enum) else "struct", self.declared(name, what)), what)
         if isinstance(value, Handle):
             return self.handle(value, ("handle", value.kind), what)
@@ -493,10 +525,15 @@ class _Reader:
         those with a default, and hidden arrays of a record may be left out."""
         if expected[1] == "Media" and not isinstance(value, Mapping):
             return self.media(value, expected, what)
-        if not isinstance(value, Mapping) or (isinstance(value, Struct) and value.type_name != type_text(expected)):
-            raise self.misfit(value, expected, what)
+        given = value
+        if isinstance(value, Struct):
+            value = value._fields  # a field may be called like a method of mappings
         record = RECORDS.get(expected[1])
         cls = record or self.types.struct_class(expected[1])
+        if not isinstance(value, Mapping):
+            value = _fields_of(value, cls.decl)
+        if value is None or (isinstance(given, Struct) and given._type_name != type_text(expected)):
+            raise self.misfit(given, expected, what)
         # A misspelt optional field would otherwise be dropped in silence.
         unknown = [name for name in value if name not in cls.decl.index]
         if unknown:
@@ -529,6 +566,9 @@ class _Reader:
     def enum(self, value: Any, expected: tuple[Any, ...], what: str) -> v.EnumValue:
         """Read an Enum, or one of the JSON forms of L-5.1.9 and L-5.1.21: a mapping, or the name alone."""
         decl = self.types.enum_type(expected[1])
+        root = getattr(value, "root", None) if _is_model(value) else None
+        if root is not None:  # a model of Pydantic for an enum holds one for its variant
+            value = root if isinstance(root, str) else _fields_of(root, None)
         if isinstance(value, str):
             value = Enum(decl.name, value, None)
         # The JSON form with keys `variant` and `data`.
@@ -549,7 +589,8 @@ class _Reader:
     def payload(self, data: Any, variant: Any, what: str) -> tuple[Any, ...]:
         """Read the parts of a variant: a dict of named ones, one value, or a tuple or list."""
         if variant.fields:
-            if not isinstance(data, Mapping) or set(data) != set(variant.fields):
+            data = data if isinstance(data, Mapping) else _fields_of(data, None)
+            if data is None or set(data) != set(variant.fields):
                 raise TypeError(f"{what}: expected a dict of {', '.join(variant.fields)}")
             data = tuple(data[name] for name in variant.fields)
         elif variant.arity == 1:
@@ -574,6 +615,32 @@ class _Reader:
         raise TypeError(f"{what}: expected a Handle of kind {expected[1]} of the program, got {value!r}")
 
 
+def _is_model(value: Any) -> bool:
+    """Return whether a value is a model of Pydantic; who has one has imported that."""
+    pydantic = sys.modules.get("pydantic")
+    return pydantic is not None and isinstance(value, pydantic.BaseModel)
+
+
+def _fields_of(value: Any, decl: Any) -> dict[str, Any] | None:
+    """Return the fields of an instance of a dataclass of the host, or of a model of Pydantic, by their names in the program of
+    the declaration: one called `from` there is `from_` in Python, or has `from` as its alias. None for any other value."""
+    aliases: dict[str, str] = {}
+    if _is_model(value):
+        model = type(value).model_fields
+        names = list(model)
+        aliases = {name: row.alias for name, row in model.items() if row.alias}
+    elif is_dataclass(value) and not isinstance(value, type | _OWN):
+        names = [field.name for field in fields(value)]
+    else:
+        return None
+    known = {} if decl is None else decl.index
+    own = {} if decl is None or decl.host is None else {python: name for name, python in decl.host.field_names(decl).items()}
+    found = {name: getattr(value, name) for name in names}
+    spelled = {name: name if name in known else own.get(name) or aliases.get(name, name) for name in found}
+    return {spelled[name]: part for name, part in found.items() if part is not UNKNOWN}
+
+
+_OWN = Enum | Ok | Err | ErrorValue | Handle  # these are dataclasses, and no structs
 _NATURAL: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (type(None), ("nil",)),
     (bool, ("bool",)),

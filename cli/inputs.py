@@ -125,7 +125,8 @@ def entry_file() -> str:
     """Return the source that the manifest of this directory, or of the nearest one above, names, relative to this directory: for
     commands without FILE (O-9.2). Raise `Exit`: 2 without a manifest or an entry in it, 65 for a manifest that gives no entry and
     has errors besides missing keys (E4002), which are told on stderr, 66 for an entry that is no file."""
-    from ..compiler.manifest import Manifest, find_manifest
+    from ..compiler.manifest import Manifest
+    from ..compiler.manifest_file import find_manifest
 
     manifest_path = find_manifest(os.getcwd())
     if manifest_path is None:
@@ -266,7 +267,7 @@ def file_namer(path: str) -> Callable[[str], str]:
     of stdin. Raise `Exit` as `read`."""
     if path == "-" or is_image(read(path)):
         return str
-    from ..compiler.manifest import NAME
+    from ..compiler.manifest_file import NAME
     from ..compiler.project import locate
 
     location = locate(path)

@@ -72,7 +72,8 @@ def _declared(arguments: argparse.Namespace) -> tuple[Layer, Sequence[Model]]:
     if arguments.program is not None:
         image, _ = load_image_of(arguments.program, quiet=True)
         return {one.name: one.fields for one in image.connections}, image.models
-    from ..compiler.manifest import NAME, Manifest, find_manifest
+    from ..compiler.manifest import Manifest
+    from ..compiler.manifest_file import NAME, find_manifest
 
     path = find_manifest(os.getcwd())
     if path is None:

@@ -144,8 +144,8 @@ def extents_of(sources: dict[str, bytes], parse: Parser) -> dict[str, Extent]:
     """Return the extent of the program of each source, by its path as it was named; `sources` has the bytes. Below one
     project root each file is read and parsed once, however many programs it belongs to. Nothing is checked: what is wrong with
     a file is for the compilation of the roots to find."""
+    from ..compiler.collector import gc_pause
     from ..compiler.diagnostics import Diagnostics
-    from ..compiler.pipeline import gc_pause
     from ..compiler.project import Location, load, locate, no_files
 
     files: dict[tuple[str, str], ParsedFile] = {}

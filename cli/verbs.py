@@ -34,6 +34,7 @@ VERBS = (
     Verb("fmt", "give sources the canonical layout"),
     Verb("disasm", "show the instructions of a source or image"),
     Verb("inspect", "show what a source or image holds and wants"),
+    Verb("stubs", "write what Python's type checkers know of a program"),
     Verb("keygen", "make a pair of keys for signatures of images", quiet="print nothing"),
     Verb("sign", "sign an image, in a file beside it", quiet="print nothing"),
     Verb("verify", "tell whether one of some keys has signed an image", quiet="print nothing"),

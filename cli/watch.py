@@ -78,7 +78,7 @@ def _project() -> str:
 
 def _root(path: str) -> str:
     """Return the folder of the project of a file or directory; without one the directory itself, or where the file lies."""
-    from ..compiler.manifest import find_manifest
+    from ..compiler.manifest_file import find_manifest
 
     folder = os.path.realpath(path)
     if not os.path.isdir(folder):

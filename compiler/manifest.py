@@ -1,12 +1,11 @@
 """`Concerto.toml`, the manifest of a project, read and checked (O-9.1 to O-9.8).
 
 Hands on `Manifest` to `project`, the pipeline, the checker, the API and the command line; `MemoryTables` to `project` and the
-checker; `find_manifest` to `project` and the command line; `NAME` to the command line; `has_words` and WORDS to the checker of
-MCP servers. What is wrong with the file, also that it cannot be read, becomes a diagnostic at its place in the file, and nothing
-is raised: E4001 for an unknown table or key, E4002 for a missing key, E4004 for a wrong value, E4005 for a key of a provider that
-stands in the file; in the defaults of memories E4502 and E4514. One function for each table of the file stands in `TABLES`: a new
-table is a row there, a new key a row of the table's keys, with an example in `hints/manifest.py`. What the permissions of a
-manifest allow is decided by the runtime.
+checker; `has_words` and WORDS to the checker of MCP servers. What is wrong with the file, also that it cannot be read, becomes
+a diagnostic at its place in the file, and nothing is raised: E4001 for an unknown table or key, E4002 for a missing key, E4004
+for a wrong value, E4005 for a key of a provider that stands in the file; in the defaults of memories E4502 and E4514. One
+function for each table of the file stands in `TABLES`: a new table is a row there, a new key a row of the table's keys, with an
+example in `hints/manifest.py`. What the permissions of a manifest allow is decided by the runtime.
 """
 
 from __future__ import annotations
@@ -57,6 +56,7 @@ from ..vm.memory_steps import (
 from ..vm.providers import PROVIDERS
 from .diagnostics import Diagnostics
 from .hints.manifest import example, suggestion
+from .manifest_file import NAME
 from .source import Source, Span
 
 # What a manifest says of memories.
@@ -345,7 +345,6 @@ def _read_defaults(tables: MemoryTables, table: Mapping[str, Any], report: Repor
 
 # The manifest as a whole, and the tables that are no memory's.
 
-NAME = "Concerto.toml"
 PROJECT_KEYS = ("name", "version", "entry")
 # `api_key` stays outside.
 CONNECTION_KEYS = {name: field for name, field in CONNECTION.items() if name != "api_key"} | {"provider": one_of(*PROVIDERS)}
@@ -693,15 +692,3 @@ _NAME_OF_A_KEY = re.compile(r"""[^\s."'\[\]]+|"[^"]*"|'[^']*'""")
 def _names(text: str) -> list[str]:
     """Return the names of `a."b.c"`."""
     return [name.strip("\"'") for name in _NAME_OF_A_KEY.findall(text)]
-
-
-def find_manifest(folder: str) -> str | None:
-    """Return the path of the first manifest in a directory, given by an absolute path, or above it (O-9.1); None without one."""
-    while True:
-        path = os.path.join(folder, NAME)
-        if os.path.isfile(path):
-            return path
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent

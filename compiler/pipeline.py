@@ -1,24 +1,20 @@
 """From source to image: read -> parse -> check -> generate. The table of contents of the compiler.
 
 Hands on `compile_source` to the command line, the API and the REPL; its `Compilation` holds the image, or the diagnostics that
-stand in its way. `check_source` is the part of it without an image, which tests and benchmarks call too; `gc_pause` is for the
-verb `test`. The language server calls the phases itself (`lsp/analysis.py`). Each phase reports all it finds, and the next starts
-only if there was no error, or only such as leave the trees whole (L-4.1.2). No file is touched here: the caller gives a function
-that reads. A new phase is a step of `check_source`, or of `_generate` where it needs the checked program.
-"""
+stand in its way. `check_source` is the part of it without an image, which tests and benchmarks call too. The language server
+calls the phases itself (`lsp/analysis.py`). Each phase reports all it finds, and the next starts only if there was no error, or
+only such as leave the trees whole (L-4.1.2). No file is touched here: the caller gives a function that reads. A new phase is a
+step of `check_source`, or of `_generate` where it needs the checked program. """
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import Lock
 
 from ..vm.bytecode.image import Image
 from .checker.program import CheckedProgram, check_project
 from .codegen.constants import TooLong
 from .codegen.program import excesses, generate, too_costly
+from .collector import gc_pause
 from .diagnostics import Diagnostics
 from .manifest import Manifest
 from .project import Parser, Reader, load, no_files, parse_file
@@ -130,76 +126,3 @@ def check_source(
         result.checked = check_project(project, diagnostics, cache)
     result.tree = project.trees.get(file)
     return result
-
-
-# Python's cyclic garbage collector pauses while a program is compiled (V-8.7). A compilation makes a growing tree and no
-# cyclic garbage, yet the collector walks over the whole heap again and again as the tree grows, which took up to half of
-# the time, and more of it the longer the program. What is not cyclic is freed all the same.
-
-FULL_AFTER = 500_000  # objects that compilations leave before one of the next looks for garbage among them: 25,000 lines
-
-
-class _Collector:
-    """The state of Python's cyclic garbage collector. Compilations may overlap in threads: the first pauses it and the last
-    starts it again."""
-
-    def __init__(self) -> None:
-        self.lock = Lock()
-        self.pauses = 0
-        self.survivors = 0  # objects that compilations left since the last full collection
-        self.full_collections = 0  # how many of those there have been
-        self.is_frozen = False  # whether a caller was seen to have frozen objects
-
-    def pause(self) -> bool:
-        """Stop the collector for one compilation. Return False, with nothing changed, if the caller has stopped it already:
-        who may also start it again at any time."""
-        with self.lock:
-            if not self.pauses:
-                if not gc.isenabled():
-                    return False
-                self.forget_collected()
-                if self.survivors > FULL_AFTER:
-                    gc.collect()
-                gc.disable()
-            self.pauses += 1
-            return True
-
-    def resume(self) -> None:
-        """End one pause; the last one starts the collector."""
-        with self.lock:
-            self.pauses -= 1
-            if not self.pauses:
-                self.promote()
-                gc.enable()
-
-    def promote(self) -> None:
-        """Make the new objects old without the walk over them that would come first and find them all in use. Freezing and
-        thawing moves them. What a caller has frozen would thaw too, so then the walk is left to the collector, from then on: to
-        look for frozen objects again would walk over all of them."""
-        self.is_frozen = self.is_frozen or gc.get_freeze_count() > 0
-        if not self.is_frozen:
-            self.forget_collected()
-            self.survivors += gc.get_count()[0]
-            gc.freeze()
-            gc.unfreeze()
-
-    def forget_collected(self) -> None:
-        """Begin to count anew if a full collection has taken place since the last look."""
-        count = gc.get_stats()[-1]["collections"]
-        if count != self.full_collections:
-            self.full_collections, self.survivors = count, 0
-
-
-_collector = _Collector()
-
-
-@contextmanager
-def gc_pause() -> Iterator[None]:
-    """Pause Python's cyclic garbage collector in the body, and start it again behind the last body of any thread. A
-    collector that is off already stays off."""
-    paused = _collector.pause()
-    try:
-        yield
-    finally:
-        if paused:
-            _collector.resume()

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .diagnostics import Diagnostic, Diagnostics
-from .manifest import Manifest, MemoryTables, find_manifest
+from .manifest import Manifest, MemoryTables
+from .manifest_file import find_manifest
 from .source import Source, Span
 from .syntax import ast
 from .syntax.lexer import TokenList, lex

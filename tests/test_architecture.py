@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("api", "cli", "colours", "compiler", "conformance", "lsp", "vm", "runtime")
-FACE = ("__init__", "__main__")  # the root is the package
+FACE = ("__init__", "__main__", "importer")  # the root is the package
 
 # Of the suite only the runner is a room: its drivers and its second evaluator speak to implementations.
 RUNNER_ONLY = ROOT / "conformance"
@@ -46,7 +46,7 @@ LIBRARIES = {
     "colours": {"pygments"},
     "lsp": {"pygls", "lsprotocol"},
     "cli": {"msgpack"},
-    "api": {"pytest"},  # whoever tests with it has it
+    "api": {"pytest", "pydantic"},  # whoever tests or makes models with them has them
     "": set(),
 }
 # Of the standard library of some of the Pythons we run on.
@@ -153,9 +153,9 @@ LAYERS = {
         "jit/control", "jit/functions", "jit/tier", "snapshot",
     ),
     "compiler": (
-        "source", "diagnostics", "types", "operators", "generated", "syntax", "syntax/lr_machine", "syntax/error_place", "hints",
-        "syntax/errors", "syntax/parse", "symbols", "declaration_kinds", "decisions", "fields", "manifest", "project", "resolver",
-        "incremental", "checker", "codegen", "format", "pipeline", "repl",
+        "collector", "source", "diagnostics", "types", "operators", "generated", "syntax", "syntax/lr_machine",
+        "syntax/error_place", "hints", "syntax/errors", "syntax/parse", "symbols", "declaration_kinds", "decisions", "fields",
+        "manifest_file", "manifest", "project", "resolver", "incremental", "checker", "codegen", "format", "pipeline", "repl",
     ),
     "runtime": (
         "errors", "trust", "access", "loop", "effects/runner", "records", "connections", "breaker", "media", "prompt_cache",

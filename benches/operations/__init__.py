@@ -14,6 +14,7 @@ from .builders import builder_dispatch
 from .committing import commits, overhead
 from .compiling import check_after_an_edit, compile_example, compile_speed
 from .growing import growth
+from .importing import importing
 from .loading import image_loading, verifier
 from .long_memories import bytes_of_memories, durable_log, long_views
 from .memories import memory_append, memory_append_in_program, request_assembly
@@ -50,6 +51,7 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "compile": compile_speed,
     "compile_example": compile_example,
     "check_edit": check_after_an_edit,
+    "import": importing,
     "load": image_loading,
     "verifier": verifier,
     "waiting": concurrent_calls,

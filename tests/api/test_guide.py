@@ -7,26 +7,46 @@ import contextlib
 import importlib.util
 import io
 import re
+import sys
+import types
 from pathlib import Path
 from typing import Any
 
 import concerto
 import pytest
+from concerto.api import python_modules
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GUIDE = ROOT / "docs" / "guide" / "python.md"
 SNIPPET = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 
 
-def test_the_snippets_print_what_the_guide_says() -> None:
-    snippets = SNIPPET.findall(GUIDE.read_text(encoding="utf-8"))
-    assert len(snippets) > 5
-    names: dict[str, Any] = {"__name__": "guide"}
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the client for tests that FastAPI has
+def test_the_snippets_print_what_the_guide_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = GUIDE.read_text(encoding="utf-8")
+    snippets = SNIPPET.findall(text)
+    assert len(snippets) > 15
+    program = re.search(r"```concerto\n(.*?)```", text, re.DOTALL)
+    assert program is not None
+    (tmp_path / "desk.conc").write_text(program[1], encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    try:
+        run_snippets(snippets)
+    finally:
+        python_modules._MODULES.pop("desk").end()
+        python_modules._EVERY.clear()
+        del sys.modules["desk"], sys.modules["guide"]
+
+
+def run_snippets(snippets: list[tuple[str, str]]) -> None:
+    module = sys.modules["guide"] = types.ModuleType("guide")  # where annotations of functions are looked up
+    names = module.__dict__
     for code, expected in snippets:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(code, str(GUIDE), "exec"), names)
-        assert [line.rstrip() for line in printed.getvalue().splitlines()] == [line.rstrip() for line in expected.splitlines()]
+        found = [line.rstrip() for line in printed.getvalue().splitlines()]
+        assert found == [line.rstrip() for line in expected.splitlines()], code
 
 
 def example() -> Any:

@@ -121,7 +121,9 @@ def test_kinds(session: Any, value: Any, kind: str) -> None:
 )
 def test_typed_parameters(session: Any, function: str, value: Any, found: Any) -> None:
     given = session.call(function, value)
-    assert given == found and repr(given) == repr(found)
+    assert given == found
+    if not isinstance(found, Enum | Struct):  # the classes of a program's own types have a form of their own
+        assert repr(given) == repr(found)
 
 
 def test_values_without_parameters(session: Any) -> None:

@@ -21,6 +21,7 @@ FLAGS = {
     "runs": ["ACTION", "WORD", "--store", "--sync-full", "--days", "--json"],
     "compile": ["-o", "--check", "--strip", "--emit-tokens", "--emit-ast", "--deny-warnings", "--json"],
     "check": ["--deny-warnings", "--json"],
+    "stubs": ["-o", "--check"],
     "fmt": ["--check", "--diff"],
     "disasm": ["--function", "--json"],
     "inspect": ["--json"],

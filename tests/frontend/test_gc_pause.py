@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from concerto.compiler import pipeline
-from concerto.compiler.pipeline import compile_source, gc_pause
+from concerto.compiler import collector
+from concerto.compiler.collector import gc_pause
+from concerto.compiler.pipeline import compile_source
 
 PROGRAM = b"mod other;\nfn main() { emit(\"n\", other::number()); }\n"
 OTHER = b"pub fn number() -> Int { 1 }\n"
@@ -18,7 +19,7 @@ OTHER = b"pub fn number() -> Int { 1 }\n"
 def woken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     gc.unfreeze()  # `conftest.py` has frozen, and some versions of CPython freeze what they start with
     gc.enable()
-    monkeypatch.setattr(pipeline, "_collector", pipeline._Collector())
+    monkeypatch.setattr(collector, "_collector", collector._Collector())
     yield
     gc.collect()
     gc.freeze()
@@ -95,7 +96,7 @@ class _Knot:
 
 
 def test_garbage_of_compilations_is_collected_when_there_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "FULL_AFTER", 1_000)
+    monkeypatch.setattr(collector, "FULL_AFTER", 1_000)
     gc.collect()
     with gc_pause():
         for _ in range(2_000):
@@ -106,7 +107,7 @@ def test_garbage_of_compilations_is_collected_when_there_is_much(monkeypatch: py
 
 
 def test_a_collection_of_somebody_else_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "FULL_AFTER", 1_000)
+    monkeypatch.setattr(collector, "FULL_AFTER", 1_000)
     with gc_pause():
         kept = [[number] for number in range(2_000)]
     gc.collect()

@@ -145,7 +145,8 @@ class Program:
     of contexts by memory and name; `server_methods` and `tool_methods` have the names of parameters by (server or tool, method);
     `memories` the handles of the memories by number; `language_methods`, `methods`, `trait_methods` and `partial` the functions
     that are methods, as the methods of these names below say. `uncounted` is what `leave_alone` has stopped counting; `halt` is
-    the node into which the bottom frame of a task returns; `trust` is the level of the image (G-1.2)."""
+    the node into which the bottom frame of a task returns; `trust` is the level of the image (G-1.2); `host` is what an embedder
+    keeps of the program, None until then."""
 
     def __init__(self, verified: Verified, shared_classes: dict[Any, Any] | None = None) -> None:
         image = verified.image
@@ -184,6 +185,7 @@ class Program:
         self.kept_in: dict[str, Any] = {}  # the like by folder, for the hosts that keep it
         self.content_hash: str | None = None  # of the file it was read from
         self.trust: Trust = "foreign"
+        self.host: Any = None
         self.layout: Any = None  # of vm/snapshot, once something is written or read
         self.halt: list[Any] = node(NUMBERS["HALT"], None, None)
         self._tables = self._operand_tables()
@@ -528,8 +530,9 @@ def load_bytes(data: bytes, demand: Callable[[bytes], None] | None = None, trust
 
 def load_image(image: Image, shared_classes: dict[Any, Any] | None = None, trust: Trust = "foreign") -> Program:
     """Return the program of an image that this process has made or decoded; it is verified like any other (G-4.1). `trust` is
-    "local" for one that was compiled in this process: nothing else may say so, since a project's permissions are for its own
-    source (G-1.2). `shared_classes`: as for `Program`. Raises ImageError (V1xx)."""
+    "local" for one that was compiled in this process, or that `import` has kept beside the source that it was compiled of:
+    nothing else may say so, since a project's permissions are for its own source (G-1.2). `shared_classes`: as for `Program`.
+    Raises ImageError (V1xx)."""
     program = Program(verify(image, ARITY, performed=PERFORMED), shared_classes)
     program.trust = trust
     return program

@@ -26,10 +26,10 @@ class StructType:
     `key` names the type in descriptors and is unique in a program; `name` is what programs see. `kind` is "struct", "schema" or
     "record" (a built-in one). `types` holds a descriptor per field for deep casts, empty when nobody asks. `hidden` fields are
     left out of Display and JSON while they hold nil, 0 or an empty Array. `is_error`: has `impl Error`. `index` has the position
-    of each field, from 0.
+    of each field, from 0. `host` is for whoever embeds the program, None until then; the machine never looks at it.
     """
 
-    __slots__ = ("name", "key", "fields", "kind", "types", "hidden", "is_error", "index")
+    __slots__ = ("name", "key", "fields", "kind", "types", "hidden", "is_error", "index", "host")
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class StructType:
         self.hidden = frozenset(hidden)
         self.is_error = is_error
         self.index = {field: position for position, field in enumerate(self.fields)}
+        self.host: Any = None
 
 
 class Struct:
@@ -328,9 +329,9 @@ class Variant:
 
 class EnumType:
     """The declaration behind enum values; `key` is unique in a program, `name` is what programs see. `is_error`: has `impl
-    Error`. `index` has the position of each variant, from 0, by name."""
+    Error`. `index` has the position of each variant, from 0, by name; `host` is as in `StructType`."""
 
-    __slots__ = ("name", "key", "variants", "is_error", "index")
+    __slots__ = ("name", "key", "variants", "is_error", "index", "host")
 
     def __init__(
         self, name: str, variants: Iterable[Variant | str], *, key: str = "", is_error: bool = False
@@ -340,6 +341,7 @@ class EnumType:
         self.variants = tuple(Variant(v) if isinstance(v, str) else v for v in variants)
         self.is_error = is_error
         self.index = {variant.name: position for position, variant in enumerate(self.variants)}
+        self.host: Any = None
 
 
 class EnumValue:
