@@ -141,12 +141,15 @@ def _manifest(path: PathLike | None) -> Manifest | None:
 
 
 def _compiled_text(source: str, manifest: Manifest | None) -> Compilation:
+    from ..compiler.installed import installed_library
     from ..compiler.pipeline import compile_source
 
-    return compile_source(source.encode("utf-8", "surrogatepass"), "main.conc", manifest=manifest)
+    text = source.encode("utf-8", "surrogatepass")
+    return compile_source(text, "main.conc", manifest=manifest, find_library=installed_library)
 
 
 def _compiled_file(path: str, manifest: Manifest | None) -> tuple[Compilation, Manifest | None]:
+    from ..compiler.installed import installed_library
     from ..compiler.pipeline import compile_source
     from ..compiler.project import locate
 
@@ -154,7 +157,10 @@ def _compiled_file(path: str, manifest: Manifest | None) -> tuple[Compilation, M
         data = file.read()
     location = locate(path)
     used_manifest = manifest or location.manifest
-    return compile_source(data, location.file, read=location.read, manifest=used_manifest), used_manifest
+    result = compile_source(
+        data, location.file, read=location.read, manifest=used_manifest, find_library=installed_library
+    )
+    return result, used_manifest
 
 
 def _diagnostics(result: Compilation) -> tuple[Diagnostic, ...]:

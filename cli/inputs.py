@@ -24,7 +24,7 @@ from .terminal import use_colour
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     from ..compiler.diagnostics import Diagnostic
@@ -111,14 +111,18 @@ def compilation(path: str, data: bytes, *, emit: bool = True, cache: CheckCache 
     does not depend on where that lies (V-3.4); `file_namer` returns the names for people. Source on stdin has no modules
     beside it. Errors of the source are in the result; without `emit` it has no image, and a cache may know parts of it from
     earlier checks."""
+    from ..compiler.installed import installed_library
     from ..compiler.pipeline import compile_source
 
     if path == "-":
-        return compile_source(data, STDIN, emit=emit, cache=cache)
+        return compile_source(data, STDIN, emit=emit, cache=cache, find_library=installed_library)
     from ..compiler.project import locate
 
     location = locate(path)
-    return compile_source(data, location.file, emit=emit, read=location.read, manifest=location.manifest, cache=cache)
+    return compile_source(
+        data, location.file, emit=emit, read=location.read, manifest=location.manifest, cache=cache,
+        find_library=installed_library,
+    )  # fmt: skip
 
 
 def entry_file() -> str:
@@ -216,7 +220,7 @@ def report(path: str, result: Compilation, *, quiet: bool) -> None:
     """Write the diagnostics of a compilation to stderr; `quiet` leaves out warnings."""
     visible = [d for d in result.diagnostics.ordered() if d.is_error or not quiet]
     if visible:
-        _report(visible, sources_of(result), file_namer(path))
+        _report(visible, sources_of(result), file_namer(path, result.libraries))
 
 
 def error_lines(path: str, result: Compilation) -> list[str]:
@@ -224,7 +228,7 @@ def error_lines(path: str, result: Compilation) -> list[str]:
     from ..compiler.diagnostics import render_lines
 
     errors = [one for one in result.diagnostics.ordered() if one.is_error]
-    return render_lines(errors, sources_of(result), named=file_namer(path))
+    return render_lines(errors, sources_of(result), named=file_namer(path, result.libraries))
 
 
 def _report(diagnostics: list[Diagnostic], sources: dict[str, Source], named: Callable[[str], str]) -> None:
@@ -240,7 +244,7 @@ def report_json(results: list[tuple[str, Compilation]]) -> None:
 
     from ..compiler.diagnostics import render_json
 
-    rows = [row for path, r in results for row in render_json(r.diagnostics, sources_of(r), named=file_namer(path))]
+    rows = [row for path, r in results for row in render_json(r.diagnostics, sources_of(r), named=file_namer(path, r.libraries))]
     print(json.dumps(rows, ensure_ascii=False))
 
 
@@ -260,18 +264,22 @@ def display_name(path: str) -> str:
     return STDIN if path == "-" else os.path.relpath(path)
 
 
-def file_namer(path: str) -> Callable[[str], str]:
+def file_namer(path: str, libraries: Iterable[str]) -> Callable[[str], str]:
     """Return what names the files of the program that FILE is the root of: relative to the working directory, so that a terminal
-    finds them (O-9.12). An image knows only names relative to a root that may not exist here; they stay as they are, as do those
-    of stdin. Raise `Exit` as `read`."""
+    finds them (O-9.12). Files of the `libraries` with these names are called `lib/NAME/…` everywhere (P-3.4). An image knows only
+    names relative to a root that may not exist here; they stay as they are, as do those of stdin. Raise `Exit` as `read`."""
     if path == "-" or is_image(read(path)):
         return str
+    from ..compiler.libraries import library_path
     from ..compiler.manifest import NAME
     from ..compiler.project import locate
 
     location = locate(path)
+    beside = tuple(library_path(library) + "/" for library in libraries)
 
     def relative(name: str) -> str:
+        if name.startswith(beside):
+            return name
         # The manifest may stand above the root of the sources.
         folder = location.manifest.folder if name == NAME and location.manifest is not None else location.root
         return os.path.relpath(os.path.join(folder, *name.split("/")))
