@@ -3,7 +3,7 @@
 Hands on to the verbs what a file is: `read`, `read_source` and `is_image` for its bytes, `refuse_foreign` for a verb that reads a
 file by itself; `load_program` and `program_of` for what runs, `load_image_of` for what is shown, `compilation` and `is_refused`
 for what is compiled; `entry_file` for a command without FILE; `report`, `report_json` and `error_lines` for diagnostics;
-`file_namer` and `display_name` for names of files; `project_permissions` and `project_folder` for what its manifest says;
+`file_namer` and `display_name` for names of files; `grant_of_project` and `project_folder` for what its manifest says;
 `pins_of` and `pins_path` for pins of MCP servers; `demand_of_flags` for what is demanded of an image, `public_key` and
 `checker_of` for that, `rejected` for one that is refused; and `script` and `answers` for the replies and answers of
 `--offline-script`, with NEVER and `ScriptedFailure`, which may stand among the answers. What is wrong with a file ends the
@@ -24,13 +24,14 @@ from .terminal import use_colour
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from ..compiler.diagnostics import Diagnostic
     from ..compiler.incremental import CheckCache
     from ..compiler.pipeline import Compilation
     from ..compiler.source import Source
+    from ..runtime.access.permissions import Permissions
     from ..runtime.mcp.pins import Pins
     from ..runtime.trust.levels import Demand
     from ..runtime.trust.minisign import PublicKey
@@ -166,16 +167,26 @@ def _likely(folder: str, entry: str) -> str:
     return f'`entry = "{near[0]}"`'
 
 
-def project_permissions(path: str) -> tuple[Mapping[str, tuple[str, ...] | bool], Mapping[str, tuple[str, ...] | bool]]:
-    """Return two mappings of the manifest of a source: what it grants by capability key (scopes, or True for all), and by tool
-    what it says of it (whether it may be called, or which methods may). Both are empty for an image, standard input, and a source
-    without a manifest (O-4.12, O-4.20). Raise `Exit` as `read`."""
+def grant_of_project(permissions: Permissions, path: str) -> None:
+    """Add what the manifest of a source grants (O-4.12), says of tools (O-4.20), and grants to libraries (P-3.2). Nothing is
+    added for an image, standard input, and a source without a manifest. Raise `Exit` as `read`."""
     if path == "-" or is_image(read(path)):
-        return {}, {}
+        return
     from ..compiler.project import locate
+    from ..runtime.access.permissions import Permissions
 
     manifest = locate(path).manifest
-    return ({}, {}) if manifest is None else (manifest.permissions, manifest.tools)
+    if manifest is None:
+        return
+    for key, scope in manifest.permissions.items():
+        permissions.grant(key, scope)
+    permissions.tools.update(manifest.tools)
+    for name, granted in manifest.library_permissions.items():
+        own = permissions.libraries.setdefault(name, Permissions())
+        own.models = own.models and granted.get("models", True) is True
+        for key, scope in granted.items():
+            if key != "models":
+                own.grant(key, scope)
 
 
 def project_folder(path: str) -> str | None:

@@ -88,7 +88,7 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, output: Rep
     def run(session: Session, function: int) -> Outcome:
         return run_session(session, **limits_of(arguments), function=function)
 
-    named = file_namer(path)
+    named = file_namer(path, [library.name for library in program.image.libraries])
     try:
         for outcome in run_tests(program, output.announce(chosen(program, arguments.filter)), host, run):
             if outcome.place is not None:
