@@ -1,7 +1,7 @@
 """The libraries that are installed in the Python environment of this process (P-3.1): the one place that looks for them.
 
-Hands on `installed_library`, the `FindLibrary` of the command line, the API and the language server, and `installed_names`, for
-completion. A library is declared by an entry point of the group `concerto.modules`, `NAME = PACKAGE`; the folder of that package
+Hands on `installed_library`, the `FindLibrary` of the command line, the API and the language server, and to the last for
+completion `installed_names` and `module_names`. A library is declared by an entry point of the group `concerto.modules`, `NAME = PACKAGE`; the folder of that package
 is found without importing it, so that compiling a program runs no code of a library. Nothing is looked at before the first path
 that begins with `lib::`; what was found is kept until a folder of `sys.path` changes.
 """
@@ -55,6 +55,17 @@ def installed_library(name: str) -> Library:
 def installed_names() -> list[str]:
     """Return the names of the installed libraries, sorted, those that several distributions declare among them."""
     return sorted(name for name in _declared() if name.isidentifier())
+
+
+def module_names(library: Library) -> list[str]:
+    """Return the names of the modules in the folder of a library, sorted; none where it has no folder."""
+    try:
+        names = os.listdir(library.folder) if library.folder else []
+    except OSError:
+        return []
+    files = {name.removesuffix(".conc") for name in names if name.endswith(".conc") and name != "mod.conc"}
+    folders = {name for name in names if os.path.isfile(os.path.join(library.folder, name, "mod.conc"))}
+    return sorted(name for name in files | folders if name.isidentifier())
 
 
 def _missing(name: str) -> NoLibrary:
