@@ -42,7 +42,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
     """Return what an image holds, as data for JSON. `data` are its bytes. Raise `Exit` (2) for connections that a run would
     refuse."""
     from ..vm.bytecode.encoding import content_hash
-    from ..vm.bytecode.image import memory_of_hashmap
+    from ..vm.bytecode.image import STANDARD, memory_of_hashmap
 
     header = image.header
     sizes = section_sizes(image)
@@ -84,6 +84,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
                 **_outward(image, library), "wanted_permissions": library.wanted,
             }
             for library in image.libraries
+            if library.name != STANDARD
         ],
         "wanted_permissions": header.wanted,
         "key_variables": key_variables(image),

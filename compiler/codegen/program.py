@@ -35,7 +35,7 @@ from . import (
     statements,  # noqa: F401 - they register their nodes
 )
 from .constants import NotConstant, constant_of
-from .functions import declare_function, default_functions, finish, function_body, generate_requested
+from .functions import LIBRARY_FILE, declare_function, default_functions, finish, function_body, generate_requested
 from .generator import Generator
 from .module import Module
 from .schemas import Shapes, reduced, schema_number, wanted_command, wanted_url
@@ -642,6 +642,9 @@ def library_entries(module: Module, checked: CheckedProgram) -> list[im.Library]
             wanted.add("models")
         library = loaded.library
         entries.append(im.Library(name, library.version, library.distribution, functions, declared, reduced(wanted)))
+    standard = sorted(p.number for p in module.pending if p.file == LIBRARY_FILE)
+    if entries and standard:
+        entries.append(im.Library(im.STANDARD, str(im.STD_VERSION), "", standard, [], []))
     return entries
 
 

@@ -10,6 +10,7 @@ the model, and for the library that declares it.
 
 from __future__ import annotations
 
+from ...vm.bytecode.image import STANDARD
 from ...vm.interp.effects import AgentCall, ModelCall
 from ...vm.values import ItemStream, Stream
 from .permissions import Access, Denied, Limited, deny, permissions_of
@@ -110,7 +111,11 @@ def _code(task: Task) -> Code | None:
     if not task.state:  # it has ended
         return None
     codes = (task.state[3], *(frame[3] for frame in reversed(task.frames)))
-    return next((code for code in codes if code is not None and (code.library or not code.hidden)), None)
+    return next((code for code in codes if code is not None and _has_rights(code)), None)
+
+
+def _has_rights(code: Code) -> bool:
+    return code.library != STANDARD and bool(code.library or not code.hidden)
 
 
 def _call(effect: Effect) -> Any:

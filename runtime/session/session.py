@@ -164,7 +164,7 @@ class Session:
         check_names(*layers)
         check_stages(image.pipelines)
         if host.permissions is not None:
-            host.permissions.check_libraries([library.name for library in image.libraries])
+            host.permissions.check_libraries([library.name for library in image.libraries if library.distribution])
             entries: list[Any] = [*image.tools, *image.mcp]
             methods: dict[str, list[str]] = {entry.name: [method[0] for method in entry.methods] for entry in entries}
             for server in image.mcp:

@@ -305,8 +305,12 @@ class Exports(Record):
     init: list[int]
 
 
+STANDARD = "std"  # as a library: functions that act for whoever calls them
+
+
 class Library(Record):
-    """What the image holds of a library that was installed where it was compiled (P-3.2). `functions`: numbers of the functions
+    """What the image holds of a library that was installed where it was compiled (P-3.2). Where there is one, the code of the
+    standard library, such as its tools, is the library STANDARD, without a distribution. `functions`: numbers of the functions
     that are its code; `entries`: [section, index] of its declarations that name something outside; `wanted`: texts of
     capabilities, as in the header, where `models` stands for calls of models."""
 
