@@ -151,13 +151,13 @@ class Buffered:
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What a program may touch; nothing unless it is said here. The first five are each a tuple of scopes, True for all, or False
-    for none: `fs_read` and `fs_write` paths, `net` hosts (`HOST`, `HOST:PORT`, `*.DOMAIN`), `env` names of variables, `run`
-    commands. `all` grants these five whole; what is named beside it stays named, as in `all=True, net=("127.0.0.1:8000",)`, which
-    opens that private address too. Connections of models need none. `tools` says by tool whether it may be called, or which
-    methods may; a tool that it does not name may be called. `lib` says by name what code of a library may touch of all this: nothing
-    but models for one that it does not name; `models` counts in there alone, for calls of models. Raises ValueError for a scope that is of another type or written
-    wrongly, and for `tools` of another form."""
+    """What a program may touch; nothing unless it is said here. The first five are each a tuple of scopes, True for all, or
+    False for none: `fs_read` and `fs_write` paths, `net` hosts (`HOST`, `HOST:PORT`, `*.DOMAIN`), `env` names of variables,
+    `run` commands. `all` grants these five whole; what is named beside it stays named, as in `all=True,
+    net=("127.0.0.1:8000",)`, which opens that private address too. Connections of models need none. `tools` says by tool
+    whether it may be called, or which methods may; a tool that it does not name may be called. `lib` says by name what code of
+    a library may touch of all this: nothing but models for one that it does not name; `models` counts in there alone, for calls
+    of models. Raises ValueError for a scope that is of another type or written wrongly, and for `tools` of another form."""
 
     fs_read: tuple[str, ...] | bool = ()
     fs_write: tuple[str, ...] | bool = ()

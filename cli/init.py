@@ -63,8 +63,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Write the files of a project; return 0. Raise `Exit`: 2 for an unknown provider and a name that no library can have; 1 for a folder with a project, and for a
-    file that exists or cannot be written, where the files before it stay."""
+    """Write the files of a project; return 0. Raise `Exit`: 2 for an unknown provider and a name that no library can have; 1
+    for a folder with a project, and for a file that exists or cannot be written, where the files before it stay."""
     if arguments.provider not in STARTERS:
         names = ", ".join(STARTERS)
         raise exits.Exit(exits.USAGE, f"concerto init: no provider {arguments.provider!r}; it is one of {names}")
@@ -75,7 +75,8 @@ def execute(arguments: argparse.Namespace) -> int:
         written, marker = library_files(name_of(folder)), "pyproject.toml"
         steps = next_steps(folder, "pip install -e .", "concerto test", "python -m build")
     else:
-        written, marker, steps = files(folder, arguments.provider), "Concerto.toml", next_steps(folder, "concerto test", "concerto run --offline")
+        written, marker = files(folder, arguments.provider), "Concerto.toml"
+        steps = next_steps(folder, "concerto test", "concerto run --offline")
     if os.path.exists(os.path.join(folder, marker)):
         raise exits.Exit(exits.FAILED, f"{os.path.join(folder, marker)} is already there")
     for path, text in written.items():

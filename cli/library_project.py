@@ -47,8 +47,9 @@ fn main() {{
 }}
 ```
 
-`pip install -e .` makes the library known to programs here, `concerto test` runs its tests, `python -m build` makes the wheel. What its code may touch is granted by the programs that use it:
-models need nothing, anything else a table `[permissions.lib.{name}]` in their Concerto.toml.
+`pip install -e .` makes the library known to programs here, `concerto test` runs its tests, `python -m build` makes the wheel.
+What its code may touch is granted by the programs that use it: models need nothing, anything else a table
+`[permissions.lib.{name}]` in their Concerto.toml.
 """
 SOURCE = """\
 /// A greeting for `name`.

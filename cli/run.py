@@ -312,7 +312,8 @@ def finish(file: str, outcome: Outcome, session: Any) -> int:
     else:
         return 0
     print(failure_line(clean(failure)), file=sys.stderr)
-    for line in trace_lines(outcome.trace, beneath, file_namer(file, [library.name for library in session.program.image.libraries])):
+    named = file_namer(file, [library.name for library in session.program.image.libraries])
+    for line in trace_lines(outcome.trace, beneath, named):
         print(printable_on(line, sys.stderr), file=sys.stderr)
     return outcome.exit_code
 

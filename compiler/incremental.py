@@ -177,9 +177,10 @@ class Reach:
         for name, file in project.roots.items():
             self._name(name, file)
         for library, loaded in project.libraries.items():
-            for name, file in ((library, loaded.root), *loaded.roots.items()):
-                if file is not None:
-                    self._name(name, file)
+            if loaded.root is not None:
+                self._name(library, loaded.root)
+            for name, file in loaded.roots.items():
+                self._name(name, file)
         for file, cached in files.items():
             for name in cached.inline_modules:
                 self._name(name, file)

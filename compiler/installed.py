@@ -1,10 +1,10 @@
 """The libraries that are installed in the Python environment of this process (P-3.1): the one place that looks for them.
 
 Hands on `installed_library`, the `FindLibrary` of the command line, the API and the language server, and to the last for
-completion `installed_names` and `module_names`. A library is declared by an entry point of the group `concerto.modules`, `NAME = PACKAGE`; the folder of that package
-is found without importing it, so that compiling a program runs no code of a library. Nothing is looked at before the first path
-that begins with `lib::`; what was found is kept until a folder of `sys.path` changes.
-"""
+completion `installed_names` and `module_names`. A library is declared by an entry point of the group `concerto.modules`, `NAME
+= PACKAGE`; the folder of that package is found without importing it, so that compiling a program runs no code of a library.
+Nothing is looked at before the first path that begins with `lib::`; what was found is kept until a folder of `sys.path`
+changes. """
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Libraries as the compiler sees them (P-3.1): `lib::NAME` is a folder of sources that the caller has found, under a name and a version.
+"""Libraries as the compiler sees them (P-3.1): `lib::NAME` is a folder of sources that the caller has found.
 
 Hands on `Library`, `NoLibrary` and `FindLibrary` to whoever hands libraries in; `no_libraries`, the finder of a program that has
 none; `Loaded`, what `project` has read of one, to the phases; `library_path`, the name of a file of a library, and `attributed`,

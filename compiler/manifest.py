@@ -359,12 +359,13 @@ BUDGETS = {
 class Manifest:
     """What a manifest says; the constructor reads the file `path`. `folder` is the directory of the file, an absolute path
     without links; `entry` the source path that it names, relative to the folder, or None; `source` is its text, "" if it cannot
-    be read; `permissions` has by capability key, such as `fs_read`, the scopes, of paths with the folder before them, or True for
-    all; `tools` has by tool whether it may be called, or the names of the methods that may; `library_permissions` has
-    by name of a library what its code may touch of that, as `permissions`, with `models` False where it may call none; `connections`, `agents` and `servers`
-    have the legal fields by name; `memory_tables` what it says of memories; `pricing` the prices per model id as [input, output]
-    for a million tokens, with those of OTHER_PRICES behind where one of these is set (others are None), those of hosted tools
-    only where one of them is; `budgets` the limits of a run. `diagnostics` has what is wrong with the file."""
+    be read; `permissions` has by capability key, such as `fs_read`, the scopes, of paths with the folder before them, or True
+    for all; `tools` has by tool whether it may be called, or the names of the methods that may; `library_permissions` has by
+    name of a library what its code may touch of that, as `permissions`, with `models` False where it may call none;
+    `connections`, `agents` and `servers` have the legal fields by name; `memory_tables` what it says of memories; `pricing` the
+    prices per model id as [input, output] for a million tokens, with those of OTHER_PRICES behind where one of these is set
+    (others are None), those of hosted tools only where one of them is; `budgets` the limits of a run. `diagnostics` has what is
+    wrong with the file."""
 
     def __init__(self, path: str) -> None:
         self.folder = os.path.dirname(os.path.realpath(path))

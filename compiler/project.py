@@ -1,14 +1,13 @@
 """The files of a program: from the compiled file to every module it names, lexed and parsed; and where they lie on disk
 (L-8.1, O-9.1).
 
-Hands on `load`, `no_files`, `parse_file`, the types `Reader` and `Parser`, and `Refused` to the pipeline, `incremental`, the verb
-`test` and the language server; `ParsedFile` to `incremental`, the REPL and the verb `test`, `parse_file` also to the REPL;
-`locate` and `Location` to the command line, the API and the language server; `read_below` to `installed`, which finds libraries; `Project` to resolver, checker, `incremental` and
-language server; and `module_files` to the resolver. `load` returns a `Project` with the trees and with the file behind each
-module; it touches no file itself, but reads through a function of the caller. `locate` returns a `Location`, which reads files
-under the project root only (G-5.3). Where the file of a module lies is said by `module_files`, which names may be modules by
-`Heads`.
-"""
+Hands on `load`, `no_files`, `parse_file`, the types `Reader` and `Parser`, and `Refused` to the pipeline, `incremental`, the
+verb `test` and the language server; `ParsedFile` to `incremental`, the REPL and the verb `test`, `parse_file` also to the REPL;
+`locate` and `Location` to the command line, the API and the language server; `read_below` to `installed`, which finds
+libraries; `Project` to resolver, checker, `incremental` and language server; and `module_files` to the resolver. `load` returns
+a `Project` with the trees and with the file behind each module; it touches no file itself, but reads through a function of the
+caller. `locate` returns a `Location`, which reads files under the project root only (G-5.3). Where the file of a module lies is
+said by `module_files`, which names may be modules by `Heads`. """
 
 from __future__ import annotations
 
@@ -243,7 +242,9 @@ class _Loader:
             if data is not None and name in self.project.sources:
                 raise Refused(f"another file of the program is called `{name}` too")
         except Refused as refused:
-            advice = "move it into the project" if library is None else f"install another version of {library.library.distribution}"
+            advice = "move it into the project"
+            if library is not None:
+                advice = f"install another version of {library.library.distribution}"
             self.project.rejected.append(("E1004", span, f"`{name}` cannot be read: {refused}", advice))
             return False
         if data is None:

@@ -154,7 +154,9 @@ LAYERS = {
     ),
     "compiler": (
         "source", "diagnostics", "types", "operators", "generated", "syntax", "syntax/lr_machine", "syntax/error_place", "hints",
-        "syntax/errors", "syntax/parse", "symbols", "declaration_kinds", "decisions", "fields", "manifest", "libraries", "project", "installed",
+        "syntax/errors", "syntax/parse", "symbols", "declaration_kinds", "decisions", "fields",
+        "manifest", "libraries", "project",
+        "installed",
         "resolver",
         "incremental", "checker", "codegen", "format", "pipeline", "repl",
     ),

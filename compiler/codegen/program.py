@@ -206,7 +206,8 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     sections = {
         **entries, "header": header(name, module, checked), "constants": module.pool.constants, "types": module.pool.types,
         "schemas": module.schema_entries, "functions": functions, "tools": tools, "tests": tests,
-        "exports": exports(module, checked, init), "libraries": library_entries(module, checked), "names": module.local_names(), "source": [source.text for source in sources],
+        "exports": exports(module, checked, init), "libraries": library_entries(module, checked),
+        "names": module.local_names(), "source": [source.text for source in sources],
         "source_map": [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],
     }  # fmt: skip
     image = im.Image(*[sections[section] for section, _ in im.SECTIONS])
@@ -634,7 +635,7 @@ def library_entries(module: Module, checked: CheckedProgram) -> list[im.Library]
         declared = [
             [section, module.numbers[symbol]]
             for symbol_class, kind in KINDS.items()
-            for symbol in checked.of(symbol_class)
+            for symbol in _declared(checked, symbol_class)
             if (section := kind.section) in OUTWARD and symbol.declaration.span.file in files
         ]
         wanted = {text for text, file in module.wanted_permissions if text and file in files}
@@ -646,6 +647,10 @@ def library_entries(module: Module, checked: CheckedProgram) -> list[im.Library]
     if entries and standard:
         entries.append(im.Library(im.STANDARD, str(im.STD_VERSION), "", standard, [], []))
     return entries
+
+
+def _declared(checked: CheckedProgram, symbol_class: type[symbols.Symbol]) -> list[Any]:
+    return checked.of(symbol_class)
 
 
 def exports(module: Module, checked: CheckedProgram, init: list[int]) -> im.Exports:

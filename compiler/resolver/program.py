@@ -82,8 +82,9 @@ def _declare(r: Resolver) -> dict[ModuleSymbol, Sequence[ast.TopLevel]]:
 
 
 def _declare_below(
-    r: Resolver, root: ModuleSymbol, file: str | None, roots: Mapping[str, str], bodies: dict[ModuleSymbol, Sequence[ast.TopLevel]]
-) -> None:
+    r: Resolver, root: ModuleSymbol, file: str | None, roots: Mapping[str, str],
+    bodies: dict[ModuleSymbol, Sequence[ast.TopLevel]],
+) -> None:  # fmt: skip
     """Give the modules below a root module their symbols and add their items to `bodies`. `file` is that of the root, None for a
     library without one; `roots` are the files of modules beside it by their names."""
     new_module(r, root)

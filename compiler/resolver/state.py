@@ -190,7 +190,8 @@ class Resolver:
 
     __slots__ = (
         "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",
-        "rooted", "libraries", "scope", "function", "nesting", "type_keys", "type_numbers", "variants", "parameters", "associated", "asking",
+        "rooted", "libraries",
+        "scope", "function", "nesting", "type_keys", "type_numbers", "variants", "parameters", "associated", "asking",
         "undeclared", "library", "library_tool", "enum_parse", "stages", "chain",
         "body_name", "memory_counts", "reuse", "import_keys", "impls_with",
     )  # fmt: skip

@@ -442,7 +442,8 @@ class Files:
         self.roots = self._opened(permissions)
         # Those of libraries, by name: what their code reaches must lie in these too (P-3.2).
         self.of_libraries = {
-            library.name: self._opened(permissions.libraries.get(library.name, NOTHING)) for library in run.program.image.libraries
+            library.name: self._opened(permissions.libraries.get(library.name, NOTHING))
+            for library in run.program.image.libraries
         }
 
     def _opened(self, permissions: Permissions) -> dict[str, Roots]:
