@@ -150,17 +150,17 @@ def _to_author(name: str) -> str:
 
 def _search(package: str) -> list[str] | None:
     """Return the folders of a package, [] for a module that is none; None where there is nothing. The finders of `sys.path` and
-    of editable installations are asked; nothing is imported."""
-    path: list[str] | None = None
-    name = ""
-    for part in package.split("."):
-        name = f"{name}.{part}" if name else part
-        specs = (finder.find_spec(name, path, None) for finder in sys.meta_path if hasattr(finder, "find_spec"))
-        try:
-            spec = next((spec for spec in specs if spec is not None), None)
-        except Exception:  # of a finder that somebody has installed
+    of editable installations are asked for the first name of its path, below it folders count; nothing is imported."""
+    first, *rest = package.split(".")
+    specs = (finder.find_spec(first, None, None) for finder in sys.meta_path if hasattr(finder, "find_spec"))
+    try:
+        spec = next((spec for spec in specs if spec is not None), None)
+        places = None if spec is None else list(spec.submodule_search_locations or ())
+    except Exception:  # of a finder that somebody has installed
+        return None
+    for name in rest:
+        inside = [os.path.join(place, name) for place in places or ()]
+        places = [path for path in inside if os.path.isdir(path)]
+        if not places and not any(os.path.isfile(f"{path}.py") for path in inside):
             return None
-        if spec is None:
-            return None
-        path = list(spec.submodule_search_locations or ())
-    return path
+    return places
