@@ -79,9 +79,9 @@ def name_of(folder: str) -> str:
     from ..compiler.syntax.lexer import HARD_KEYWORDS
 
     name = os.path.basename(os.path.abspath(folder))
-    if not (name.isascii() and name.isidentifier() and name == name.lower()):
+    if not (name.isascii() and name.isidentifier() and name == name.lower() and name[0].isalpha()):
         wish = "".join(c if c.isascii() and c.isalnum() else "_" for c in name.lower()).strip("_")
-        advice = f": write {wish}" if wish.isidentifier() else ""
+        advice = f": write {wish}" if wish.isidentifier() and wish[0].isalpha() else ""
         raise exits.Exit(
             exits.USAGE, f"concerto init: {name!r} is no name of a library: small letters, digits and _, a letter first{advice}"
         )

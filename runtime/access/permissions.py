@@ -113,8 +113,8 @@ class Permissions:
         return f"permissions=Permissions({key}={f'({scope!r},)' if scope else True})"
 
     def flag(self, flag: str, capability: str, target: str) -> str:
-        """Return the flag that grants an access: `flag` is that of its `capability`."""
-        return f"{flag}={target}"
+        """Return the flag that grants an access: `flag` is that of its `capability`, `target` "" for the whole of it."""
+        return f"{flag}={target}" if target else flag
 
     @property
     def subject(self) -> str:

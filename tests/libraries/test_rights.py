@@ -108,7 +108,7 @@ def test_positions_of_panics(project: Path) -> None:
 def program(project: Path, monkeypatch: pytest.MonkeyPatch) -> concerto.Program:
     monkeypatch.syspath_prepend(str(project.parent / "site"))
     monkeypatch.chdir(project)
-    return concerto.compile_file(project / "main.conc")
+    return concerto.compile(path=project / "main.conc")
 
 
 def test_a_host_of_python_grants(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +128,7 @@ def test_a_host_of_python_hears_of_mistakes(project: Path, monkeypatch: pytest.M
     for wrong in ({"lib": 3}, {"lib": {"a-b": concerto.Permissions()}}, {"lib": {"reader": True}}, {"models": 1}):
         with pytest.raises(ValueError):
             concerto.Permissions(**wrong)  # type: ignore[arg-type]
-    with pytest.raises(concerto.ConfigError, match="there is no library raeder"):
+    with pytest.raises(ValueError, match="there is no library raeder"):
         program(project, monkeypatch).session(permissions=concerto.Permissions(lib={"raeder": concerto.Permissions()}))
 
 
