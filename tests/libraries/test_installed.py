@@ -8,7 +8,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
 from concerto.compiler.diagnostics import Diagnostic
 from concerto.compiler.incremental import CheckCache
 from concerto.compiler.installed import installed_library, installed_names, module_names
@@ -20,7 +19,10 @@ from concerto.vm.bytecode.encoding import decode, encode
 
 from .installed import install
 
-SHAPES = {"shapes_pkg/circle.conc": "pub fn area(r: Float) -> Float { r * r }\n", "shapes_pkg/__init__.py": "raise SystemExit(9)\n"}
+SHAPES = {
+    "shapes_pkg/circle.conc": "pub fn area(r: Float) -> Float { r * r }\n",
+    "shapes_pkg/__init__.py": "raise SystemExit(9)\n",
+}
 USE = "use lib::shapes::circle::area;\nfn main() { println(area(2.0)); }\n"
 
 
@@ -179,6 +181,7 @@ def test_editors_look_into_libraries(site: Path, tmp_path: Path) -> None:
 
 
 def test_errors_of_a_library_are_attributed_for_editors_too(site: Path, tmp_path: Path) -> None:
-    install(site, "concerto-shapes", "1", "shapes = shapes_pkg", {"shapes_pkg/circle.conc": "pub fn area(r: Float) -> Int { r }\n"})
+    wrong = {"shapes_pkg/circle.conc": "pub fn area(r: Float) -> Int { r }\n"}
+    install(site, "concerto-shapes", "1", "shapes = shapes_pkg", wrong)
     found: list[Diagnostic] = analyse(str(tmp_path / "main.conc"), USE, {}, CheckCache()).diagnostics
     assert [d.message.partition(":")[0] for d in found] == ["in the library `shapes` 1"]

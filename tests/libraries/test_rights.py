@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 import concerto
+import pytest
 from concerto.runtime.access.permissions import Limited, Permissions
 from concerto.runtime.effects.table import FAMILIES, OF_MODELS, OF_SESSION
 from concerto.vm.builtins.capabilities import Malformed
@@ -149,7 +148,8 @@ def test_links_that_leave_what_a_library_may_read(project: Path) -> None:
 
 
 def test_what_all_of_several_may() -> None:
-    run = Permissions.of_texts(["net=a.org", "net=127.0.0.1:80", "env=A", "env=B", "lib=one:net", "lib=one:env=A", "lib=two:env=A"])
+    texts = ["net=a.org", "net=127.0.0.1:80", "env=A", "env=B", "lib=one:net", "lib=one:env=A", "lib=two:env=A"]
+    run = Permissions.of_texts(texts)
     one, two, both = (Limited(run, names) for names in (("one",), ("two",), ("one", "two")))
     assert one.allows_host("a.org", 80) and not one.allows_host("b.org", 80) and not two.allows_host("a.org", 80)
     assert one.names_host("127.0.0.1", 80) and not two.names_host("127.0.0.1", 80)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgpack
 import pytest
-
 from concerto.cli.library_project import library_files
 
 from ..command import concerto
