@@ -331,7 +331,10 @@ def _through(r: Resolver, owner: ModuleSymbol, name: ast.Ident, path: list[ast.I
         return report_unresolved(r, path, name, names_of(r, owner))
     if not public and not r.at.is_inside(owner):
         message = f"`{name.text}` is private in module `{owner}`"
-        r.report("E1005", name.span, message, help=f"declare it `pub` in `{owner}`")
+        help = f"declare it `pub` in `{owner}`"
+        if owner.root is not r.at.root:
+            help = f"the library `{owner.root.library}` keeps it for itself: use what it declares `pub`"
+        r.report("E1005", name.span, message, help=help)
         return ErroneousSymbol(name.text)
     return symbol
 

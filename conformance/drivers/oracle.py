@@ -30,7 +30,8 @@ Emits = list[tuple[str, str]]
 STACK = 512 * 1024 * 1024
 MEMORY = 2560 * 1024 * 1024  # a program that outgrows it is not claimed
 HELLO = {
-    "event": "hello", "name": "oracle", "version": "1", "spec": "1.0", "protocol": 1, "levels": [0, 1, 2], "features": ["libraries"],
+    "event": "hello", "name": "oracle", "version": "1", "spec": "1.0", "protocol": 1, "levels": [0, 1, 2],
+    "features": ["libraries"],
     "routes": ["interp"], "diagnostics": False,
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from concerto.cli.watch import _library_folders
 from concerto.compiler.diagnostics import Diagnostic
 from concerto.compiler.incremental import CheckCache
 from concerto.compiler.installed import installed_library, installed_names, module_names
@@ -16,6 +17,8 @@ from concerto.compiler.pipeline import Compilation, compile_source
 from concerto.lsp.analysis import analyse, definition_of, occurrence_at
 from concerto.lsp.features import complete
 from concerto.vm.bytecode.encoding import decode, encode
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from .installed import install
 
@@ -159,6 +162,38 @@ def test_a_program_without_libraries_looks_nowhere(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0 False"
+
+
+PIECES = (
+    "lib", "::", "{", "}", ",", "shapes", "circle", "area", "self", "crate", "super", "as", "*", "use ", ";", "(", "<", "\n",
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=24))
+def test_whatever_stands_behind_lib_ends_in_diagnostics(pieces: list[str]) -> None:
+    compiled("use lib::" + " ".join(pieces))
+    compiled("fn main() { lib::" + " ".join(pieces) + " }")
+
+
+def test_groups_of_imports(site: Path) -> None:
+    b = "pub fn c() -> Int { 2 }\npub fn d() -> Int { 3 }\n"
+    more = {"shapes_pkg/mod.conc": "pub fn a() -> Int { 1 }\n", "shapes_pkg/b.conc": b}
+    install(site, "concerto-shapes", "1", "shapes = shapes_pkg", {**SHAPES, **more})
+    install(site, "late", "1", "late = late_pkg", {"late_pkg/mod.conc": "pub fn one() -> Int { 1 }\n"})
+    text = "use lib::{shapes::{self, a as first, b::{c, d,}, circle::*}, late::one,};\n"
+    result = compiled(text + "fn main() { println(shapes::a(), first(), c(), d(), area(1.0), one()); }\n")
+    assert not result.diagnostics.found and sorted(result.libraries) == ["late", "shapes"]
+
+
+def test_watch_looks_at_the_libraries_that_sources_use(site: Path, tmp_path: Path) -> None:
+    install(site, "concerto-shapes", "1", "shapes = shapes_pkg", SHAPES)
+    install(site, "late", "1", "late = late_pkg", {"late_pkg/mod.conc": ""})
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "main.conc").write_text(USE, encoding="utf-8")
+    assert _library_folders([str(tmp_path / "work")], []) == {str(site / "shapes_pkg")}
+    (tmp_path / "work" / "main.conc").write_text("fn main() { println(shapes); }", encoding="utf-8")
+    assert _library_folders([str(tmp_path / "work")], []) == set()
 
 
 def offers(path: Path, text: str) -> list[str]:

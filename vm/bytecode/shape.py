@@ -140,7 +140,7 @@ def steps(value: Any, limits: Limits) -> None:
 
 
 # Sections whose entries name something outside of the program, for which the rights of a library count (P-3.2).
-OUTWARD = ("models", "agents", "mcp", "hashmaps")
+OUTWARD = ("models", "agents", "mcp", "hashmaps", "connections")
 TIERS = ("persistent", "session", "ephemeral")  # how long the slot of a context lives
 CLAUSES = ("needs", "reads")  # how a function uses slots
 CONSTANTS: dict[int, f.Checker] = {
