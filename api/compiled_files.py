@@ -1,10 +1,11 @@
 """The program of a source file, compiled once and kept in `__pycache__` beside it (P-2.1).
 
 Hands on `program_of_file` to the importer. Two files are kept: the image `NAME.concb`, as `concerto compile` writes it, and the
-record `NAME.concb.json`, which says of which files by their hashes, of which versions, and what the image does not hold
-(`interface.py`). A record that does not fit what is there now, or cannot be read, counts as none, and so does an image that
-the record does not name; what cannot be written is not kept. While a record fits, the compiler is not loaded. The two are
-trusted as far as Python trusts `__pycache__`: who may write there may write the source.
+record `NAME.concb.json`, which says of which files by their hashes, those of libraries too, of which versions, and what the image
+does not hold (`interface.py`). A record that does not fit what is there now, or cannot be read, counts as none, and so does an
+image that the record does not name; what cannot be written is not kept. While a record fits, the compiler is not loaded, but for
+what finds libraries where the program has some. The two are trusted as far as Python trusts `__pycache__`: who may write there
+may write the source.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..vm.bytecode.encoding import content_hash, encode, sha256
 from ..vm.bytecode.opcodes import OPCODE_SET_VERSION
 from ..vm.interp.link import load_bytes
 from .interface import Interface
-from .program import Program, compiled_file
+from .program import Asked, Program, compiled_file
 
 _MEANING = 1  # of the record; a change of what its fields say is another number
 _UNFIT = (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
@@ -38,7 +39,7 @@ def program_of_file(path: str, release: str) -> Program:
     if places is not None:
         with contextlib.suppress(*_UNFIT, im.ImageError):
             return _kept(path, *places, release)
-    asked: dict[str, bytes | None] = {}
+    asked = Asked()
     program, root = compiled_file(path, asked)
     if places is not None and not sys.dont_write_bytecode:
         with contextlib.suppress(OSError):  # a folder that cannot be written to keeps nothing
@@ -77,6 +78,7 @@ def _kept(path: str, image_place: str, record_place: str, release: str) -> Progr
     for name, known in record["files"].items():
         if _hash(os.path.join(root, *name.split("/"))) != known:
             raise ValueError(f"{name} has changed")
+    _require_libraries(record["libraries"])
     with open(image_place, "rb") as file:
         data = file.read()
     if content_hash(data) != record["image"]:
@@ -102,6 +104,30 @@ def _hash(path: str) -> str | None:
         return None
 
 
+def _hashes(files: dict[str, bytes | None]) -> dict[str, str | None]:
+    return {name: None if content is None else sha256(content).hexdigest() for name, content in files.items()}
+
+
+def _require_libraries(known: dict[str, list[Any]]) -> None:
+    """Raise ValueError unless the libraries of this environment are the ones that a record has."""
+    if not known:
+        return
+    from ..compiler.installed import installed_library
+    from ..compiler.libraries import NoLibrary
+
+    for name, (release, files) in known.items():
+        try:
+            library = installed_library(name)
+        except NoLibrary as refused:
+            raise ValueError(str(refused)) from None
+        if f"{library.distribution} {library.version}" != release:
+            raise ValueError(f"the library {name} is another one")
+        for part, digest in files.items():
+            content = library.read(part)
+            if (None if content is None else sha256(content).hexdigest()) != digest:
+                raise ValueError(f"{name}/{part} has changed")
+
+
 def _keep(
     path: str,
     image_place: str,
@@ -109,7 +135,7 @@ def _keep(
     release: str,
     program: Program,
     root: str,
-    asked: dict[str, bytes | None],
+    asked: Asked,
 ) -> None:
     folder = os.path.dirname(path)
     data = encode(program._linked.image)
@@ -118,7 +144,8 @@ def _keep(
         "image": content_hash(data),
         "manifest": _of_manifest(path, find_manifest(folder)),
         "root": os.path.relpath(root, folder),
-        "files": {name: None if content is None else sha256(content).hexdigest() for name, content in asked.items()},
+        "files": _hashes(asked.files),
+        "libraries": {name: [release, _hashes(files)] for name, (release, files) in asked.libraries.items()},
         "functions": program.interface.functions,
         "types": program.interface.types,
     }

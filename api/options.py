@@ -151,12 +151,13 @@ class Buffered:
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What a program may touch; nothing unless it is said here. The first five are each a tuple of scopes, True for all, or False
-    for none: `fs_read` and `fs_write` paths, `net` hosts (`HOST`, `HOST:PORT`, `*.DOMAIN`), `env` names of variables, `run`
-    commands. `all` grants these five whole; what is named beside it stays named, as in `all=True, net=("127.0.0.1:8000",)`, which
-    opens that private address too. Connections of models need none. `tools` says by tool whether it may be called, or which
-    methods may; a tool that it does not name may be called. Raises ValueError for a scope that is of another type or written
-    wrongly, and for `tools` of another form."""
+    """What a program may touch; nothing unless it is said here. The first five are each a tuple of scopes, True for all, or
+    False for none: `fs_read` and `fs_write` paths, `net` hosts (`HOST`, `HOST:PORT`, `*.DOMAIN`), `env` names of variables,
+    `run` commands. `all` grants these five whole; what is named beside it stays named, as in `all=True,
+    net=("127.0.0.1:8000",)`, which opens that private address too. Connections of models need none. `tools` says by tool
+    whether it may be called, or which methods may; a tool that it does not name may be called. `lib` says by name what code of
+    a library may touch of all this: nothing but models for one that it does not name; `models` counts in there alone, for calls
+    of models. Raises ValueError for a scope that is of another type or written wrongly, and for `tools` of another form."""
 
     fs_read: tuple[str, ...] | bool = ()
     fs_write: tuple[str, ...] | bool = ()
@@ -165,8 +166,17 @@ class Permissions:
     run: tuple[str, ...] | bool = ()
     tools: Mapping[str, bool | Sequence[str]] = field(default_factory=dict)
     all: bool = False
+    lib: Mapping[str, Permissions] = field(default_factory=dict)
+    models: bool = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.lib, Mapping) or not all(isinstance(one, Permissions) for one in self.lib.values()):
+            raise ValueError(f"permission lib is {self.lib!r}; it is a mapping of names of libraries to Permissions")
+        for name in self.lib:
+            if not isinstance(name, str) or not name.isidentifier():
+                raise ValueError(f"permission lib has {name!r}; that is no name of a library")
+        if type(self.models) is not bool:
+            raise ValueError(f"permission models is {self.models!r}; it is a bool")
         for name in SCOPES:
             scope = getattr(self, name)
             if not isinstance(scope, bool) and not (isinstance(scope, tuple) and all_texts(scope)):
@@ -187,6 +197,9 @@ class Permissions:
         # Messages about missing permissions then name the fields of Permissions, not flags.
         grants.in_python = True
         grants.tools = {name: allowed if isinstance(allowed, bool) else tuple(allowed) for name, allowed in self.tools.items()}
+        grants.models = self.models
+        grants.libraries = {name: own.granted() for name, own in self.lib.items()}
+        grants.expected = tuple(self.lib)
         return grants
 
 

@@ -25,6 +25,7 @@ from .session import Session
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ..compiler.libraries import Library
     from ..compiler.manifest import Manifest
     from ..compiler.pipeline import Compilation
     from ..runtime.trust.levels import Demand
@@ -146,7 +147,28 @@ def compile(source: str | None = None, *, path: PathLike | None = None, manifest
     return _compiled_path(os.fspath(path), manifest_of_program)[0]
 
 
-def compiled_file(path: str, asked: dict[str, bytes | None]) -> tuple[Program, str]:
+class Asked:
+    """What a compilation has read: the content of `files` by their names, None for one that was looked for and is not there, and
+    of `libraries` by name the distribution with its version, and such files of it."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes | None] = {}
+        self.libraries: dict[str, tuple[str, dict[str, bytes | None]]] = {}
+
+    def library(self, found: Library) -> Library:
+        """Return a library whose files are noted here as they are read."""
+        from dataclasses import replace
+
+        _, files = self.libraries.setdefault(found.name, (f"{found.distribution} {found.version}", {}))
+
+        def read(name: str) -> bytes | None:
+            content = files[name] = found.read(name)
+            return content
+
+        return replace(found, read=read)
+
+
+def compiled_file(path: str, asked: Asked) -> tuple[Program, str]:
     """Return the program of a source file, and the root folder of its sources; `asked` gets every file of the program that was
     looked for, by its name relative to the root, with its content, None for one that is not there. Raise CompileError and OSError
     as `compile`."""
@@ -174,12 +196,15 @@ def _manifest(path: PathLike | None) -> Manifest | None:
 
 
 def _compiled_text(source: str, manifest: Manifest | None) -> Compilation:
+    from ..compiler.installed import installed_library
     from ..compiler.pipeline import compile_source
 
-    return compile_source(source.encode("utf-8", "surrogatepass"), "main.conc", manifest=manifest)
+    text = source.encode("utf-8", "surrogatepass")
+    return compile_source(text, "main.conc", manifest=manifest, find_library=installed_library)
 
 
-def _compiled_path(path: str, manifest: Manifest | None, asked: dict[str, bytes | None] | None = None) -> tuple[Program, str]:
+def _compiled_path(path: str, manifest: Manifest | None, asked: Asked | None = None) -> tuple[Program, str]:
+    from ..compiler.installed import installed_library
     from ..compiler.pipeline import compile_source
     from ..compiler.project import locate
 
@@ -190,13 +215,17 @@ def _compiled_path(path: str, manifest: Manifest | None, asked: dict[str, bytes 
     def read(name: str) -> bytes | None:
         content = location.read(name)
         if asked is not None:
-            asked[name] = content
+            asked.files[name] = content
         return content
 
+    def find(name: str) -> Library:
+        library = installed_library(name)
+        return library if asked is None else asked.library(library)
+
     if asked is not None:
-        asked[location.file] = data
+        asked.files[location.file] = data
     used = manifest or location.manifest
-    return _program_of(compile_source(data, location.file, read=read, manifest=used), used), location.root
+    return _program_of(compile_source(data, location.file, read=read, manifest=used, find_library=find), used), location.root
 
 
 def _diagnostics(result: Compilation) -> tuple[Diagnostic, ...]:

@@ -58,24 +58,33 @@ fn sorts() {{
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the folder to make, or . for this one")
+    parser.add_argument("--lib", action="store_true", help="a library that pip can install, whose sources are `lib::NAME`")
     parser.add_argument("-p", "--provider", metavar="P", default=next(iter(STARTERS)), help=f"one of {', '.join(STARTERS)}")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Write the files of a project; return 0. Raise `Exit`: 2 for an unknown provider; 1 for a folder with a project, and for a
-    file that exists or cannot be written, where the files before it stay."""
+    """Write the files of a project; return 0. Raise `Exit`: 2 for an unknown provider and a name that no library can have; 1
+    for a folder with a project, and for a file that exists or cannot be written, where the files before it stay."""
     if arguments.provider not in STARTERS:
         names = ", ".join(STARTERS)
         raise exits.Exit(exits.USAGE, f"concerto init: no provider {arguments.provider!r}; it is one of {names}")
     folder = arguments.name
-    if os.path.exists(os.path.join(folder, "Concerto.toml")):
-        raise exits.Exit(exits.FAILED, f"{os.path.join(folder, 'Concerto.toml')} is already there")
-    for path, text in files(folder, arguments.provider).items():
+    if arguments.lib:
+        from .library_project import library_files, name_of
+
+        written, marker = library_files(name_of(folder)), "pyproject.toml"
+        steps = next_steps(folder, "pip install -e .", "concerto test", "python -m build")
+    else:
+        written, marker = files(folder, arguments.provider), "Concerto.toml"
+        steps = next_steps(folder, "concerto test", "concerto run --offline")
+    if os.path.exists(os.path.join(folder, marker)):
+        raise exits.Exit(exits.FAILED, f"{os.path.join(folder, marker)} is already there")
+    for path, text in written.items():
         write(os.path.join(folder, path), text)
         if not arguments.quiet:
             print(f"wrote {os.path.normpath(os.path.join(folder, path))}")
     if not arguments.quiet:
-        print(next_steps(folder))
+        print(steps)
     return exits.OK
 
 
@@ -103,7 +112,7 @@ def write(path: str, text: str) -> None:
         raise exits.Exit(exits.FAILED, f"cannot write {path}: {error.strerror or error}") from None
 
 
-def next_steps(folder: str) -> str:
+def next_steps(folder: str, *commands: str) -> str:
     """Return the lines that say what to type next, in a project that was written to `folder`."""
-    enter = "" if folder == "." else f"  cd {folder}\n"
-    return f"\nnext:\n{enter}  concerto test\n  concerto run --offline"
+    enter = [] if folder == "." else [f"cd {folder}"]
+    return "\nnext:\n" + "\n".join([f"  {command}" for command in (*enter, *commands)])

@@ -3,7 +3,7 @@
 Hands on to the verbs what a file is: `read`, `read_source` and `is_image` for its bytes, `refuse_foreign` for a verb that reads a
 file by itself; `load_program` and `program_of` for what runs, `load_image_of` for what is shown, `compilation` and `is_refused`
 for what is compiled; `entry_file` for a command without FILE; `report`, `report_json` and `error_lines` for diagnostics;
-`file_namer` and `display_name` for names of files; `project_permissions` and `project_folder` for what its manifest says;
+`file_namer` and `display_name` for names of files; `grant_of_project` and `project_folder` for what its manifest says;
 `pins_of` and `pins_path` for pins of MCP servers; `demand_of_flags` for what is demanded of an image, `public_key` and
 `checker_of` for that, `rejected` for one that is refused; and `script` and `answers` for the replies and answers of
 `--offline-script`, with NEVER and `ScriptedFailure`, which may stand among the answers. What is wrong with a file ends the
@@ -24,13 +24,14 @@ from .terminal import use_colour
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from ..compiler.diagnostics import Diagnostic
     from ..compiler.incremental import CheckCache
     from ..compiler.pipeline import Compilation
     from ..compiler.source import Source
+    from ..runtime.access.permissions import Permissions
     from ..runtime.mcp.pins import Pins
     from ..runtime.trust.levels import Demand
     from ..runtime.trust.minisign import PublicKey
@@ -111,14 +112,18 @@ def compilation(path: str, data: bytes, *, emit: bool = True, cache: CheckCache 
     does not depend on where that lies (V-3.4); `file_namer` returns the names for people. Source on stdin has no modules
     beside it. Errors of the source are in the result; without `emit` it has no image, and a cache may know parts of it from
     earlier checks."""
+    from ..compiler.installed import installed_library
     from ..compiler.pipeline import compile_source
 
     if path == "-":
-        return compile_source(data, STDIN, emit=emit, cache=cache)
+        return compile_source(data, STDIN, emit=emit, cache=cache, find_library=installed_library)
     from ..compiler.project import locate
 
     location = locate(path)
-    return compile_source(data, location.file, emit=emit, read=location.read, manifest=location.manifest, cache=cache)
+    return compile_source(
+        data, location.file, emit=emit, read=location.read, manifest=location.manifest, cache=cache,
+        find_library=installed_library,
+    )  # fmt: skip
 
 
 def entry_file() -> str:
@@ -163,16 +168,26 @@ def _likely(folder: str, entry: str) -> str:
     return f'`entry = "{near[0]}"`'
 
 
-def project_permissions(path: str) -> tuple[Mapping[str, tuple[str, ...] | bool], Mapping[str, tuple[str, ...] | bool]]:
-    """Return two mappings of the manifest of a source: what it grants by capability key (scopes, or True for all), and by tool
-    what it says of it (whether it may be called, or which methods may). Both are empty for an image, standard input, and a source
-    without a manifest (O-4.12, O-4.20). Raise `Exit` as `read`."""
+def grant_of_project(permissions: Permissions, path: str) -> None:
+    """Add what the manifest of a source grants (O-4.12), says of tools (O-4.20), and grants to libraries (P-3.2). Nothing is
+    added for an image, standard input, and a source without a manifest. Raise `Exit` as `read`."""
     if path == "-" or is_image(read(path)):
-        return {}, {}
+        return
     from ..compiler.project import locate
+    from ..runtime.access.permissions import Permissions
 
     manifest = locate(path).manifest
-    return ({}, {}) if manifest is None else (manifest.permissions, manifest.tools)
+    if manifest is None:
+        return
+    for key, scope in manifest.permissions.items():
+        permissions.grant(key, scope)
+    permissions.tools.update(manifest.tools)
+    for name, granted in manifest.library_permissions.items():
+        own = permissions.libraries.setdefault(name, Permissions())
+        own.models = own.models and granted.get("models", True) is True
+        for key, scope in granted.items():
+            if key != "models":
+                own.grant(key, scope)
 
 
 def project_folder(path: str) -> str | None:
@@ -217,7 +232,7 @@ def report(path: str, result: Compilation, *, quiet: bool) -> None:
     """Write the diagnostics of a compilation to stderr; `quiet` leaves out warnings."""
     visible = [d for d in result.diagnostics.ordered() if d.is_error or not quiet]
     if visible:
-        _report(visible, sources_of(result), file_namer(path))
+        _report(visible, sources_of(result), file_namer(path, result.libraries))
 
 
 def error_lines(path: str, result: Compilation) -> list[str]:
@@ -225,7 +240,7 @@ def error_lines(path: str, result: Compilation) -> list[str]:
     from ..compiler.diagnostics import render_lines
 
     errors = [one for one in result.diagnostics.ordered() if one.is_error]
-    return render_lines(errors, sources_of(result), named=file_namer(path))
+    return render_lines(errors, sources_of(result), named=file_namer(path, result.libraries))
 
 
 def _report(diagnostics: list[Diagnostic], sources: dict[str, Source], named: Callable[[str], str]) -> None:
@@ -241,7 +256,7 @@ def report_json(results: list[tuple[str, Compilation]]) -> None:
 
     from ..compiler.diagnostics import render_json
 
-    rows = [row for path, r in results for row in render_json(r.diagnostics, sources_of(r), named=file_namer(path))]
+    rows = [row for path, r in results for row in render_json(r.diagnostics, sources_of(r), named=file_namer(path, r.libraries))]
     print(json.dumps(rows, ensure_ascii=False))
 
 
@@ -261,18 +276,22 @@ def display_name(path: str) -> str:
     return STDIN if path == "-" else os.path.relpath(path)
 
 
-def file_namer(path: str) -> Callable[[str], str]:
+def file_namer(path: str, libraries: Iterable[str]) -> Callable[[str], str]:
     """Return what names the files of the program that FILE is the root of: relative to the working directory, so that a terminal
-    finds them (O-9.12). An image knows only names relative to a root that may not exist here; they stay as they are, as do those
-    of stdin. Raise `Exit` as `read`."""
+    finds them (O-9.12). Files of the `libraries` with these names are called `lib/NAME/…` everywhere (P-3.4). An image knows only
+    names relative to a root that may not exist here; they stay as they are, as do those of stdin. Raise `Exit` as `read`."""
     if path == "-" or is_image(read(path)):
         return str
+    from ..compiler.libraries import library_path
     from ..compiler.manifest_file import NAME
     from ..compiler.project import locate
 
     location = locate(path)
+    beside = tuple(library_path(library) + "/" for library in libraries)
 
     def relative(name: str) -> str:
+        if name.startswith(beside):
+            return name
         # The manifest may stand above the root of the sources.
         folder = location.manifest.folder if name == NAME and location.manifest is not None else location.root
         return os.path.relpath(os.path.join(folder, *name.split("/")))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-    from ..vm.bytecode.image import Context, Function, Image, Memory, Model
+    from ..vm.bytecode.image import Context, Function, Image, Library, Memory, Model
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
     """Return what an image holds, as data for JSON. `data` are its bytes. Raise `Exit` (2) for connections that a run would
     refuse."""
     from ..vm.bytecode.encoding import content_hash
-    from ..vm.bytecode.image import memory_of_hashmap
+    from ..vm.bytecode.image import STANDARD, memory_of_hashmap
 
     header = image.header
     sizes = section_sizes(image)
@@ -77,9 +77,32 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         },
         "pipelines": {p.name: [stage[0] for stage in p.stages] for p in image.pipelines},
         "connections": {c.name: c.fields for c in image.connections},
+        "libraries": [
+            {
+                "name": library.name, "version": library.version, "distribution": library.distribution,
+                "functions": [image.functions[number].name for number in library.functions if _is_declared(image, number)],
+                **_outward(image, library), "wanted_permissions": library.wanted,
+            }
+            for library in image.libraries
+            if library.name != STANDARD
+        ],
         "wanted_permissions": header.wanted,
         "key_variables": key_variables(image),
     }
+
+
+def _outward(image: Image, library: Library) -> dict[str, list[str]]:
+    """Return the declarations of a library that name something outside, by section."""
+    names: dict[str, list[str]] = {}
+    for section, number in library.entries:
+        names.setdefault(section, []).append(getattr(image, section)[number].name)
+    return names
+
+
+def _is_declared(image: Image, number: int) -> bool:
+    from ..vm.bytecode.image import F_CLOSURE, F_HIDDEN
+
+    return not image.functions[number].flags & (F_CLOSURE | F_HIDDEN)
 
 
 def _questions(image: Image, kind: str) -> dict[str, str]:
@@ -210,9 +233,7 @@ def _place(image: Image, function: Function, offset: int) -> str:
 def declared_functions(image: Image) -> list[str]:
     """Return the functions with a name of their own: neither closures nor what the compiler adds, such as defaults of
     fields."""
-    from ..vm.bytecode.image import F_CLOSURE, F_HIDDEN
-
-    return [f.name for f in image.functions if not f.flags & (F_CLOSURE | F_HIDDEN)]
+    return [f.name for number, f in enumerate(image.functions) if _is_declared(image, number)]
 
 
 def section_sizes(image: Image) -> dict[str, int]:

@@ -73,6 +73,8 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
         if words[0].endswith((".conc", ".concb")):
             command = " ".join(["concerto run", *words])
             raise exits.Exit(exits.USAGE, f"concerto: {words[0]} is a file, not a command: write `{command}`")
+        if words[0] in INSTALLING:
+            raise exits.Exit(exits.USAGE, f"concerto: no command {words[0]!r}: {_installing(words[1:])}")
         raise exits.Exit(exits.USAGE, f"concerto: no command {words[0]!r}{_nearest(words[0], BY_NAME)}\n\n{overview()}")
     import importlib
 
@@ -106,6 +108,16 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
         if ended.code == exits.NO_INPUT:
             ended.message += hint
         raise
+
+
+# What other languages call it; libraries are Python distributions (P-3.3).
+INSTALLING = ("add", "install", "remove", "uninstall", "update", "publish")
+
+
+def _installing(names: list[str]) -> str:
+    """Return the advice for a command that would install libraries."""
+    name = next((word for word in names if not word.startswith("-")), "NAME")
+    return f"libraries are Python distributions: write `pip install {name}`, then `use lib::…`; `pip list` shows what is there"
 
 
 def describe(parser: argparse.ArgumentParser | PlainWords, verb: Verb, module: ModuleType) -> None:

@@ -51,6 +51,8 @@ class InteractiveSession:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
         self.host = host_of(arguments)
+        if self.host.permissions is not None:
+            self.host.permissions.expected = ()  # an entry to come may use the library
         self.classes: dict[Any, Any] = {}  # of declared types, shared so that values of earlier entries fit later ones
         self.session: Session | None = None
         self.values: dict[str, Any] = {}

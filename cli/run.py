@@ -21,7 +21,7 @@ from ..runtime.access.permissions import Permissions
 from ..runtime.connections import ProcessEnvironment
 from ..vm.builtins.capabilities import BY_KEY, CAPABILITIES, GROUPS, Malformed
 from . import exits
-from .inputs import demand_of_flags, file_namer, load_program, project_folder, project_permissions, read
+from .inputs import demand_of_flags, file_namer, grant_of_project, load_program, project_folder, read
 from .journals import add_journal_flags, is_replay, journal_of, run_with_journal
 from .terminal import Progress, failure_line, payload_text, printable_on
 from .watch import add_watch
@@ -57,12 +57,23 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         _add(group, capability.flag, f"[={capability.scope},…]", capability.doc)
     _add(group, "--allow-fs", "[=PATH,…]", "both of the fs flags")
     _add(group, WITHOUT_LIST, "", "everything; takes no list")
+    help = "grant code of a library what the run may touch: CAPABILITY or CAPABILITY=SCOPE, as fs:read=in; or no-models"
+    group.add_argument("--allow-lib", action="append", default=[], metavar="NAME:CAPABILITY", type=_library_grant, help=help)
     help = "take a tool, or one method of it, away"
     group.add_argument("--disable-tool", action="append", default=[], metavar="T[.m]", help=help)
 
 
 def _add(group: Any, flag: str, metavar: str, doc: str) -> None:
     group.add_argument(flag, action="append", default=[], metavar=metavar, help=doc, type=_scope(flag))
+
+
+def _library_grant(text: str) -> str:
+    """Return the value of --allow-lib. Raise ArgumentTypeError for one that is written wrongly."""
+    try:
+        Permissions().grant_library(text)
+    except Malformed as refused:
+        raise _refused(str(refused)) from None
+    return text
 
 
 def _scope(flag: str) -> Callable[[str], tuple[str, ...] | bool]:
@@ -118,6 +129,8 @@ def permissions_of_flags(arguments: argparse.Namespace) -> Permissions:
         for scope in getattr(arguments, flag.removeprefix("--").replace("-", "_")):
             for key in keys:
                 permissions.grant(key, scope)
+    for text in arguments.allow_lib:
+        permissions.grant_library(text)
     permissions.disabled = tuple(name for names in arguments.disable_tool for name in names.split(","))
     return permissions
 
@@ -299,7 +312,8 @@ def finish(file: str, outcome: Outcome, session: Any) -> int:
     else:
         return 0
     print(failure_line(clean(failure)), file=sys.stderr)
-    for line in trace_lines(outcome.trace, beneath, file_namer(file)):
+    named = file_namer(file, [library.name for library in session.program.image.libraries])
+    for line in trace_lines(outcome.trace, beneath, named):
         print(printable_on(line, sys.stderr), file=sys.stderr)
     return outcome.exit_code
 
@@ -538,10 +552,7 @@ def permissions(arguments: argparse.Namespace, file: str) -> Permissions:
     """Return what the manifest of a file, one of `manifest_file`, grants, and the flags on top of it (O-4.12). Raise `Exit` as
     `read` for the file."""
     grants = permissions_of_flags(arguments)
-    capabilities, tools = project_permissions(file)
-    for key, scope in capabilities.items():
-        grants.grant(key, scope)
-    grants.tools.update(tools)
+    grant_of_project(grants, file)
     return grants
 
 

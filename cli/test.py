@@ -88,7 +88,7 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, output: Rep
     def run(session: Session, function: int) -> Outcome:
         return run_session(session, **limits_of(arguments), function=function)
 
-    named = file_namer(path)
+    named = file_namer(path, [library.name for library in program.image.libraries])
     try:
         for outcome in run_tests(program, output.announce(chosen(program, arguments.filter)), host, run):
             if outcome.place is not None:
@@ -146,6 +146,7 @@ def extents_of(sources: dict[str, bytes], parse: Parser) -> dict[str, Extent]:
     a file is for the compilation of the roots to find."""
     from ..compiler.collector import gc_pause
     from ..compiler.diagnostics import Diagnostics
+    from ..compiler.installed import installed_library
     from ..compiler.project import Location, load, locate, no_files
 
     files: dict[tuple[str, str], ParsedFile] = {}
@@ -171,8 +172,9 @@ def extents_of(sources: dict[str, bytes], parse: Parser) -> dict[str, Extent]:
             return files[key]
 
         # Each program is loaded from its own root: what a name of a module means depends on where that lies.
-        project = load(location.file, data, no_files if path == "-" else known, Diagnostics(), parsed)
-        names = [(root, name) for name in project.files]
+        project = load(location.file, data, no_files if path == "-" else known, Diagnostics(), parsed, installed_library)
+        # Tests in files of libraries are for their authors (P-3.1).
+        names = [(root, name) for name in project.files if name not in project.file_libraries]
         return Extent({real[key] for key in names if key[1] != location.file}, any(tested[key] for key in names))
 
     with gc_pause():

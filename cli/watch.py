@@ -1,16 +1,18 @@
 """`--watch`: run the command again in a process of its own whenever a source changes (O-9.54).
 
-Hands on `add_watch` to the verbs that take the flag, and `watch` to `main`. A fresh process each time: nothing of one run is left
-in the next. Files are looked at every LOOK seconds, since not every system and network folder tells of changes. Which files are
-looked at is decided in `_files`: sources, images and manifests below the project, but for hidden folders and `node_modules`, and
-those that the command line names. No file is written here.
-"""
+Hands on `add_watch` to the verbs that take the flag, and `watch` to `main`. A fresh process each time: nothing of one run is
+left in the next. Files are looked at every LOOK seconds, since not every system and network folder tells of changes. Which
+files are looked at is decided in `_files`: sources, images and manifests below the project, but for hidden folders and
+`node_modules`, those that the command line names, and those of libraries that sources use (`_library_folders`). No file is
+written here. """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
+from contextlib import suppress
 
 from . import exits
 from .terminal import is_terminal
@@ -55,10 +57,11 @@ def watch(words: list[str], arguments: argparse.Namespace | SimpleNamespace) -> 
     run = None
     try:
         while True:
-            states = _files(roots, [*paths, *beside])
+            watched = [*roots, *_library_folders(roots, paths)]
+            states = _files(watched, [*paths, *beside])
             # The files are looked at before the start: a change during it starts the next run.
             run = subprocess.Popen(command)
-            changed = _next_change(run, states, roots, [*paths, *beside])
+            changed = _next_change(run, states, watched, [*paths, *beside])
             _end(run)
             print(f"--- {changed} has changed", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
@@ -85,6 +88,31 @@ def _root(path: str) -> str:
         folder = os.path.dirname(folder)
     manifest = find_manifest(folder)
     return folder if manifest is None else os.path.dirname(manifest)
+
+
+def _library_folders(roots: Iterable[str], paths: Iterable[str]) -> set[str]:
+    """Return the folders of installed libraries that sources below the roots, and those of the command line, may use: a word of a
+    text with `lib::` is the name of one (P-3.1). Without such a text the environment is not looked at."""
+    folders: set[str] = set()
+    words: set[str] = set()
+    for path in {*(path for root in roots for path in _sources(root)), *paths}:
+        with suppress(OSError, UnicodeError):
+            if path.endswith(".conc"):
+                with open(path, encoding="utf-8") as file:
+                    text = file.read()
+                words.update(_WORD.findall(text) if _INTO_LIBRARY.search(text) else ())
+    if words:
+        from ..compiler.installed import installed_library, installed_names
+        from ..compiler.libraries import NoLibrary
+
+        for name in words.intersection(installed_names()):
+            with suppress(NoLibrary):  # the run itself tells
+                folders.add(installed_library(name).folder)
+    return folders
+
+
+_WORD = re.compile(r"\w+")
+_INTO_LIBRARY = re.compile(r"\blib\s*::")
 
 
 def _files(roots: Iterable[str], named: Iterable[str]) -> FileStates:

@@ -146,6 +146,7 @@ E1008 names    name offered by two globs
 E1009 names    `self` or `Self` out of place
 E1010 names    unknown variant or associated item
 E1011 names    both `x.conc` and `x/mod.conc` exist
+E1012 names    two distributions declare a library
 E1013 names    `main` is missing or has the wrong signature
 E1014 names    type name begins with a lower-case letter
 E2001 types    type mismatch

@@ -176,6 +176,11 @@ class Reach:
             self._name(files[span.file].source.text[span.start : span.end], file)
         for name, file in project.roots.items():
             self._name(name, file)
+        for library, loaded in project.libraries.items():
+            if loaded.root is not None:
+                self._name(library, loaded.root)
+            for name, file in loaded.roots.items():
+                self._name(name, file)
         for file, cached in files.items():
             for name in cached.inline_modules:
                 self._name(name, file)
@@ -190,8 +195,10 @@ class Reach:
         reached = self.bits[file]
         for name in self.modules.keys() & words:
             reached |= self.modules[name]
-        if "crate" in words:
-            reached |= self.bits[self.project.main]
+        library = self.project.libraries.get(self.project.file_libraries.get(file, ""))
+        root = self.project.main if library is None else library.root
+        if "crate" in words and root is not None:
+            reached |= self.bits[root]
         if "super" in words:
             for parent in self.ancestors(file):
                 reached |= self.bits[parent]
@@ -401,7 +408,7 @@ class CheckCache:
             parsed = parse_file(name, data)
             file = CachedFile(
                 parsed.source, parsed.lexical, parsed.syntactic, parsed.is_readable, parsed.tree, parsed.modules, parsed.heads,
-                name, digest,
+                parsed.libraries, name, digest,
             )  # fmt: skip
             if parsed.tree is not None:
                 _describe(file, parsed.tree)
@@ -431,6 +438,7 @@ class CheckCache:
         files = _cached_files(project)
         reach = Reach(project, files)
         configuration = b"" if project.manifest is None else _digest(project.manifest.source.text)
+        configuration += _libraries(project)
         bodies = {name: file.bodies for name, file in files.items()}
         complete = set(whole)
         while True:
@@ -525,6 +533,12 @@ class CheckCache:
             self.records.popitem(last=False)
         if len(self.hints) > MOST_RECORDS:
             self.hints.clear()
+
+
+def _libraries(project: Project) -> bytes:
+    """Return what the outcome of a check depends on of the environment: which libraries there are, and why others are not."""
+    missing = [f"{name}: {why.message} {why.help}" for name, why in sorted(project.missing.items())]
+    return _digest("\n".join([*sorted(project.libraries), *missing])) if project.libraries or missing else b""
 
 
 def _cached_files(project: Project) -> dict[str, CachedFile]:

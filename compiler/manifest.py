@@ -358,11 +358,13 @@ BUDGETS = {
 class Manifest:
     """What a manifest says; the constructor reads the file `path`. `folder` is the directory of the file, an absolute path
     without links; `entry` the source path that it names, relative to the folder, or None; `source` is its text, "" if it cannot
-    be read; `permissions` has by capability key, such as `fs_read`, the scopes, of paths with the folder before them, or True for
-    all; `tools` has by tool whether it may be called, or the names of the methods that may; `connections`, `agents` and `servers`
-    have the legal fields by name; `memory_tables` what it says of memories; `pricing` the prices per model id as [input, output]
-    for a million tokens, with those of OTHER_PRICES behind where one of these is set (others are None), those of hosted tools
-    only where one of them is; `budgets` the limits of a run. `diagnostics` has what is wrong with the file."""
+    be read; `permissions` has by capability key, such as `fs_read`, the scopes, of paths with the folder before them, or True
+    for all; `tools` has by tool whether it may be called, or the names of the methods that may; `library_permissions` has by
+    name of a library what its code may touch of that, as `permissions`, with `models` False where it may call none;
+    `connections`, `agents` and `servers` have the legal fields by name; `memory_tables` what it says of memories; `pricing` the
+    prices per model id as [input, output] for a million tokens, with those of OTHER_PRICES behind where one of these is set
+    (others are None), those of hosted tools only where one of them is; `budgets` the limits of a run. `diagnostics` has what is
+    wrong with the file."""
 
     def __init__(self, path: str) -> None:
         self.folder = os.path.dirname(os.path.realpath(path))
@@ -370,6 +372,7 @@ class Manifest:
         self.entry: str | None = None
         self.permissions: dict[str, tuple[str, ...] | bool] = {}
         self.tools: dict[str, tuple[str, ...] | bool] = {}
+        self.library_permissions: dict[str, dict[str, tuple[str, ...] | bool]] = {}
         self.agents: dict[str, dict[str, Any]] = {}
         self.servers: dict[str, dict[str, Any]] = {}
         self.connections: dict[str, dict[str, object]] = {}
@@ -458,15 +461,46 @@ def _permissions(manifest: Manifest, table: dict[str, Any]) -> None:
         place = ("permissions", key)
         if key == "tools":
             _tools(manifest, value)
-        elif key not in BY_KEY and key not in GROUP_KEYS:
-            help = suggestion("keys", key, (*BY_KEY, *GROUP_KEYS, "tools"))
-            manifest.report("E4001", place, f"[permissions] has no key `{key}`", help)
-        elif not (value is True or (isinstance(value, list) and all(isinstance(item, str) for item in value))):
-            manifest.report("E4004", place, f"`{key}` of [permissions] is an array of strings or true")
+        elif key == "lib":
+            _libraries(manifest, value)
         else:
-            # `fs` stands for `fs_read` and `fs_write`.
-            for granted in GROUP_KEYS.get(key, (key,)):
-                _grant(manifest, place, granted, value)
+            _capability(manifest, place, key, value, manifest.permissions)
+
+
+def _libraries(manifest: Manifest, table: Any) -> None:
+    """Read `[permissions.lib.NAME]`: what code of a library may touch (P-3.2)."""
+    if not isinstance(table, dict):
+        manifest.report("E4004", ("permissions", "lib"), "`lib` of [permissions] holds tables: `[permissions.lib.NAME]`")
+        return
+    for name, value in table.items():
+        place = ("permissions", "lib", name)
+        if not isinstance(value, dict) or not name.isidentifier():
+            manifest.report("E4004", place, f"`[permissions.lib.{name}]` is a table with the name of a library")
+            continue
+        granted = manifest.library_permissions.setdefault(name, {})
+        for key, scope in value.items():
+            if key != "models":
+                _capability(manifest, (*place, key), key, scope, granted, f"permissions.lib.{name}", ("models",))
+            elif isinstance(scope, bool):
+                granted[key] = scope
+            else:
+                manifest.report("E4004", (*place, key), f"`models` of [permissions.lib.{name}] is true or false")
+
+
+def _capability(
+    manifest: Manifest, place: tuple[str, ...], key: str, value: Any, granted: dict[str, tuple[str, ...] | bool],
+    table: str = "permissions", others: tuple[str, ...] = ("lib", "tools"),
+) -> None:  # fmt: skip
+    """Add what a key of a table of permissions grants to `granted`; `others` are keys of the table besides capabilities."""
+    if key not in BY_KEY and key not in GROUP_KEYS:
+        help = suggestion("keys", key, (*BY_KEY, *GROUP_KEYS, *others))
+        manifest.report("E4001", place, f"[{table}] has no key `{key}`", help)
+    elif not (value is True or (isinstance(value, list) and all(isinstance(item, str) for item in value))):
+        manifest.report("E4004", place, f"`{key}` of [{table}] is an array of strings or true")
+    else:
+        # `fs` stands for `fs_read` and `fs_write`.
+        for granted_key in GROUP_KEYS.get(key, (key,)):
+            _grant(manifest, place, granted_key, value, granted, table)
 
 
 def _tools(manifest: Manifest, table: Any) -> None:
@@ -484,21 +518,23 @@ def _tools(manifest: Manifest, table: Any) -> None:
             manifest.report("E4004", place, f"`{name}` of permissions.tools is true, false or an array of names of methods")
 
 
-def _grant(manifest: Manifest, place: tuple[str, ...], key: str, value: Any) -> None:
+def _grant(
+    manifest: Manifest, place: tuple[str, ...], key: str, value: Any, granted: dict[str, tuple[str, ...] | bool], table: str
+) -> None:
     """Add a scope to a permission. Paths are relative to the manifest, wherever the program is started."""
-    scopes = manifest.permissions.get(key, ())
+    scopes = granted.get(key, ())
     # Everything has been granted before, or is granted now.
     if value is True or isinstance(scopes, bool):
-        manifest.permissions[key] = True
+        granted[key] = True
         return
     for scope in value:
         try:
             BY_KEY[key].check(scope)
         except Malformed as refused:
-            manifest.report("E4004", place, f"`{key}` of [permissions]: {refused}")
+            manifest.report("E4004", place, f"`{key}` of [{table}]: {refused}")
             return
     paths = BY_KEY[key].scope == "PATH"
-    manifest.permissions[key] = (*scopes, *(os.path.join(manifest.folder, scope) if paths else scope for scope in value))
+    granted[key] = (*scopes, *(os.path.join(manifest.folder, scope) if paths else scope for scope in value))
 
 
 def _connections(manifest: Manifest, table: dict[str, Any]) -> None:

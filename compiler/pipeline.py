@@ -16,6 +16,7 @@ from .codegen.constants import TooLong
 from .codegen.program import excesses, generate, too_costly
 from .collector import gc_pause
 from .diagnostics import Diagnostics
+from .libraries import FindLibrary, Loaded, attributed, no_libraries
 from .manifest import Manifest
 from .project import Parser, Reader, load, no_files, parse_file
 from .source import Source, Span
@@ -31,7 +32,7 @@ class Compilation:
     """The outcome of a compilation. `image` is None when `diagnostics` holds an error, or when none was asked for; `checked` is
     None when the trees could not be checked; `source` and `tree` are those of the root module, which may have no tree; `sources`
     are all files of the program by their name relative to the project root; `compile_source` adds the manifest, if one was given,
-    by its own."""
+    by its own. `libraries` are those that it uses, by name."""
 
     diagnostics: Diagnostics
     source: Source | None = None
@@ -39,6 +40,7 @@ class Compilation:
     checked: CheckedProgram | None = None
     image: Image | None = None
     sources: dict[str, Source] = field(default_factory=dict)
+    libraries: dict[str, Loaded] = field(default_factory=dict)
 
 
 def compile_source(
@@ -51,16 +53,18 @@ def compile_source(
     manifest: Manifest | None = None,
     cache: CheckCache | None = None,
     parse: Parser = parse_file,
+    find_library: FindLibrary = no_libraries,
 ) -> Compilation:
     """Compile the program whose root module is `data`, the bytes of `file`: the name that positions show, relative to the project
     root (V-3.4). `read` returns the bytes of another file by such a name, None where there is none; `name` is the program's name,
     by default the stem of `file`; without `emit` the phases stop after checking, and a `cache` may spare them what an earlier
     check came to. `manifest` is that of the project: its errors are errors of the program (O-9.8), its prices and budgets go into
-    the image. `parse` does what `parse_file` does, where there is no cache. Nothing is raised for a wrong program; what `read`
-    raises passes through, except `Refused`, which becomes E1004. AssertionError for a cache together with `emit`."""
+    the image. `parse` does what `parse_file` does, where there is no cache; `find_library` returns the libraries that
+    paths name (P-3.1). Nothing is raised for a wrong program; what `read` and `find_library` raise passes through, except
+    `Refused`, which becomes E1004. AssertionError for a cache together with `emit`."""
     assert cache is None or not emit, "an image needs every body"
     with gc_pause():
-        result = check_source(data, file, read, manifest, cache, parse)
+        result = check_source(data, file, read, manifest, cache, parse, find_library)
         if emit and result.checked is not None and not result.diagnostics.has_errors:
             stem = file.rpartition("/")[2].removesuffix(".conc")
             _generate(result, file, name or stem)
@@ -112,17 +116,22 @@ def check_source(
     manifest: Manifest | None = None,
     cache: CheckCache | None = None,
     parse: Parser = parse_file,
+    find_library: FindLibrary = no_libraries,
 ) -> Compilation:
     """Read, parse and check a program without making an image; the parameters are those of `compile_source`. The diagnostics of
     the manifest are not added. What `read` raises passes through, except `Refused`. With a cache what earlier checks came to is
     not worked out again: the diagnostics are the same, but the tree lacks the bodies that the cache knows, and may be None after
     errors of syntax. Without one the tree is None only where the root file cannot be decoded or has a lexical error."""
-    diagnostics = Diagnostics()
-    project = load(file, data, read, diagnostics, parse if cache is None else cache.parse)
-    result = Compilation(diagnostics, project.sources[file], sources=project.sources)
+    found = Diagnostics()
+    project = load(file, data, read, found, parse if cache is None else cache.parse, find_library)
+    result = Compilation(found, project.sources[file], sources=project.sources, libraries=project.libraries)
     if manifest is not None:
         project.configure(manifest)
-    if diagnostics.leave_trees:
-        result.checked = check_project(project, diagnostics, cache)
+    if found.leave_trees:
+        result.checked = check_project(project, found, cache)
+    if project.libraries:
+        result.diagnostics = Diagnostics()
+        for diagnostic in attributed(found.found, project.file_libraries, project.libraries):
+            result.diagnostics.add(diagnostic)
     result.tree = project.trees.get(file)
     return result

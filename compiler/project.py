@@ -1,14 +1,13 @@
 """The files of a program: from the compiled file to every module it names, lexed and parsed; and where they lie on disk
 (L-8.1, O-9.1).
 
-Hands on `load`, `no_files`, `parse_file`, the types `Reader` and `Parser`, and `Refused` to the pipeline, `incremental`, the verb
-`test` and the language server; `ParsedFile` to `incremental`, the REPL and the verb `test`, `parse_file` also to the REPL;
-`locate` and `Location` to the command line, the API and the language server; `Project` to resolver, checker, `incremental` and
-language server; and `module_files` to the resolver. `load` returns a `Project` with the trees and with the file behind each
-module; it touches no file itself, but reads through a function of the caller. `locate` returns a `Location`, which reads files
-under the project root only (G-5.3). Where the file of a module lies is said by `module_files`, which names may be modules by
-`Heads`.
-"""
+Hands on `load`, `no_files`, `parse_file`, the types `Reader` and `Parser`, and `Refused` to the pipeline, `incremental`, the
+verb `test` and the language server; `ParsedFile` to `incremental`, the REPL and the verb `test`, `parse_file` also to the REPL;
+`locate` and `Location` to the command line, the API and the language server; `read_below` to `installed`, which finds
+libraries; `Project` to resolver, checker, `incremental` and language server; and `module_files` to the resolver. `load` returns
+a `Project` with the trees and with the file behind each module; it touches no file itself, but reads through a function of the
+caller. `locate` returns a `Location`, which reads files under the project root only (G-5.3). Where the file of a module lies is
+said by `module_files`, which names may be modules by `Heads`. """
 
 from __future__ import annotations
 
@@ -17,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .diagnostics import Diagnostic, Diagnostics
+from .libraries import HEAD, FindLibrary, Loaded, NoLibrary, library_path, no_libraries
 from .manifest import Manifest, MemoryTables
 from .manifest_file import find_manifest
 from .source import Source, Span
@@ -42,8 +42,9 @@ def no_files(name: str) -> bytes | None:
 @dataclass(slots=True)
 class ParsedFile:
     """What lexing and parsing made of one file. `is_readable`: it was decoded and has no lexical error, so that it has a tree,
-    unless a cache keeps that; of any other file `modules` and `heads` are empty. `modules` are the names of its lines `mod
-    name;`; `heads` are the names that may be modules of the project root, with their places, in source order."""
+    unless a cache keeps that; of any other file `modules`, `heads` and `libraries` are empty. `modules` are the names of its
+    lines `mod name;`; `heads` are the names that may be modules of the project root, with their places, in source order;
+    `libraries` are the two names behind each `lib::`, with the place of the first, the second "" where there is none."""
 
     source: Source
     lexical: list[Diagnostic] = field(default_factory=list)
@@ -52,6 +53,7 @@ class ParsedFile:
     tree: ast.Program | None = None
     modules: list[ast.Ident] = field(default_factory=list)
     heads: list[tuple[str, Span]] = field(default_factory=list)
+    libraries: list[tuple[str, str, Span]] = field(default_factory=list)
 
 
 def parse_file(name: str, data: bytes, with_heads: bool = True) -> ParsedFile:
@@ -69,7 +71,12 @@ def parse_file(name: str, data: bytes, with_heads: bool = True) -> ParsedFile:
     own = set(_declared_names(tree.items)) if heads.plain or heads.imported else set()
     rows = heads.candidates(tokens, own)
     places = [(str(tokens.values[at]), Span(name, tokens.starts[at], tokens.ends[at])) for at in rows]
-    return ParsedFile(source, lexical.found, syntactic.found, True, tree, list(_module_lines(tree.items)), places)
+    libraries = [
+        (str(tokens.values[at]), "" if item is None else str(tokens.values[item]), Span(name, tokens.starts[at], tokens.ends[at]))
+        for row in heads.heads_of_libraries(tokens, rows)
+        for at, item in library_names(tokens, row)
+    ]
+    return ParsedFile(source, lexical.found, syntactic.found, True, tree, list(_module_lines(tree.items)), places, libraries)
 
 
 def _module_lines(items: Iterable[ast.TopLevel]) -> Iterator[ast.Ident]:
@@ -87,7 +94,8 @@ class Project:
     of the root file; `trees` lacks files with lexical errors; `declared` has the file of each `mod name;` that has one, by the
     place of the name; `roots` the files of modules of the project root that paths name, by that name; `rejected` is what the
     checking phase reports about the files of modules; `agents` is what the manifest says of agents by name, None without a
-    manifest."""
+    manifest. `libraries` are those that paths name, by name, `missing` why there is none of a name, and `file_libraries` the
+    library of each file that belongs to one."""
 
     main: str
     trees: dict[str, ast.Program] = field(default_factory=dict)
@@ -101,6 +109,9 @@ class Project:
     servers: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # MCP servers of the manifest, with their fields
     memory_tables: MemoryTables = field(default_factory=MemoryTables)
     manifest: Manifest | None = None
+    libraries: dict[str, Loaded] = field(default_factory=dict)
+    missing: dict[str, NoLibrary] = field(default_factory=dict)
+    file_libraries: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def single(cls, tree: ast.Program, source: Source) -> Project:
@@ -119,20 +130,29 @@ class Project:
         self.manifest = manifest
 
 
-def load(main: str, data: bytes, read: Reader, diagnostics: Diagnostics, parse: Parser = parse_file) -> Project:
-    """Read, lex and parse the file `main`, whose bytes are `data`, and all files it leads to. What lexing finds is reported to
-    `diagnostics`; what parsing finds only if lexing found no error (L-4.1.2). Files of modules that were refused (E1004) or are
-    ambiguous (E1011) stand in `Project.rejected`. What `read` raises passes through, except Refused."""
-    return _Loader(main, read, parse).run(data, diagnostics)
+def load(
+    main: str,
+    data: bytes,
+    read: Reader,
+    diagnostics: Diagnostics,
+    parse: Parser = parse_file,
+    find_library: FindLibrary = no_libraries,
+) -> Project:
+    """Read, lex and parse the file `main`, whose bytes are `data`, and all files it leads to, in libraries too. What lexing finds
+    is reported to `diagnostics`; what parsing finds only if lexing found no error (L-4.1.2). Files of modules that were refused
+    (E1004) or are ambiguous (E1011) stand in `Project.rejected`. What `read` raises passes through, except Refused; so does what
+    `find_library` raises, except NoLibrary."""
+    return _Loader(main, read, parse, find_library).run(data, diagnostics)
 
 
 class _Loader:
     """One loading: a queue of files, each of which may add others."""
 
-    def __init__(self, main: str, read: Reader, parse: Parser) -> None:
+    def __init__(self, main: str, read: Reader, parse: Parser, find_library: FindLibrary) -> None:
         self.project = Project(main)
         self.read = read
         self.parse = parse
+        self.find_library = find_library
         self.lexical = Diagnostics()
         self.syntactic = Diagnostics()
         self.waiting: list[tuple[str, bytes]] = []
@@ -152,8 +172,9 @@ class _Loader:
         return self.project
 
     def _file(self, name: str, data: bytes) -> None:
-        # Without a reader there is nothing that a head could lead to.
-        parsed = self.project.files[name] = self.parse(name, data, self.read is not no_files)
+        # Without anything to read from there is nothing that a head could lead to.
+        with_heads = self.read is not no_files or self.find_library is not no_libraries
+        parsed = self.project.files[name] = self.parse(name, data, with_heads)
         self.project.sources[name] = parsed.source
         for diagnostic in parsed.lexical:
             self.lexical.add(diagnostic)
@@ -161,48 +182,84 @@ class _Loader:
             self.syntactic.add(diagnostic)
         if parsed.tree is not None:
             self.project.trees[name] = parsed.tree
+        library = self.project.libraries.get(self.project.file_libraries.get(name, ""))
         folder = name.rpartition("/")[0]
         for module in parsed.modules:  # their files stand beside the declaring one (L-8.1.2)
-            module_file = self._module_file(folder, module.text, module.span)
+            module_file = self._module_file(folder, module.text, module.span, library)
             if module_file is not None:
                 self.project.declared[module.span] = module_file
         for head, span in parsed.heads:
-            self._root_module(head, span)
+            self._root_module(head, span, library)
+        for named, item, span in parsed.libraries:
+            self._of_library(named, item, span, library)
 
-    def _root_module(self, name: str, span: Span) -> None:
-        """Find the file of a module of the project root, which needs no `mod` (L-8.1.2)."""
+    def _root_module(self, name: str, span: Span, library: Loaded | None) -> None:
+        """Find the file of a module of the root of the project, or of a library, which needs no `mod` (L-8.1.2)."""
+        folder = "" if library is None else library_path(library.library.name)
+        roots = self.project.roots if library is None else library.roots
+        key = f"{folder}/{name}" if folder else name
         # Each name is looked for once, however often it is used.
-        if name in self.project.roots or name in self.absent:
+        if name in roots or key in self.absent:
             return
-        file = self._module_file("", name, span)
+        file = self._module_file(folder, name, span, library)
         if file is None:
-            self.absent.add(name)
+            self.absent.add(key)
         else:
-            self.project.roots[name] = file
+            roots[name] = file
 
-    def _module_file(self, folder: str, name: str, span: Span) -> str | None:
+    def _of_library(self, name: str, item: str, span: Span, home: Loaded | None) -> None:
+        """Find the library that a path of a file of `home` begins with, and the file of its module `item`. Where the project, or
+        the library around the file, has a module `lib`, the path means that (P-3.1)."""
+        if HEAD in (self.project.roots if home is None else home.roots) or name in self.project.missing:
+            return
+        loaded = self.project.libraries.get(name)
+        if loaded is None:
+            try:
+                loaded = self.project.libraries[name] = Loaded(self.find_library(name))
+            except NoLibrary as missing:
+                self.project.missing[name] = missing
+                return
+            root = library_path(name, "mod.conc")
+            loaded.root = root if self._exists(root, span, loaded) else None
+        if item:
+            self._root_module(item, span, loaded)
+
+    def _module_file(self, folder: str, name: str, span: Span, library: Loaded | None) -> str | None:
         """Return the file of a module, or None; report E1011 once where both spellings exist."""
         first, second = module_files(folder, name)
-        files = [place for place in (first, second) if self._exists(place, span)]
+        files = [place for place in (first, second) if self._exists(place, span, library)]
         message = f"both `{first}` and `{second}` exist"
         if len(files) == 2 and not any(reported == message for _, _, reported, _ in self.project.rejected):
             self.project.rejected.append(("E1011", span, message, "delete one of them"))
         return files[0] if files else None
 
-    def _exists(self, name: str, span: Span) -> bool:
+    def _exists(self, name: str, span: Span, library: Loaded | None) -> bool:
         """Return whether the file exists. One that was not read before is queued."""
-        if name in self.project.sources:
+        home = "" if library is None else library.library.name
+        if name in self.project.sources and self.project.file_libraries.get(name, "") == home:
             return True
         try:
-            data = self.read(name)
+            data = self._bytes(name, library)
+            if data is not None and name in self.project.sources:
+                raise Refused(f"another file of the program is called `{name}` too")
         except Refused as refused:
-            self.project.rejected.append(("E1004", span, f"`{name}` cannot be read: {refused}", "move it into the project"))
+            advice = "move it into the project"
+            if library is not None:
+                advice = f"install another version of {library.library.distribution}"
+            self.project.rejected.append(("E1004", span, f"`{name}` cannot be read: {refused}", advice))
             return False
         if data is None:
             return False
         self.project.sources[name] = Source(name, "")
+        if library is not None:
+            self.project.file_libraries[name] = home
         self.waiting.append((name, data))
         return True
+
+    def _bytes(self, name: str, library: Loaded | None) -> bytes | None:
+        if library is None:
+            return self.read(name)
+        return library.library.read(name.removeprefix(library_path(library.library.name) + "/"))
 
 
 def module_files(folder: str, name: str) -> tuple[str, str]:
@@ -239,6 +296,47 @@ class Heads:
         values = tokens.values
         plain = [at for at in self.plain if values[at] not in own and values[at] not in self.bound]
         return sorted((*self.rooted, *plain, *(at for at in self.imported if values[at] not in own)))
+
+    def heads_of_libraries(self, tokens: TokenList, candidates: Iterable[int]) -> list[int]:
+        """Return those rows of `candidates` with which paths into libraries may begin."""
+        rooted = set(self.rooted)
+        return [at for at in candidates if tokens.values[at] == HEAD and at not in rooted]
+
+
+def library_names(tokens: TokenList, start: int) -> Iterator[tuple[int, int | None]]:
+    """Yield the rows of the name of a library and of the first name behind it, None without one, for each path of the `lib` at
+    row `start`: several where a `use` has groups, as `lib::{a::b, c::{d, e}}`. A path may come twice."""
+    types, at = tokens.types, start + 1
+    path: list[int] = []  # rows of the names behind `lib`
+    groups: list[int] = []  # of each group around: the length of the path before it
+    while True:
+        while types[at] == "COLONCOLON" and types[at + 1] == "IDENT":
+            path.append(at + 1)
+            at += 2
+        if types[at] == "COLONCOLON" and types[at + 1] == "LBRACE":
+            groups.append(len(path))
+            at += 1
+        else:
+            if path:
+                yield path[0], path[1] if len(path) > 1 else None
+            at = _end_of_part(types, at) if groups else at
+            while groups and types[at] == "RBRACE":
+                groups.pop()
+                at += 1
+            if not groups or types[at] != "COMMA":
+                return
+        at += 1  # behind the `{` or `,`
+        del path[groups[-1] :]
+        if types[at] == "IDENT":
+            path.append(at)
+            at += 1
+
+
+def _end_of_part(types: Sequence[str], at: int) -> int:
+    """Return the row of what ends a part of a group, behind `as name` or `::*`; of the last token where nothing does."""
+    while at < len(types) - 1 and types[at] not in ("COMMA", "RBRACE", "SEMI"):
+        at += 1
+    return at
 
 
 def path_heads(tokens: TokenList) -> Heads:
@@ -313,21 +411,26 @@ class Location:
     manifest: Manifest | None = None
 
     def read(self, name: str) -> bytes | None:
-        """Return the bytes of a file by its name relative to the root, parts joined by `/`, at most MAX_BYTES + 1 of them; None
-        if there is none that is spelt just so. Raise Refused for one outside of the root, by links or by `..` (G-5.3), and for
-        files that cannot be read or whose directory cannot be listed."""
-        path = os.path.join(self.root, *name.split("/"))
-        real = os.path.realpath(path)
-        try:
-            if not os.path.isfile(real) or not _has_this_spelling(path):
-                return None
-            # Links were followed before this check that the file lies under the root.
-            if os.path.commonpath([self.root, real]) != self.root:
-                raise Refused("it lies outside the project root")
-            with open(real, "rb") as file:
-                return file.read(MAX_BYTES + 1)
-        except OSError as error:
-            raise Refused(error.strerror or str(error)) from None
+        """Return the bytes of a file by its name relative to the root, as `read_below` does."""
+        return read_below(self.root, name, "the project root")
+
+
+def read_below(root: str, name: str, what: str) -> bytes | None:
+    """Return the bytes of a file by its name relative to a folder, parts joined by `/`, at most MAX_BYTES + 1 of them; None if
+    there is none that is spelt just so. `root` is a real path, `what` the words for it. Raise Refused for a file outside of the
+    folder, by links or by `..` (G-5.3), and for files that cannot be read or whose directory cannot be listed."""
+    path = os.path.join(root, *name.split("/"))
+    real = os.path.realpath(path)
+    try:
+        if not os.path.isfile(real) or not _has_this_spelling(path):
+            return None
+        # Links were followed before this check that the file lies under the root.
+        if os.path.commonpath([root, real]) != root:
+            raise Refused(f"it lies outside {what}")
+        with open(real, "rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise Refused(error.strerror or str(error)) from None
 
 
 def _has_this_spelling(path: str) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from .checker.relations import close
 from .diagnostics import Diagnostic, Diagnostics
+from .installed import installed_library
 from .pipeline import Compilation, compile_source
 from .project import ParsedFile, parse_file
 from .source import Source, Span
@@ -197,7 +198,8 @@ class Transcript:
         def parse_entry(name: str, data: bytes, with_heads: bool = True) -> ParsedFile:
             return _with_types(parse_file(name, data, with_heads), parameters)
 
-        compilation = compile_source(source.encode("utf-8", "surrogatepass"), FILE, parse=parse_entry)
+        data = source.encode("utf-8", "surrogatepass")
+        compilation = compile_source(data, FILE, parse=parse_entry, find_library=installed_library)
         plain = Source(FILE, before + text + "\n")
         back = _Back(len(before), insertions, len(before) + len(text))
         mapped = [back.diagnostic(d) for d in compilation.diagnostics.ordered() if d.code not in UNUSED]

@@ -33,15 +33,27 @@ class Symbol:
 @record
 class ModuleSymbol(Symbol):
     """A module of the program (L-8.1); `home` is the module around it, None for the root. `file` is the name of the file with its
-    text; `rank` is its place in the order of initialisation, from 0 (L-5.14.1)."""
+    text; `rank` is its place in the order of initialisation, from 0 (L-5.14.1). `library` is the name of the library that it is
+    the root module of, "" for any other module."""
 
     file: str
     rank: int = 0
+    library: str = ""
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Return its names from the root on, without the root's own."""
-        return () if self.home is None else (*self.home.path, self.name)
+        """Return its names from the root on, without the root's own; in a library `lib` and its name come first."""
+        if self.home is None:
+            return ("lib", self.library) if self.library else ()
+        return (*self.home.path, self.name)
+
+    @property
+    def root(self) -> ModuleSymbol:
+        """Return the module around it that has none around itself: the root of the program, or of a library."""
+        at = self
+        while at.home is not None:
+            at = at.home
+        return at
 
     def is_inside(self, other: ModuleSymbol) -> bool:
         """Return whether this is `other` or a submodule of it, to any depth: it then sees what is private there (L-8.4.1)."""

@@ -20,7 +20,7 @@ from .notation import Malformed, split_outside_strings, take_json, take_string, 
 from .records import Line, Program
 
 CLAUSE = re.compile(r"[LOMVGCP]-\d+(?:\.\d+)+$")
-_CAPABILITIES = ("fs:read", "fs:write", "net", "env", "run", "disable-tool")
+_CAPABILITIES = ("fs:read", "fs:write", "net", "env", "run", "disable-tool", "lib")
 _LIMITS = ("steps", "depth", "seconds", "tokens", "cost", "model_calls", "size")
 _NAMED = ("reply", "agent", "mcp")
 _NUMBERED = ("request", "wire")
@@ -117,6 +117,14 @@ def _needs(program: Program, args: list[str], value: str, place: Place) -> None:
             program.limits[name] = float(operand) if "." in operand else int(operand)
         else:
             raise Malformed(f"{need!r} is no permission, limit or feature")
+
+
+@key("library")
+def _library(program: Program, args: list[str], value: str, place: Place) -> None:
+    name, version = take_word(value)
+    if not name.isidentifier() or not version.strip():
+        raise Malformed("name and version of a library, whose files are called lib/NAME/…")
+    program.libraries[name] = version.strip()
 
 
 @key("mode")

@@ -161,6 +161,7 @@ class Program:
     offsets: dict[str, int] = field(default_factory=dict)
     permissions: list[str] = field(default_factory=list)
     limits: dict[str, int | float] = field(default_factory=dict)
+    libraries: dict[str, str] = field(default_factory=dict)
     features: list[str] = field(default_factory=list)
     mode: str = ""
     args: list[str] = field(default_factory=list)

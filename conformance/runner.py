@@ -105,7 +105,8 @@ def _run_message(program: Program, route: str) -> Json:
 
 
 def _source(program: Program) -> Json:
-    return {"files": wire_files(program), "main": "main.conc"}
+    libraries = {"libraries": program.libraries} if program.libraries else {}
+    return {"files": wire_files(program), "main": "main.conc", **libraries}
 
 
 def _no_event(seen: Observation) -> Callable[[Json], None]:

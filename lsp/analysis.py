@@ -19,6 +19,8 @@ from ..compiler.checker.program import Examined, examine_parts, examine_project
 from ..compiler.decisions import BuiltinCall, CallTarget
 from ..compiler.diagnostics import Diagnostic, Diagnostics
 from ..compiler.incremental import CheckCache
+from ..compiler.installed import installed_library
+from ..compiler.libraries import attributed, library_path
 from ..compiler.project import Location, Project, Refused, load, locate
 from ..compiler.source import Source, Span
 from ..compiler.symbols import (
@@ -57,6 +59,14 @@ class Analysis:
     def tree(self) -> ast.Program | None:
         """Return the tree of the document, None after lexical errors."""
         return self.project.trees.get(self.file)
+
+    def path_of(self, file: str) -> str:
+        """Return the path of a file of the program on disk; one of a library lies in the environment (P-3.1)."""
+        library = self.project.file_libraries.get(file)
+        if library is None:
+            return os.path.join(self.root, *file.split("/"))
+        folder = self.project.libraries[library].library.folder
+        return os.path.join(folder, *file.removeprefix(library_path(library) + "/").split("/"))
 
     @property
     def own(self) -> list[Diagnostic]:
@@ -101,7 +111,7 @@ def _analyse(main: str, location: Location, texts: Mapping[str, str], cache: Che
         return location.read(name) if open_text is None else open_text.encode("utf-8", "replace")
 
     diagnostics = Diagnostics()
-    project = load(main, read(main) or b"", read, diagnostics, cache.parse)
+    project = load(main, read(main) or b"", read, diagnostics, cache.parse, installed_library)
     if location.manifest is not None:
         project.configure(location.manifest)
     whole = (location.file,)
@@ -112,6 +122,10 @@ def _analyse(main: str, location: Location, texts: Mapping[str, str], cache: Che
         examined = examine_project(project, diagnostics, cache, whole)
     else:
         examined = _examine_broken(project, cache, whole)
+    if project.libraries:
+        found, diagnostics = diagnostics, Diagnostics()
+        for diagnostic in attributed(found.found, project.file_libraries, project.libraries):
+            diagnostics.add(diagnostic)
     return Analysis(main, location.root, project, diagnostics.ordered(), examined)
 
 

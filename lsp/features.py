@@ -22,6 +22,8 @@ from ..compiler.checker.tools import tool_of
 from ..compiler.checker.trait_calls import bounded_methods, bounded_names, names_through_traits, trait_methods
 from ..compiler.diagnostics import Diagnostics
 from ..compiler.hints.memory_fields import as_fields
+from ..compiler.installed import installed_names, module_names
+from ..compiler.libraries import HEAD
 from ..compiler.resolver.names import TOOL_NAMES, outermost
 from ..compiler.source import Source, Span
 from ..compiler.symbols import EnumSymbol, FunctionSymbol, Local, ModuleSymbol, StructSymbol, Symbol, ToolSymbol, VariantSymbol
@@ -372,6 +374,8 @@ def _behind_path(analysis: Analysis, examined: Examined, path: list[str], place:
     if path[0] == "std":
         return of_library(path[1:])
     here = examined.checker.modules.at(place)
+    if path[0] == HEAD and _walk(examined, path[:1], here) is None:
+        return _behind_lib(analysis, examined, path[1:])
     owner = _walk(examined, path, here)
     if isinstance(owner, ModuleSymbol):
         offers = of_module(owner, examined.symbols, analysis.project.sources)
@@ -381,6 +385,21 @@ def _behind_path(analysis: Analysis, examined: Examined, path: list[str], place:
     if isinstance(owner, (StructSymbol, EnumSymbol)):
         return of_type(examined.checker, owner)
     return of_builtin_type(path[-1]) if len(path) == 1 else []
+
+
+def _behind_lib(analysis: Analysis, examined: Examined, path: list[str]) -> list[Offer]:
+    """Return what may stand behind `lib::` and the names of `path`: libraries, then modules and public items of one (P-3.1)."""
+    if not path:
+        return [Offer(name, MODULE, f"lib::{name}") for name in installed_names()]
+    loaded = analysis.project.libraries.get(path[0])
+    if loaded is None:
+        return []
+    offers = [Offer(name, MODULE) for name in module_names(loaded.library)] if len(path) == 1 else []
+    for module in examined.checker.modules.files.values():
+        if module.path == (HEAD, *path):
+            public = {s.name for s in examined.symbols if s.home is module and _is_public(s)}
+            offers += [o for o in of_module(module, examined.symbols, analysis.project.sources) if o.name in public]
+    return once(offers)
 
 
 def _is_public(symbol: Symbol) -> bool:

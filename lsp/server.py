@@ -178,7 +178,7 @@ class Server(LanguageServer):
         source = analysis.project.sources.get(span.file)
         if source is None:
             return None
-        path = os.path.join(analysis.root, *span.file.split("/"))
+        path = analysis.path_of(span.file)
         open_documents = {os.path.realpath(path_of(uri)): uri for uri in self.analyses}
         uri = open_documents.get(os.path.realpath(path)) or uris.from_fs_path(path)
         return lsp.Location(uri, self.range(source, span)) if uri is not None else None

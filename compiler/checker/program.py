@@ -20,6 +20,7 @@ from ..declaration_kinds import KINDS
 from ..diagnostics import Diagnostics
 from ..fields import is_carried
 from ..hints.names import did_you_mean, limited_patience, listed
+from ..libraries import Loaded
 from ..project import Project
 from ..resolver.program import resolve, unused_locals
 from ..resolver.state import Module
@@ -82,7 +83,8 @@ class CheckedProgram:
     Each list is in the order of modules, then of the source; nested items stand among the others, but tools made of functions,
     and their states, come last, in `structs` followed by the types that are made of others for parts of replies (`Partial<T>`).
     `init`: the initialisation statements, each with its module's rank. `promised`: methods of traits without body;
-    `implementations`: impls of traits, as their traits know them. `declarations`: by class of symbol, those of `KINDS`."""
+    `implementations`: impls of traits, as their traits know them. `declarations`: by class of symbol, those of `KINDS`.
+    `libraries`: those that it uses, by name; `file_libraries`: the library of each of their files."""
 
     program: ast.Program
     functions: list[FunctionSymbol] = field(default_factory=list)
@@ -98,6 +100,8 @@ class CheckedProgram:
     manifest: dict[str, dict[str, object]] = field(default_factory=dict)  # connections only Concerto.toml declares
     init: list[tuple[int, ast.InitStatement]] = field(default_factory=list)
     main: FunctionSymbol | None = None
+    libraries: Mapping[str, Loaded] = field(default_factory=dict)
+    file_libraries: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, kind: type[S]) -> list[S]:
         """Return the declarations whose symbols are of one class of `KINDS`."""
@@ -342,6 +346,7 @@ def _check_declarations(c: Checker, module: Module) -> None:
 
 def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
     checked = CheckedProgram(project.trees[project.main], init=[(home.rank, statement) for home, statement in module.inits])
+    checked.libraries, checked.file_libraries = project.libraries, project.file_libraries
     for symbol in module.symbols:
         match symbol:
             case FunctionSymbol(declaration=ast.Function(body=None)):

@@ -492,7 +492,7 @@ def _invoke(g: Generator, target: decisions.BuiltinCall, row: Row) -> None:
     if row.source:
         e.emit("CALL", g.module.language_method(target.receiver_kind, target.name), count)
     elif row.kind == "effect":
-        g.module.wanted_permissions.add(wanted_by(row, target.arguments))
+        g.module.wanted_permissions.add((wanted_by(row, target.arguments), g.file))
         e.emit("CALL_HOST", g.module.pool.builtin(target.receiver_kind, target.name), count + row.takes_schema)
     else:
         e.emit("CALL_BUILTIN", g.module.pool.builtin(target.receiver_kind, target.name), count)

@@ -246,7 +246,7 @@ def path(g: Generator, node: ast.PathExpr) -> None:
     elif isinstance(binding, symbols.StdFunctionSymbol):
         row = std_row(binding.module, binding.name)
         assert row is not None
-        e.emit("CLOSURE", g.module.row_function(STD_PREFIX + binding.module, row))
+        e.emit("CLOSURE", g.module.row_function(STD_PREFIX + binding.module, row, g.file))
     elif isinstance(binding, symbols.BuiltinSymbol):
         builtin_value(g, binding.name)
     else:
@@ -267,7 +267,7 @@ def builtin_value(g: Generator, name: str) -> None:
     else:
         owner, _, member = name.rpartition("::")
         row = ASSOCIATED[owner, member] if owner else FUNCTIONS[member]
-        g.emitter.emit("CLOSURE", g.module.row_function(owner, row))
+        g.emitter.emit("CLOSURE", g.module.row_function(owner, row, g.file))
 
 
 # ---------------------------------------------------------------- operators

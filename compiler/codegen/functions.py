@@ -295,7 +295,7 @@ def finish(
     """Add the finished code to `Module.pending`, as the function with this number. `params` are rows of name, type and default
     for the image (`module.Params`), `result` is the index of the type, `flags` are `im.F_…`."""
     parent = g.parent.emitter if g.parent is not None else None
-    g.module.pending.append(Pending(number, g.emitter, parent, name, params, result, flags))
+    g.module.pending.append(Pending(number, g.emitter, parent, name, params, result, flags, g.file))
 
 
 @value_of(ast.Closure)

@@ -158,6 +158,7 @@ class Generator:
     cells: dict[symbols.Local, CellRef] = field(factory=dict)
     loops: list[LoopContext] = field(factory=list)
     in_try: bool = False
+    file: str = ""  # the one that the function stands in: that of its first place
     receiver: symbols.Local | None = None  # `self` of a method with `mut self`, which leaves together with the result
     caller_self: symbols.Local | None = None  # a plain `self`, which still stands in a place of the caller
     value_slots: dict[ast.Expr, int] = field(factory=dict)  # of what is evaluated already, as arguments of `spawn`
@@ -296,6 +297,7 @@ class Generator:
     def at(self, span: Span) -> None:
         """Give the instructions to come this place in the source."""
         self.emitter.span = span
+        self.file = self.file or span.file
 
     # ------------------------------------------------------------ variables
 

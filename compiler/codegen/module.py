@@ -231,7 +231,7 @@ INSTRUCTIONS = {"print": "PRINT", "println": "PRINTLN", "emit": "EMIT", "flush_e
 @dataclass(eq=False)
 class Pending:
     """A generated function that waits for the cell numbers of its parents. The fields are the arguments of `Emitter.finish`;
-    `number` is that of the function."""
+    `number` is that of the function, `file` the one that its code stands in, "" for what the compiler adds."""
 
     number: int
     emitter: Emitter
@@ -240,6 +240,7 @@ class Pending:
     params: Params
     result: int
     flags: int
+    file: str = ""
 
 
 CONSTANT_PARTS = 200_000  # parts of constants that code may push, beside 2 for each character of the program
@@ -272,7 +273,8 @@ class Module:
     # Functions that stand for constructors and built-ins as values, by opcode or `RECEIVER::NAME`.
     hidden_functions: dict[str, int] = field(default_factory=dict)
     variant_functions: dict[symbols.VariantSymbol, int] = field(default_factory=dict)  # functions that stand for tuple variants
-    wanted_permissions: set[str] = field(default_factory=set)  # permissions that calls will ask for (O-10.21)
+    # Permissions that calls will ask for, with the file of the code that asks (O-10.21).
+    wanted_permissions: set[tuple[str, str]] = field(default_factory=set)
     # Methods written in the language whose bodies are to be generated, by receiver and name, in the order of the requests.
     requested_methods: list[tuple[str, str]] = field(default_factory=list)
     of_result: bool = False  # a method of Result is being generated: its `Err(e)` has come the way of `self`, which is slot 0
@@ -466,11 +468,14 @@ class Module:
         params: Params = [[parameter, any_, None] for parameter in parameters]
         self.pending.append(Pending(number, emitter, None, name, params, any_, im.F_HIDDEN))
 
-    def row_function(self, receiver: str, row: Row) -> int:
+    def row_function(self, receiver: str, row: Row, file: str) -> int:
         """Return a global function, `T::name` or one of the module `std::…` as a function value that takes all arguments by
         position; of `print` one argument (L-3.8.3). `receiver` is "" for a global function, else T, or `std::` and the name of
-        the module."""
+        the module; `file` is the one that names it."""
         name = f"{receiver}::{row.name}"
+        if row.kind == "effect":
+            # The permission is wanted as soon as the function is a value, since nobody can tell whether it is called.
+            self.wanted_permissions.add((row.permission, file))
         if name not in self.hidden_functions:
             emitter = Emitter()
             for _ in row.parameters:
@@ -483,8 +488,6 @@ class Module:
             elif not receiver and row.name == "len" and not row.module:
                 self.length_of_any(emitter)
             else:
-                self.wanted_permissions.add(row.permission)
-                # The permission is wanted as soon as the function is a value, since nobody can tell whether it is called.
                 opcode = "CALL_HOST" if row.kind == "effect" else "CALL_BUILTIN"
                 emitter.emit(opcode, self.pool.builtin(receiver, row.name), len(row.parameters))
             emitter.emit("RETURN")

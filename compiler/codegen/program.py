@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...vm import schema as lowering
@@ -20,12 +20,13 @@ from ...vm.bytecode.encoding import encode, position_at
 from ...vm.bytecode.hashing import hash_functions
 from ...vm.bytecode.image import DEFAULT, ImageError
 from ...vm.bytecode.opcodes import OPCODE_SET_VERSION
+from ...vm.bytecode.shape import OUTWARD
 from ...vm.memory_steps import COMPUTED
 from .. import symbols
 from .. import types as t
 from ..checker.program import CheckedProgram
 from ..declaration_kinds import KINDS
-from ..source import Source
+from ..source import Source, Span
 from ..syntax import ast
 from . import (
     calls,  # noqa: F401 - they register their nodes
@@ -34,7 +35,7 @@ from . import (
     statements,  # noqa: F401 - they register their nodes
 )
 from .constants import NotConstant, constant_of
-from .functions import declare_function, default_functions, finish, function_body, generate_requested
+from .functions import LIBRARY_FILE, declare_function, default_functions, finish, function_body, generate_requested
 from .generator import Generator
 from .module import Module
 from .schemas import Shapes, reduced, schema_number, wanted_command, wanted_url
@@ -110,9 +111,9 @@ def server_entry(module: Module, server: symbols.McpSymbol) -> im.Mcp:
         module.pool.type(t.bare(named))
     command, url = server.fields.get("command"), server.fields.get("url")
     if isinstance(command, str):
-        module.wanted_permissions.add(wanted_command(command, server.fields.get("args")))
+        module.wanted_permissions.add((wanted_command(command, server.fields.get("args")), server.declaration.span.file))
     if isinstance(url, str):
-        module.wanted_permissions.add(wanted_url(url))
+        module.wanted_permissions.add((wanted_url(url), server.declaration.span.file))
     return im.Mcp(module.names[server], server.fields, methods)
 
 
@@ -205,7 +206,8 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     sections = {
         **entries, "header": header(name, module, checked), "constants": module.pool.constants, "types": module.pool.types,
         "schemas": module.schema_entries, "functions": functions, "tools": tools, "tests": tests,
-        "exports": exports(module, checked, init), "names": module.local_names(), "source": [source.text for source in sources],
+        "exports": exports(module, checked, init), "libraries": library_entries(module, checked),
+        "names": module.local_names(), "source": [source.text for source in sources],
         "source_map": [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],
     }  # fmt: skip
     image = im.Image(*[sections[section] for section, _ in im.SECTIONS])
@@ -315,11 +317,12 @@ def field_default_functions(module: Module, symbol: symbols.StructSymbol | symbo
 
 
 def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
-    """Return in a list the number of the function that runs when a session begins; an empty list if there is nothing to do. The
+    """Return the numbers of the functions that run, one after another, when a session begins: none if there is nothing to do, one
+    for a program without libraries; the code of a library has functions of its own, so that its rights count in it (P-3.2). The
     functions of indexes, and functions and computed bounds of memories come first; then, in the order of modules and source, the
     fields of models that are no constants, the states of tools, the reading of hashmaps with a file, and the initialisation
     statements (O-0.3, O-0.7, L-5.14.1)."""
-    g = Generator(module, symbols.FunctionScope(None))
+    made = _Initialisation(module, checked.file_libraries)
     steps: list[tuple[tuple[int, int], Any]] = [((rank, statement.span.start), statement) for rank, statement in checked.init]
     for number, model in enumerate(checked.of(symbols.ModelSymbol)):
         rank = model.home.rank if model.home is not None else 0
@@ -340,37 +343,66 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
         return []
     for number, index in indexes:  # before any index is used
         for name, value in index.functions.items():
-            g.at(value.span)
+            g = made.at(value.span)
             g.bound(value)
             g.emitter.emit("CONFIGURE", module.pool.constant(im.K_CONFIG, ["indexes", number, name]))
     for function in functions:  # before any memory is used
         assert function.place is not None
         memory, number = function.place
-        g.at(function.value.span)
+        g = made.at(function.value.span)
         g.bound(function.value)
         g.emitter.emit("CONFIGURE", module.pool.constant(im.K_CONFIG, ["memories", memory, f"step{number}"]))
     for declared in bounded:
-        computed_bounds(g, declared)
+        computed_bounds(made.at(declared.declaration.name.span), declared)
     for _, step in sorted(steps, key=lambda pair: pair[0]):
         if isinstance(step, ast.InitStatement):
-            g.effect(step.call)
+            made.at(step.span).effect(step.call)
         elif isinstance(step, symbols.ToolSymbol):
-            initial_state(g, step)
+            initial_state(made.at(step.declaration.span), step)
         elif isinstance(step, symbols.HashMapSymbol):
-            g.at(step.declaration.value.span)
+            g = made.at(step.declaration.value.span)
             g.emitter.emit("HASHMAP", module.numbers[step])
             g.emitter.emit("CALL", module.language_method("StoreWrites", "load"), 1)
             g.emitter.emit("POP")
         else:
             number, model = step
-            g.at(model.declaration.name.span)
+            g = made.at(model.declaration.name.span)
             g.emitter.emit("CALL", module.computed[model], 0)
             g.emitter.emit("CONFIGURE", module.pool.constant(im.K_CONFIG, ["models", number, "computed"]))
-    g.emitter.emit("NIL")
-    g.emitter.emit("RETURN")
-    init = module.pool.reserve_function()
-    finish(g, init, "init", [], module.pool.type(t.NIL), 0)
-    return [init]
+    return made.finish()
+
+
+class _Initialisation:
+    """The functions of an initialisation, in order: a new one begins where the code of another library, or of the program after
+    that of a library, comes next."""
+
+    def __init__(self, module: Module, file_libraries: Mapping[str, str]) -> None:
+        self.module = module
+        self.file_libraries = file_libraries
+        self.library = ""
+        self.g: Generator | None = None
+        self.numbers: list[int] = []
+
+    def at(self, span: Span) -> Generator:
+        """Return the generator of the function in which the code of this place belongs, with its place set."""
+        library = self.file_libraries.get(span.file, "")
+        if self.g is not None and library != self.library:
+            self.finish()
+        if self.g is None:
+            self.g, self.library = Generator(self.module, symbols.FunctionScope(None)), library
+        self.g.at(span)
+        return self.g
+
+    def finish(self) -> list[int]:
+        """End the last function, and return the numbers of all."""
+        g, self.g = self.g, None
+        if g is not None:
+            g.emitter.emit("NIL")
+            g.emitter.emit("RETURN")
+            number = self.module.pool.reserve_function()
+            finish(g, number, "init", [], self.module.pool.type(t.NIL), 0)
+            self.numbers.append(number)
+        return self.numbers
 
 
 def computed_bounds(g: Generator, memory: symbols.MemorySymbol) -> None:
@@ -497,7 +529,8 @@ def agent_entry(module: Module, agent: symbols.AgentSymbol) -> im.Agent:
     """Return an agent, and note the permission that its process wants."""
     process = agent.fields.get("process")
     if isinstance(process, dict) and "command" in process:  # without it the manifest has an error
-        module.wanted_permissions.add(wanted_command(process["command"], process.get("args")))
+        wanted = wanted_command(process["command"], process.get("args"))
+        module.wanted_permissions.add((wanted, agent.declaration.span.file))
     return im.Agent(module.names[agent], agent.fields, [[name, arguments] for name, arguments in agent.decorators])
 
 
@@ -556,11 +589,11 @@ ENTRIES: dict[type[symbols.Symbol], Callable[[Module, Any], im.Record]] = {
 
 
 def test_entries(module: Module, checked: CheckedProgram) -> list[im.Test]:
-    """Return the tests of the program, one for each case of a test with cases."""
+    """Return the tests of the program, one for each case of a test with cases. Those of libraries are for their authors."""
     entries = []
     for symbol in checked.functions:
         test = symbol.test
-        if test is None:
+        if test is None or symbol.declaration.span.file in checked.file_libraries:
             continue
         rows = [(test.description, module.functions[symbol])]
         if test.cases is not None:
@@ -588,13 +621,42 @@ def case_function(module: Module, symbol: symbols.FunctionSymbol, arguments: lis
 def header(name: str, module: Module, checked: CheckedProgram) -> im.Header:
     """Return the header with the permissions that the program wants; pricing and budgets are filled in by the pipeline."""
     entry = module.functions[checked.main] if checked.main is not None else None
-    wanted_permissions = reduced(module.wanted_permissions - {""})
+    wanted_permissions = reduced(text for text, file in module.wanted_permissions if text and file not in checked.file_libraries)
     return im.Header(list(im.FORMAT), OPCODE_SET_VERSION, im.STD_VERSION, COMPILER, name, entry, wanted_permissions, {}, {})
+
+
+def library_entries(module: Module, checked: CheckedProgram) -> list[im.Library]:
+    """Return what the program uses of each library, in the order of their names (P-3.2). A library that is named and of which
+    nothing is used still has its entry."""
+    entries = []
+    for name, loaded in sorted(checked.libraries.items()):
+        files = {file for file, library in checked.file_libraries.items() if library == name}
+        functions = sorted(p.number for p in module.pending if p.file in files)
+        declared = [
+            [section, module.numbers[symbol]]
+            for symbol_class, kind in KINDS.items()
+            for symbol in _declared(checked, symbol_class)
+            if (section := kind.section) in OUTWARD and symbol.declaration.span.file in files
+        ]
+        wanted = {text for text, file in module.wanted_permissions if text and file in files}
+        if any(section == "models" for section, _ in declared):
+            wanted.add("models")
+        library = loaded.library
+        entries.append(im.Library(name, library.version, library.distribution, functions, declared, reduced(wanted)))
+    standard = sorted(p.number for p in module.pending if p.file == LIBRARY_FILE)
+    if entries and standard:
+        entries.append(im.Library(im.STANDARD, str(im.STD_VERSION), "", standard, [], []))
+    return entries
+
+
+def _declared(checked: CheckedProgram, symbol_class: type[symbols.Symbol]) -> list[Any]:
+    return checked.of(symbol_class)
 
 
 def exports(module: Module, checked: CheckedProgram, init: list[int]) -> im.Exports:
     """Return the numbers of the public functions by their path, methods apart, and the initialisation."""
-    public = {qualified(f): module.functions[f] for f in checked.functions if f.declaration.public and f.owner is None}
+    functions = [f for f in checked.functions if f.declaration.span.file not in checked.file_libraries]  # hosts call the program
+    public = {qualified(f): module.functions[f] for f in functions if f.declaration.public and f.owner is None}
     return im.Exports(public, init)
 
 

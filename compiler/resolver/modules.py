@@ -22,8 +22,8 @@ from .state import ErroneousSymbol, Import, Resolver, Scope
 
 def new_module(r: Resolver, module: ModuleSymbol) -> ModuleSymbol:
     """Give a module its scope, append it to the modules of the program, and return it; its items are declared later, by
-    `program`."""
-    r.spaces[module] = Scope(r.rooted)
+    `program`. The root module of a library is entered into `Resolver.rooted` before."""
+    r.spaces[module] = Scope(r.rooted[module.root])
     r.module.modules.append(module)
     return module
 
@@ -150,7 +150,7 @@ def order_modules(r: Resolver) -> None:
         if module.home is not None:
             inner.setdefault(module.home, []).append(module)
     # Two walks: the first gives the order that submodules would like, the second keeps it where imports allow.
-    wished = _postorder([r.root], {m: [*r.edges.get(m, ()), *inner.get(m, ())] for m in r.module.modules})
+    wished = _postorder([r.root, *r.libraries.values()], {m: [*r.edges.get(m, ()), *inner.get(m, ())] for m in r.module.modules})
     ordered = _postorder(wished, {m: list(r.edges.get(m, ())) for m in r.module.modules})
     for rank, module in enumerate(ordered):
         module.rank = rank

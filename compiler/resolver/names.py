@@ -19,6 +19,7 @@ from ...vm.builtins import ASSOCIATED, FUNCTIONS
 from ...vm.builtins.modules import STD_MODULES, STD_TYPES, std_module
 from ...vm.values.errors import FAMILIES
 from ..hints.names import PATHS, WITHOUT_USE, did_you_mean, library_help, offers_help
+from ..libraries import HEAD
 from ..symbols import (
     BuiltinSymbol,
     EnumSymbol,
@@ -198,8 +199,8 @@ def _own_member(r: Resolver, module: ModuleSymbol, name: str) -> tuple[Symbol | 
             r.use(scope.imports[name])
             return symbol, scope.imports[name].public, []
     further = [glob for glob in scope.globs if glob.public]
-    if module is r.root and name in r.rooted.names and not further:
-        return r.rooted.names[name], True, []
+    if module in r.rooted and name in r.rooted[module].names and not further:
+        return r.rooted[module].names[name], True, []
     return (ErroneousSymbol(name), True, []) if scope.open and not further else (None, False, further)
 
 
@@ -220,8 +221,8 @@ def _member(r: Resolver, module: ModuleSymbol, name: str) -> tuple[Symbol | None
                 return symbol, public
     finally:
         r.asking.discard((module, name))
-    if module is r.root and name in r.rooted.names:
-        return r.rooted.names[name], True
+    if module in r.rooted and name in r.rooted[module].names:
+        return r.rooted[module].names[name], True
     return (ErroneousSymbol(name), True) if scope.open else (None, False)
 
 
@@ -229,8 +230,8 @@ def names_of(r: Resolver, module: ModuleSymbol) -> Iterator[str]:
     """Yield the names in a module, those that it declares or imports by name, for suggestions; a name may come twice."""
     yield from r.spaces[module].names
     yield from r.spaces[module].imports
-    if module is r.root:
-        yield from r.rooted.names
+    if module in r.rooted:
+        yield from r.rooted[module].names
 
 
 def _std_symbol(r: Resolver, module: StdModuleSymbol, name: str) -> Symbol | None:
@@ -281,13 +282,31 @@ def walk(r: Resolver, path: list[ast.Ident]) -> Walked:
 def _head(r: Resolver, path: list[ast.Ident]) -> tuple[Symbol | None, list[ast.Ident]]:
     head, *rest = path
     if head.text == "crate" and rest:
-        return r.root, rest
+        return r.at.root, rest
     if head.text == "std" and rest:
         return StdModuleSymbol(""), rest
     if head.text in ("self", "super") and rest:
         return _relative(r, path)
     symbol = find_item(r, head)
+    if symbol is None and head.text == HEAD and rest:
+        return _installed(r, path), rest[1:]
     return symbol if symbol is not None else report_unresolved(r, path, head, _heads(r)), rest
+
+
+def _installed(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
+    """Return the root module of the library that a path `lib::NAME…` begins with; None after a report: E1004 where there is none
+    of that name, E1012 where two distributions declare it (P-3.1)."""
+    name = path[1]
+    module = r.libraries.get(name.text)
+    if module is not None:
+        return module
+    missing = r.project.missing.get(name.text)
+    if missing is not None:
+        r.report(missing.code, name.span, missing.message, help=missing.help)
+    else:  # the file declares a `lib` elsewhere, so that no library was looked for
+        help = f"another item of this file is called `{HEAD}`: rename it"
+        r.report("E1004", name.span, f"unresolved path `{path_text(path)}`: unknown `{name.text}`", help=help)
+    return None
 
 
 def _relative(r: Resolver, path: list[ast.Ident]) -> tuple[Symbol | None, list[ast.Ident]]:
@@ -312,7 +331,10 @@ def _through(r: Resolver, owner: ModuleSymbol, name: ast.Ident, path: list[ast.I
         return report_unresolved(r, path, name, names_of(r, owner))
     if not public and not r.at.is_inside(owner):
         message = f"`{name.text}` is private in module `{owner}`"
-        r.report("E1005", name.span, message, help=f"declare it `pub` in `{owner}`")
+        help = f"declare it `pub` in `{owner}`"
+        if owner.root is not r.at.root:
+            help = f"the library `{owner.root.library}` keeps it for itself: use what it declares `pub`"
+        r.report("E1005", name.span, message, help=help)
         return ErroneousSymbol(name.text)
     return symbol
 

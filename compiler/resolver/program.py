@@ -10,9 +10,10 @@ raised for a wrong program. Which handler resolves which form of the tree is in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..diagnostics import Diagnostic, Diagnostics
+from ..libraries import library_path
 from ..project import Project
 from ..source import Source, Span
 from ..symbols import FunctionSymbol, Local, ModuleSymbol
@@ -22,7 +23,7 @@ from .items import declare_impls, declare_items, predeclare, visit_items
 from .library import declare_library, declare_progress, declare_reply, enum_parse, library_tool
 from .modules import file_module, new_module, order_modules, resolve_imports, warn_unused_imports
 from .names import outermost
-from .state import Module, Resolver
+from .state import Module, Resolver, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ HANDLERS = {
 
 def resolve(project: Project, diagnostics: Diagnostics, reuse: Reuse | None = None) -> Module:
     """Resolve all names of a program, whose files must all have trees; return what it declares. Report E1001 to E1005, E1007 to
-    E1011 and E1014, the modules that could not be read, unused imports (W0002), and what the handlers of single forms find.
+    E1012 and E1014, the modules that could not be read, unused imports (W0002), and what the handlers of single forms find.
     `reuse` says which bodies are left out, and notes which imports each file uses.
 
     The order matters: every item has its symbol before an import is looked up, every method belongs to its type before a body is
@@ -71,24 +72,41 @@ def _declare(r: Resolver) -> dict[ModuleSymbol, Sequence[ast.TopLevel]]:
     """Give every module and every item of a module its symbol; return the items by module."""
     bodies: dict[ModuleSymbol, Sequence[ast.TopLevel]] = {}
     project = r.project
-    r.by_file[project.main] = new_module(r, r.root)
-    r.undeclared.append((r.root, project.trees[project.main].items))
+    _declare_below(r, r.root, project.main, project.roots, bodies)
+    for name, loaded in sorted(project.libraries.items()):
+        root = ModuleSymbol(name, loaded.root or library_path(name, "mod.conc"), library=name)
+        r.libraries[name] = root
+        r.rooted[root] = Scope(r.outermost)
+        _declare_below(r, root, loaded.root, loaded.roots, bodies)
+    return bodies
+
+
+def _declare_below(
+    r: Resolver, root: ModuleSymbol, file: str | None, roots: Mapping[str, str],
+    bodies: dict[ModuleSymbol, Sequence[ast.TopLevel]],
+) -> None:  # fmt: skip
+    """Give the modules below a root module their symbols and add their items to `bodies`. `file` is that of the root, None for a
+    library without one; `roots` are the files of modules beside it by their names."""
+    new_module(r, root)
+    r.undeclared.append((root, () if file is None else r.project.trees[file].items))
+    if file is not None:
+        r.by_file[file] = root
     # In order of their names, so that messages and images do not depend on the file system.
-    roots = sorted(project.roots.items())
-    while r.undeclared or roots:
+    waiting = sorted(roots.items())
+    rooted = r.rooted[root].names
+    while r.undeclared or waiting:
         if r.undeclared:
             module, items = r.undeclared.pop(0)
             bodies[module] = items
             with r.inside(module, r.spaces[module]):
                 declare_items(r, items)
         else:
-            name, file = roots.pop(0)
-            r.rooted.names[name] = file_module(r, file, name, r.root)
-    for name, symbol in r.spaces[r.root].names.items():
+            name, beside = waiting.pop(0)
+            rooted[name] = file_module(r, beside, name, root)
+    for name, symbol in r.spaces[root].names.items():
         if isinstance(symbol, ModuleSymbol):
             # Modules that the root declares are reached from every module, as files of the root are.
-            r.rooted.names.setdefault(name, symbol)
-    return bodies
+            rooted.setdefault(name, symbol)
 
 
 def _count_imports(r: Resolver, reuse: Reuse) -> None:

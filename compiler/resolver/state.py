@@ -190,7 +190,8 @@ class Resolver:
 
     __slots__ = (
         "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",
-        "rooted", "scope", "function", "nesting", "type_keys", "type_numbers", "variants", "parameters", "associated", "asking",
+        "rooted", "libraries",
+        "scope", "function", "nesting", "type_keys", "type_numbers", "variants", "parameters", "associated", "asking",
         "undeclared", "library", "library_tool", "enum_parse", "stages", "chain",
         "body_name", "memory_counts", "reuse", "import_keys", "impls_with",
     )  # fmt: skip
@@ -232,8 +233,10 @@ class Resolver:
         self.variants: set[str] = set()  # names of the variants of all enums
         self.parameters = 0  # type parameters so far, for `parameter_key`
         self.outermost = outermost
-        self.rooted = Scope(outermost)  # the modules of the project root
-        self.scope = self.rooted
+        # By root module, that of the program and those of libraries: the modules beside it, which need no `mod`.
+        self.rooted = {self.root: Scope(outermost)}
+        self.libraries: dict[str, ModuleSymbol] = {}  # their root modules, by name
+        self.scope = self.rooted[self.root]
         self.function: FunctionScope | None = None
         self.nesting = Nesting()  # through which a walk goes down
         self.body_name = "memory"  # name of the declared function around

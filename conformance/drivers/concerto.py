@@ -29,6 +29,7 @@ from concerto.conformance.drivers.asking import (
 from concerto.cli.version import VERSION
 from concerto.compiler.diagnostics import CODES
 from concerto.compiler.diagnostics import Diagnostic
+from concerto.compiler.libraries import Library, NoLibrary, library_path
 from concerto.compiler.pipeline import Compilation, compile_source
 from concerto.compiler.source import Source
 from concerto.runtime.errors import ConfigFailure
@@ -58,7 +59,7 @@ FRAME = ("function", "file", "line", "column")
 HELLO = {
     "event": "hello", "name": "concerto", "version": VERSION, "spec": "1.0", "protocol": 1,
     "levels": [0, 1, 2, 3, 4, 5],
-    "features": ["ways", *(["pdf"] if find_spec("pypdf") else []), *(["acp"] if find_spec("acp") else [])],
+    "features": ["ways", "libraries", *(["pdf"] if find_spec("pypdf") else []), *(["acp"] if find_spec("acp") else [])],
     "routes": ["interp", "trans", "image", "asm", "resume", "replay"],
 }  # fmt: skip
 
@@ -74,7 +75,7 @@ LAST: dict[str, Compilation] = {}  # the newest one, by what it was made from: t
 def compilation(op: Json) -> Compilation:
     """Return what the compiler makes of the files of a message. The newest one is kept, since the routes of a program share
     it."""
-    key = json.dumps([op["op"] != "check", op["main"], op["files"]])
+    key = json.dumps([op["op"] != "check", op["main"], op["files"], op.get("libraries")])
     if key not in LAST:
         LAST.clear()
         LAST[key] = compiled(op)
@@ -83,7 +84,19 @@ def compilation(op: Json) -> Compilation:
 
 def compiled(op: Json) -> Compilation:
     """Compile the files of a message, which are texts, or bytes in base64 as `{"base64": …}`."""
+    libraries: dict[str, str] = op.get("libraries") or {}
+
     def read(name: str) -> bytes | None:
+        if name.startswith(tuple(library_path(library) + "/" for library in libraries)):
+            return None  # no file of the program
+        return content_of(name)
+
+    def find_library(name: str) -> Library:
+        if name not in libraries:
+            raise NoLibrary("E1004", f"there is no library `{name}`", "`pip install` it")
+        return Library(name, libraries[name], name, lambda path: content_of(library_path(name, path)))
+
+    def content_of(name: str) -> bytes | None:
         content = op["files"].get(name)
         if content is None:
             return None
@@ -91,7 +104,7 @@ def compiled(op: Json) -> Compilation:
 
     data = read(op["main"])
     assert data is not None
-    return compile_source(data, op["main"], emit=op["op"] != "check", read=read)
+    return compile_source(data, op["main"], emit=op["op"] != "check", read=read, find_library=find_library)
 
 
 def diagnostics_of(result: Compilation) -> list[Json]:

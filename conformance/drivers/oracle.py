@@ -30,7 +30,8 @@ Emits = list[tuple[str, str]]
 STACK = 512 * 1024 * 1024
 MEMORY = 2560 * 1024 * 1024  # a program that outgrows it is not claimed
 HELLO = {
-    "event": "hello", "name": "oracle", "version": "1", "spec": "1.0", "protocol": 1, "levels": [0, 1, 2], "features": [],
+    "event": "hello", "name": "oracle", "version": "1", "spec": "1.0", "protocol": 1, "levels": [0, 1, 2],
+    "features": ["libraries"],
     "routes": ["interp"], "diagnostics": False,
 }  # fmt: skip
 
@@ -81,7 +82,7 @@ def evaluate(op: Json) -> tuple[Json, Emits]:
 def program_of(op: Json) -> Program:
     """Return the program of the files in a message. Raise what the evaluator raises for text that it cannot read."""
     files = {name: c.encode() if isinstance(c, str) else base64.b64decode(c["base64"]) for name, c in op["files"].items()}
-    return Program(files, op["main"])
+    return Program(files, op["main"], op.get("libraries") or ())
 
 
 def cases_of(node: Any) -> list[Any]:

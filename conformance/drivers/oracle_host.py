@@ -53,6 +53,7 @@ class Host:
                 self.folders.add(path)
         self.emits: list[tuple[str, str]] = []
         self.temporary = set()
+        self.library = ""  # the one whose code runs, "" for the program
 
     # ------------------------------------------------------------ secrets, permissions
 
@@ -72,15 +73,26 @@ class Host:
         """Return the scopes of the grants of one kind; that of a bare grant is an empty text."""
         return {scope for granted, scope in self.grants if granted == kind}
 
+    def library_scopes(self, kind: str) -> set[str]:
+        """Return the scopes of one kind that are granted to the library whose code runs (P-3.2)."""
+        texts = [text.removeprefix(f"{self.library}:") for grant, text in self.grants
+            if grant == "lib" and text.startswith(f"{self.library}:")]  # fmt: skip
+        return {scope for granted, _, scope in (text.partition("=") for text in texts) if granted == kind}
+
     def permit(self, kind: str, scope: str, fits: Fits, channel: str, fields: Json, **access: Any) -> None:
         """Allow an access or raise Failure (O-4.19, O-4.21); either is audited. `fits` says whether the scope of a
         grant covers what is asked for; `fields` are those of the error, `access` those of the audit."""
-        if any(map(fits, self.scopes(kind))):
-            self.emits.append((f"audit:{channel}", compact(access)))
+        library = {"library": self.library} if self.library else {}
+        if any(map(fits, self.scopes(kind))) and (not library or any(map(fits, self.library_scopes(kind)))):
+            self.emits.append((f"audit:{channel}", compact({**access, **library})))
             return
-        denial = {"capability": f"{kind}={scope}", "flag": f"--allow-{kind.replace(':', '-')}={scope}"}
-        self.emits.append(("audit:denied", compact(denial)))
-        message = f"permission denied: {denial['capability']} (grant it with {denial['flag']})"
+        flag, of, way = f"--allow-{kind.replace(':', '-')}={scope}", "", f"--allow-{kind.replace(':', '-')}={scope}"
+        if library:
+            flag = f"--allow-lib={self.library}:{kind}={scope}"
+            of, way = f" for the library {self.library}", f"{way} {flag}"
+        denial = {"capability": f"{kind}={scope}", "flag": flag}
+        self.emits.append(("audit:denied", compact({**denial, **library})))
+        message = f"permission denied: {denial['capability']}{of} (grant it with {way})"
         raise Failure("PermissionDenied", message, **fields, **denial)
 
     # ------------------------------------------------------------ std::env, std::math, std::crypto, std::time
@@ -99,8 +111,10 @@ class Host:
         return value
 
     def env_all(self) -> Json:
-        self.emits.append(("audit:env_access", compact({"variable": "*"})))
-        return self.env
+        library = {"library": self.library} if self.library else {}
+        self.emits.append(("audit:env_access", compact({"variable": "*", **library})))
+        granted = self.library_scopes("env")
+        return {name: value for name, value in self.env.items() if not library or granted & {"", name}}
 
     def env_args(self) -> list[str]:
         return self.args

@@ -155,16 +155,20 @@ class Calls:
         the result type, else to their join."""
         tail, discards = self.collect(scope.frame, node, scope), scope.frame.expected == DISCARD
         run = landing((lambda env: (tail(env), None)[1]) if discards else tail, scope.frame)
+        library = scope.module.library
 
         def call(env: Any, arguments: list[Any]) -> Any:
             self.tick()
             self.depth += 1 if self.depth < self.limit else stop(Panic("P012", f"call depth exceeded: {self.limit}"))
+            outer = self.host.library
+            self.host.library = outer if library is None else library  # whose rights count (P-3.5)
             try:
                 for (bind, default), value in zip(rows, arguments, strict=True):
                     bind(env, default(env) if value is Missing else value)
                 return run(env)
             finally:
                 self.depth -= 1
+                self.host.library = outer
 
         return NIL if discards else scope.frame.close(), call
 

@@ -187,7 +187,7 @@ class Scope:
                 return binding
             hidden, scope = Local if scope.barrier else hidden, scope.parent
         program = self.module.program
-        return program.file_module(program.root, name) or program.prelude.names.get(name) or DECLARED.get(name)
+        return program.file_module(self.module.root, name) or program.prelude.names.get(name) or DECLARED.get(name)
 
     def declare(self, name: str, type_: Type, mutable: bool = False) -> Local:
         """Declare a variable and return it."""
@@ -223,11 +223,15 @@ class Scope:
 
 
 class Module(Scope):
-    """A module. `folder` is where the files of its modules lie, `above` the module around it, None for the root."""
+    """A module. `folder` is where the files of its modules lie, `above` the module around it, None for the root of the
+    program or of a library; `library` is the name of that, "" in the program, None in the prelude."""
 
-    def __init__(self, program: Program, folder: str, above: Module | None, items: list[Any]) -> None:
+    def __init__(self, program: Program, folder: str, above: Module | None, items: list[Any],
+                 library: str | None = "") -> None:
         super().__init__(None)  # type: ignore[arg-type]
         self.program, self.folder, self.above, self.module = program, folder, above, self
+        self.root: Module = above.root if above else self
+        self.library = above.library if above else library
         self.add(items)
 
 
@@ -245,12 +249,21 @@ class Program:
     """All files, as bytes by name. A module in a file of its own is read with the `mod a;` that declares it, without
     one when a name of the root leads to it; `impls` are those read and not yet filed."""
 
-    def __init__(self, files: dict[str, bytes], main: str) -> None:
+    def __init__(self, files: dict[str, bytes], main: str, libraries: Any = ()) -> None:
         self.files, self.sources, self.found, self.impls = {"": PRELUDE.encode(), **files}, {}, {}, []
-        self.prelude = Module(self, "", None, self.parsed(""))
+        self.libraries: dict[str, Module | None] = dict.fromkeys(libraries)
+        self.prelude = Module(self, "", None, self.parsed(""), None)
         self.prelude.names["Message"].hidden = ("tool_calls", "tool_call_id", "media")
         self.prelude.names["Prompt"].hidden = ("media",)
         self.root = Module(self, main.rpartition("/")[0], None, self.parsed(main))
+
+    def library(self, name: str) -> Module | None:
+        """Return the root module of a library (P-3.1), None without one of that name."""
+        if name in self.libraries and self.libraries[name] is None:
+            root = f"lib/{name}/mod.conc"
+            items = self.parsed(root) if root in self.files else []
+            self.libraries[name] = Module(self, f"lib/{name}", None, items, name)
+        return self.libraries.get(name)
 
     def parsed(self, name: str) -> list[Any]:
         """Return the items of a file. Its source is kept, for places."""
@@ -279,9 +292,11 @@ def texts(path: Any) -> list[str]:
 def resolve(scope: Scope, path: list[str]) -> Any:
     """Return what a path denotes (L-8.3); None for a predeclared name that is no type."""
     first, module = path[0], scope.module
-    roots = {"self": module, "super": module.above, "crate": module.program.root, "std": "std"}
+    roots = {"self": module, "super": module.above, "crate": module.root, "std": "std"}
     binding = roots[first] if first in roots and len(path) > 1 else scope.find(first)
     binding = first if binding is None and first in (PLAIN | STRUCTURAL.keys()) else binding
+    if binding is None and first == "lib" and len(path) > 1:  # a library that is installed (P-3.1)
+        return functools.reduce(member, path[2:], module.program.library(path[1]))
     return functools.reduce(member, path[1:], binding)
 
 
@@ -297,7 +312,7 @@ def member(owner: Any, name: str) -> Any:
     owner = declared(owner)
     if isinstance(owner, Module):
         binding = owner.above if name == "super" else owner.own(name)
-        return owner.program.file_module(owner, name) if binding is None and owner is owner.program.root else binding
+        return owner.program.file_module(owner, name) if binding is None and owner is owner.root else binding
     if owner in PARENTS or isinstance(owner, Item) and name in owner.variants:
         return Variant(owner, name)
     binding = owner.methods.get(name) if isinstance(owner, Item) else METHODS.get((owner, name))

@@ -19,16 +19,17 @@ from contextlib import suppress
 from ...vm.record import record
 from ...vm.values.limits import limits, with_strings_of
 from ...vm.values.media import MOST_BYTES, Refused, content_of, too_large
-from .permissions import Access, guarded, permissions_of
+from .permissions import NOTHING, Access, Limited, guarded, permissions_of
 from .roots import ANCHOR, Roots, flag, is_too_long
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from ...vm.values.media import Content
     from ..running import EffectContext
+    from .permissions import Permissions
     from .roots import Root
 
 
@@ -437,19 +438,25 @@ class Files:
     def __init__(self, run: EffectContext) -> None:
         self.run = run
         self.made: list[str] = []
-        self.roots = {
-            name: Roots(run.host.folder, EVERYTHING if scope is True else scope or ())
-            for name, scope in (
-                ("fs:read", permissions_of(run).scopes["fs_read"]),
-                ("fs:write", permissions_of(run).scopes["fs_write"]),
-            )
+        permissions = permissions_of(run)
+        self.roots = self._opened(permissions)
+        # Those of libraries, by name: what their code reaches must lie in these too (P-3.2).
+        self.of_libraries = {
+            library.name: self._opened(permissions.libraries.get(library.name, NOTHING))
+            for library in run.program.image.libraries
         }
 
-    async def access(self, operation: str, path: str, arguments: list[Any]) -> Any:
-        """Perform an operation (a key of OPERATIONS, or `temp_dir`) under the permissions, and return what it gives; `arguments`
-        are those behind the path. Raises Denied and Failed."""
+    def _opened(self, permissions: Permissions) -> dict[str, Roots]:
+        return {
+            name: Roots(self.run.host.folder, EVERYTHING if scope is True else scope or ())
+            for name, scope in (("fs:read", permissions.scopes["fs_read"]), ("fs:write", permissions.scopes["fs_write"]))
+        }
+
+    async def access(self, operation: str, path: str, arguments: list[Any], run: EffectContext) -> Any:
+        """Perform an operation (a key of OPERATIONS, or `temp_dir`) under the permissions of `run`, the session or a view of it,
+        and return what it gives; `arguments` are those behind the path. Raises Denied and Failed."""
         if operation == "temp_dir":
-            return await self._temporary()
+            return await self._temporary(run)
         capability = "fs:write" if operation in WRITING else "fs:read"
         access = Access(capability, path, "audit:file_access", {"operation": operation, "path": path})
         reached = self._reach(capability, path, OPERATIONS[operation][1])
@@ -461,10 +468,27 @@ class Files:
                 raise failure_of(error) from None
 
         try:
-            return await guarded(self.run, access, self.allows(operation, path, reached), perform)
+            allowed = self.allows(operation, path, reached) and self._allows_libraries(run, capability, path, operation, reached)
+            return await guarded(run, access, allowed, perform)
         finally:
             if isinstance(reached, Spot):
                 os.close(reached.fd)
+
+    def _allows_libraries(
+        self, run: EffectContext, capability: str, path: str, operation: str, reached: Spot | OSError | None
+    ) -> bool:
+        """Return whether a path is inside a granted root of each library whose code acts."""
+        permissions = permissions_of(run)
+        for name in permissions.names if isinstance(permissions, Limited) else ():
+            own = self._reach(capability, path, OPERATIONS[operation][1], roots=self.of_libraries[name])
+            if own is None:
+                return False
+            if isinstance(own, Spot):
+                with own:
+                    # The two walks must end at the same place: what lies on the way may have changed between them.
+                    if isinstance(reached, Spot) and (_identity(own.fd), own.name) != (_identity(reached.fd), reached.name):
+                        return False
+        return True
 
     def allows(self, operation: str, path: str, reached: Spot | OSError | None) -> bool:
         """Return whether a path is inside a granted root. The files of tests replace this method and `perform`. `reached` is what
@@ -485,7 +509,7 @@ class Files:
             raise reached or OSError(errno.ENOENT, "no such file or directory")
         return function(reached, *arguments)
 
-    async def _temporary(self) -> str:
+    async def _temporary(self, run: EffectContext) -> str:
         """Make a directory for the run and return its path. A run that may write anywhere may write there, and read (L-7.3.8)."""
         import tempfile
 
@@ -499,23 +523,31 @@ class Files:
             folder = own_directory("concerto-")
             self.made.append(folder)
             try:
-                for roots in self.roots.values():
+                for roots in self._all_roots(permissions.names if isinstance(permissions, Limited) else ()):
                     roots.add(folder)
             except OSError as error:
                 raise failure_of(error) from None
             return folder
 
-        return await guarded(self.run, access, bool(permissions_of(self.run).scopes["fs_write"]), perform)
+        permissions = permissions_of(run)
+        return await guarded(run, access, bool(permissions.scopes["fs_write"]), perform)
 
-    def _reach(self, capability: str, path: str, follow: bool, make: bool = False) -> Spot | OSError | None:
+    def _all_roots(self, libraries: Iterable[str]) -> list[Roots]:
+        """Return the roots of the run, and of these libraries."""
+        return [roots for opened in (self.roots, *(self.of_libraries[name] for name in libraries)) for roots in opened.values()]
+
+    def _reach(
+        self, capability: str, path: str, follow: bool, make: bool = False, roots: dict[str, Roots] | None = None
+    ) -> Spot | OSError | None:
         """Return where a path ends in a granted root, or why it cannot be walked; None when it is in no root or leaves it. That
-        it leaves one root does not keep another from granting it (G-8.9). `follow` and `make` are as in `walk`."""
+        it leaves one root does not keep another from granting it (G-8.9). `follow` and `make` are as in `walk`; `roots` are by
+        default those of the run."""
         if "\0" in path:
             return OSError(errno.EINVAL, "a path holds no NUL")
         if is_too_long(path):
             return OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
         failure: OSError | None = None
-        for root, components in self.roots[capability].find(path):
+        for root, components in (self.roots if roots is None else roots)[capability].find(path):
             try:
                 return walk(root, components, follow=follow, make=make)
             except Outside:
@@ -526,7 +558,7 @@ class Files:
 
     def close(self) -> None:
         """Close the roots and remove the temporary directories; what cannot be removed stays."""
-        for roots in self.roots.values():
+        for roots in self._all_roots(self.of_libraries):
             roots.close()
         for folder in self.made:
             from shutil import rmtree

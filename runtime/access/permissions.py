@@ -11,7 +11,7 @@ new capability is a row in `vm/builtins/capabilities.py` and a method here that 
 
 from __future__ import annotations
 
-from ...vm.builtins.capabilities import BY_KEY, BY_NAME, Malformed, canonical_host, split_host
+from ...vm.builtins.capabilities import BY_KEY, BY_NAME, MODELS, Malformed, canonical_host, split_host
 from ...vm.panics import Panic
 from ...vm.values import Err, ErrorValue
 from ..errors import ConfigFailure
@@ -33,9 +33,11 @@ class Permissions:
     `scopes` has, by capability key, True when all of it is granted, else the granted texts. `named` has the texts alone: beside a
     True they open what it does not (G-8.9). `tools` says by tool whether it may be used, or which methods may; one that it does
     not name may be. `disabled` are those taken away on top, as `T` or `T.m`. `in_python` says that a host of Python grants:
-    advice is then written in Python."""
+    advice is then written in Python. `libraries` has by name what code of a library may touch of all this, nothing but models for
+    one that it does not name (P-3.2); `models` says whether such code may call models, and counts there alone; `expected` are the
+    libraries that the program must have, since somebody granted by hand."""
 
-    __slots__ = ("scopes", "named", "tools", "disabled", "in_python")
+    __slots__ = ("scopes", "named", "tools", "disabled", "in_python", "libraries", "models", "expected")
 
     def __init__(self, scopes: Mapping[str, Scope] | None = None) -> None:
         """Grant each scope of `scopes`, by capability key, as `grant` does. Raises Malformed for one that is written wrongly."""
@@ -44,20 +46,50 @@ class Permissions:
         self.tools: dict[str, bool | tuple[str, ...]] = {}
         self.disabled: tuple[str, ...] = ()
         self.in_python = False
+        self.libraries: dict[str, Permissions] = {}
+        self.models = True
+        self.expected: tuple[str, ...] = ()
         for key, scope in (scopes or {}).items():
             self.grant(key, scope)
 
     @classmethod
     def of_texts(cls, texts: Iterable[str]) -> Permissions:
-        """Return the permissions of texts such as `fs:read=in`, or `net` for the whole capability. Raises Malformed for a text
-        that names no capability or has a wrong scope."""
+        """Return the permissions of texts such as `fs:read=in`, or `net` for the whole capability; `lib=NAME:TEXT` grants such a
+        text to a library. Raises Malformed for a text that names no capability or has a wrong scope."""
         permissions = cls()
         for text in texts:
             name, has_scope, scope = text.partition("=")
-            if name not in BY_NAME:
+            if name == "lib":
+                permissions.grant_library(scope)
+            elif name in BY_NAME:
+                permissions.grant(BY_NAME[name].key, (scope,) if has_scope else True)
+            else:
                 raise Malformed(f"{name!r} is no capability; there are {', '.join(BY_NAME)}")
-            permissions.grant(BY_NAME[name].key, (scope,) if has_scope else True)
         return permissions
+
+    def grant_library(self, text: str) -> None:
+        """Grant a text `NAME:CAPABILITY` or `NAME:CAPABILITY=SCOPE` to a library, which the program must have; `NAME:no-models`
+        takes the calls of models from it. Raises Malformed."""
+        library, colon, granted = text.partition(":")
+        if not library.isidentifier() or not colon:
+            raise Malformed(f"{text!r} is no grant to a library: write NAME:CAPABILITY or NAME:CAPABILITY=SCOPE")
+        name, has_scope, scope = granted.partition("=")
+        self.expected = (*self.expected, library)
+        own = self.libraries.setdefault(library, Permissions())
+        if granted == "no-models":
+            own.models = False
+        elif name in BY_NAME:
+            own.grant(BY_NAME[name].key, (scope,) if has_scope else True)
+        else:
+            raise Malformed(f"{name!r} is no capability; there are {', '.join(BY_NAME)}, and no-models")
+
+    def check_libraries(self, names: Iterable[str]) -> None:
+        """Raise ConfigFailure E4003 for a grant to a library that the program, which has those of these names, does not use."""
+        known = sorted(names)
+        for library in self.expected:
+            if library not in known:
+                there = ", ".join(known) or "none"
+                raise ConfigFailure("E4003", f"there is no library {library} to grant something to; the program uses: {there}")
 
     def grant(self, key: str, scope: Any) -> None:
         """Add to what is granted; no grant takes anything from another (G-8.9). `key` is a key of BY_KEY. `scope` is True for
@@ -79,6 +111,15 @@ class Permissions:
         if not self.in_python:
             return f"{flag}={scope}" if scope else flag
         return f"permissions=Permissions({key}={f'({scope!r},)' if scope else True})"
+
+    def flag(self, flag: str, capability: str, target: str) -> str:
+        """Return the flag that grants an access: `flag` is that of its `capability`, `target` "" for the whole of it."""
+        return f"{flag}={target}" if target else flag
+
+    @property
+    def subject(self) -> str:
+        """Return the words for whose code is refused, "" for the program."""
+        return ""
 
     def allows_tool(self, tool: str, method: str) -> bool:
         """Return whether a method of a tool may be called (O-4.20)."""
@@ -131,6 +172,63 @@ class Permissions:
         return any(_matches(scope, host, port) for scope in self.named["net"] if not scope.startswith("*."))
 
 
+class Limited(Permissions):
+    """What code of `names`, libraries, may touch: what the run and each of these libraries may. Nothing is granted to it by
+    itself."""
+
+    __slots__ = ("names", "parts")
+
+    def __init__(self, run: Permissions, names: tuple[str, ...]) -> None:
+        super().__init__()
+        self.names = names
+        of_libraries = [run.libraries.get(name) or NOTHING for name in names]
+        self.parts: list[Permissions] = [run, *of_libraries]
+        for key in BY_KEY:
+            granted = [part.scopes[key] for part in self.parts]
+            # Empty where one has nothing; else what the narrowest list says, which the methods below compare with the others.
+            self.scopes[key] = () if not all(granted) else next((scope for scope in granted if scope is not True), True)
+        self.models = all(part.models for part in of_libraries)
+        self.tools, self.disabled, self.in_python = run.tools, run.disabled, run.in_python
+
+    def way(self, key: str, flag: str, scope: str) -> str:
+        """Return how a missing permission is granted, to the run and to the libraries."""
+        run = self.parts[0]
+        if key == "models":
+            return f"models = true under [permissions.lib.{self.names[0]}]"
+        if not self.in_python:
+            return " ".join([run.way(key, flag, scope), *self._flags(BY_KEY[key].name, scope)])
+        granted = f"{key}={f'({scope!r},)' if scope else True}"
+        of_libraries = ", ".join([f"{name!r}: Permissions({granted})" for name in self.names])
+        return f"permissions=Permissions({granted}, lib={{{of_libraries}}})"
+
+    def flag(self, flag: str, capability: str, target: str) -> str:
+        if capability == "models":
+            return self.way("models", flag, target)
+        return " ".join(self._flags(capability, target))
+
+    def _flags(self, capability: str, scope: str) -> list[str]:
+        return [f"--allow-lib={name}:{capability}{f'={scope}' if scope else ''}" for name in self.names]
+
+    @property
+    def subject(self) -> str:
+        """Return the words for whose code is refused, behind what it asked for."""
+        return " for the " + ("library " if len(self.names) == 1 else "libraries ") + " and ".join(self.names)
+
+    def allows_variable(self, name: str) -> bool:
+        return all(part.allows_variable(name) for part in self.parts)
+
+    def allows_command(self, command: str) -> bool:
+        return all(part.allows_command(command) for part in self.parts)
+
+    def allows_host(self, host: str, port: int) -> bool:
+        return all(part.allows_host(host, port) for part in self.parts)
+
+    def names_host(self, host: str, port: int) -> bool:
+        """Return whether the run names exactly this host, and each library does or has the whole network."""
+        run, *libraries = self.parts
+        return run.names_host(host, port) and all(part.scopes["net"] is True or part.names_host(host, port) for part in libraries)
+
+
 def _matches(scope: str, host: str, port: int) -> bool:
     """Return whether a grant matches a host, which is a name, an address, or an address that a look-up gave."""
     granted, granted_port = split_host(scope)
@@ -175,14 +273,15 @@ class Denied(Exception):
     def __init__(self, access: Access, permissions: Permissions) -> None:
         super().__init__(access.capability)
         self.capability = f"{access.capability}={access.target}"
-        capability = BY_NAME[access.capability]
-        self.flag = f"{capability.flag}={access.target}"
+        capability = BY_NAME.get(access.capability) or MODELS
+        self.flag = permissions.flag(capability.flag, access.capability, access.target)
         self.way = permissions.way(capability.key, capability.flag, access.target)
+        self.subject = permissions.subject
 
     @property
     def message(self) -> str:
         """Return the message of the error or panic that the program gets."""
-        return f"permission denied: {self.capability} (grant it with {self.way})"
+        return f"permission denied: {self.capability}{self.subject} (grant it with {self.way})"
 
 
 async def guarded(run: EffectContext, access: Access, allowed: bool, perform: Callable[[], Awaitable[T]]) -> T:
@@ -190,14 +289,20 @@ async def guarded(run: EffectContext, access: Access, allowed: bool, perform: Ca
     allowed (G-8.1, O-4.21). What `perform` raises passes through."""
     if not allowed:
         deny(run, access)
-    run.runtime_emit(access.channel, access.record)
+    run.runtime_emit(access.channel, {**access.record, **_of_libraries(run)})
     return await perform()
+
+
+def _of_libraries(run: EffectContext) -> dict[str, Any]:
+    """Return what an audit record says beside the access: whose code it was, if it was that of libraries."""
+    permissions = permissions_of(run)
+    return {"library": " ".join(permissions.names)} if isinstance(permissions, Limited) else {}
 
 
 def deny(run: EffectContext, access: Access) -> NoReturn:
     """Emit the audit record of a denial and raise Denied."""
     denied = Denied(access, permissions_of(run))
-    run.runtime_emit("audit:denied", {"capability": denied.capability, "flag": denied.flag})
+    run.runtime_emit("audit:denied", {"capability": denied.capability, "flag": denied.flag, **_of_libraries(run)})
     raise denied
 
 

@@ -60,7 +60,7 @@ class AgentFiles:
 
     async def _access(self, operation: str, path: str, arguments: list[Any]) -> Any:
         try:
-            return await self.opened(self.run).access(operation, path, arguments)
+            return await self.opened(self.run).access(operation, path, arguments, self.run)
         except Denied as denied:  # how it is granted is no matter of the agent
             raise FileRefused(f"permission denied: {denied.capability}") from None
         except Failed as failed:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 
 from ...vm.values import UNSET, from_json
+from ..access.acting import declaring
 from ..agents.calls import AgentSender, HandlerLeft, Listening, call_settings
 from ..calls.call import prepare_execute, prepare_execute_with_schema
 from ..errors import CallFailure
@@ -124,7 +125,7 @@ class AgentCalls:
 
     def _process(self, settings: AgentSettings) -> AgentProcess:
         if settings.name not in self.processes:
-            self.processes[settings.name] = _process_of(self.run, settings)
+            self.processes[settings.name] = _process_of(declaring(self.run, "agents", settings.name), settings)
         return self.processes[settings.name]
 
     async def aclose(self) -> None:

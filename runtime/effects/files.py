@@ -13,6 +13,7 @@ import posixpath
 
 from ...vm.panics import Panic
 from ...vm.values import Array, Err, ErrorValue, Media, Ok
+from ..access.acting import session_of
 from ..access.files import Failed, Files
 from ..access.permissions import Denied, denied_error, denied_panic
 from ..access.roots import Unsupported
@@ -39,7 +40,7 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
     a system that cannot keep paths inside a root panic P013."""
     operation, path, *rest = effect.payload
     try:
-        value = await session_files(run).access(operation, path, rest)
+        value = await session_files(run).access(operation, path, rest, run)
     except Unsupported as unsupported:
         if operation == "exists":
             raise run.machine.placed(effect.task, Panic("P013", unsupported.message)) from None
@@ -62,7 +63,7 @@ def session_files(run: EffectContext) -> Files:
     a root, and Failed for a test that can have no folder of its own."""
     files: Files | None = run.state.get("file")
     if files is None:  # the roots are opened now, before the first operation could change what they name
-        files = run.state["file"] = _files_of(run)
+        files = run.state["file"] = _files_of(session_of(run))
     return files
 
 

@@ -2,11 +2,10 @@
 the session to do for a task; its `kind` is the key here.
 
 A performer, `async perform(run, effect)`, returns the value that the task goes on with, or a `PendingCommit` (`runner.py`) when
-something has to be stored at that moment. Many run at a time; one is cancelled, where it awaits, when its task is cancelled. Its
-module is imported when the first effect of the kind appears, so that a run loads only what it uses. Hands on `performer` to the
-session and to `summarisers.py`. Effects that no task waits for (plain emits, flushes, `print`, a cancellation) have no performer:
-the session does them itself.
-"""
+something has to be stored at that moment. Many run at a time; one is cancelled, where it awaits, when its task is cancelled.
+Its module is imported when the first effect of the kind appears, so that a run loads only what it uses. Hands on `performer`
+and `limited` to the session, the former also to `summarisers.py`. Effects that no task waits for (plain emits, flushes,
+`print`, a cancellation) have no performer: the session does them itself. """
 
 from __future__ import annotations
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.interp.effects import Effect
+    from ..access.permissions import Denied
     from ..running import EffectContext
 
     Performer = Callable[[EffectContext, Effect], Coroutine[Any, Any, Any]]
@@ -56,6 +56,15 @@ FAMILIES = {
 }
 
 
+# Kinds whose performers keep the session that they get for later effects. They get the session itself; every other one gets the
+# view of it for the code that performs the effect (P-3.2), and asks it for permissions.
+OF_SESSION = frozenset((
+    "model", "stream", "tool", "mcp", "agent", "memory", "schema", "pipeline", "mock", "mocked", "test_emits", "usage", "budget",
+    "call", "embed", "index", "emit",
+))  # fmt: skip
+OF_MODELS = frozenset(("model", "embed", "index"))  # kinds that call models
+
+
 _loaded: dict[str, Performer] = {}
 
 
@@ -66,3 +75,34 @@ def performer(kind: str) -> Performer:
         module, name = FAMILIES[kind]
         function = _loaded[kind] = getattr(import_module(f".{module}", __package__), name)
     return function
+
+
+def limited(kind: str) -> Performer:
+    """Return the performer of a kind in a program with libraries: the rights of the code that performs the effect count, as
+    they are when this performer is called."""
+    perform = performer(kind)
+    if kind in OF_SESSION and kind not in OF_MODELS:
+        return perform
+    from ..access import acting
+
+    if kind not in OF_MODELS:
+        return lambda run, effect: perform(acting.acting(run, effect), effect)
+
+    def call_model(run: EffectContext, effect: Effect) -> Coroutine[Any, Any, Any]:
+        denied = acting.models_refused(run, effect)
+        return perform(run, effect) if denied is None else _refused(run, effect, denied)
+
+    return call_model
+
+
+async def _refused(run: EffectContext, effect: Effect, denied: Denied) -> Any:
+    """Return the Err of a refused call of a model; of an operation without Result this is panic P407."""
+    from ...vm.interp.effects import IndexUse, ModelCall
+    from ..access.permissions import denied_error, denied_panic
+
+    payload = effect.payload
+    if type(payload) is ModelCall and payload.method != "view":
+        return denied_error("AgentError", denied, model=payload.model)
+    if type(payload) is IndexUse and payload.method != "len":
+        return denied_error("AgentError", denied, model=payload.index)
+    raise denied_panic(run, effect, denied)

@@ -33,6 +33,7 @@ from ...vm.values import (
     share,
 )
 from ...vm.values.objects import DateTime
+from ..access.acting import session_of
 from ..access.http_messages import MOST_REDIRECTS, REDIRECTS, HttpFailure, HttpRequest, Target
 from ..access.network import with_checked_address
 from ..access.permissions import Access, Denied, denied_error, denied_panic, guarded, permissions_of
@@ -245,12 +246,12 @@ async def perform_environment(run: EffectContext, effect: Effect) -> Any:
         return Array([whole_text(word) for word in run.host.args])
     environment = run.state.get("env")
     if environment is None:
-        environment = run.state["env"] = Environment(run)
+        environment = run.state["env"] = Environment(session_of(run))
     if effect.payload[0] == "all":
-        return Map(await environment.all())
+        return Map(await environment.all(run))
     operation, name = effect.payload
     try:
-        value = await environment.get(name)
+        value = await environment.get(run, name)
     except Denied as denied:
         if operation == "require":
             return denied_error("EnvError", denied, name=name)
@@ -291,23 +292,25 @@ class Environment:
         self.values = {name: whole_text(value) for name, value in run.host.env.items() if allows(name)}
         self.keys = key_variables(run.connections.values())
 
-    async def get(self, name: str) -> str | None:
-        """Return the value of a variable, None when it is not set. Raises Denied when it is not granted."""
+    async def get(self, run: EffectContext, name: str) -> str | None:
+        """Return the value of a variable, None when it is not set. Raises Denied when it is not granted to `run`, the session or
+        a view of it."""
         access = Access("env", name, "audit:env_access", {"variable": name})
 
         async def read() -> str | None:
             return self._value(name)
 
-        return await guarded(self.run, access, permissions_of(self.run).allows_variable(name), read)
+        return await guarded(run, access, permissions_of(run).allows_variable(name), read)
 
-    async def all(self) -> dict[Any, Any]:
-        """Return all granted variables with their values, in the order of their names."""
+    async def all(self, run: EffectContext) -> dict[Any, Any]:
+        """Return all variables that are granted to `run` with their values, in the order of their names."""
+        allows = permissions_of(run).allows_variable
         access = Access("env", EVERY_VARIABLE, "audit:env_access", {"variable": EVERY_VARIABLE})
 
         async def read() -> dict[Any, Any]:
-            return {name: self._value(name) for name in sorted(self.values)}
+            return {name: self._value(name) for name in sorted(self.values) if allows(name)}
 
-        return await guarded(self.run, access, True, read)
+        return await guarded(run, access, True, read)
 
     def _value(self, name: str) -> str | None:
         """Return a value. One that is a secret goes to the redactor before the program has it (G-10.3)."""

@@ -14,6 +14,7 @@ from ...vm.interp.effects import ServerRead
 from ...vm.panics import Panic
 from ...vm.schema import tool_name
 from ...vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, from_json, share, unkey
+from ..access.acting import declaring
 from ..access.permissions import permissions_of
 from ..errors import ConfigFailure
 from ..host import for_model
@@ -76,7 +77,7 @@ class Servers:
 
     def __init__(self, run: EffectContext) -> None:
         self.run = run
-        self.servers = {entry.name: Server(run, entry) for entry in run.program.image.mcp}
+        self.servers = {entry.name: Server(declaring(run, "mcp", entry.name), entry) for entry in run.program.image.mcp}
 
     @classmethod
     def of(cls, run: EffectContext) -> Servers:

@@ -29,7 +29,7 @@ from ..connections import check_connections, check_names, check_stages, resolve_
 from ..effects.conversations import drop_turns
 from ..effects.runner import EffectRunner, PendingCommit
 from ..effects.step_machine import StepFunction, default_value
-from ..effects.table import performer
+from ..effects.table import limited, performer
 from ..loop import OfflineLoop, asyncio_loop, gather, within
 from ..memory.entries import MemoryFailure
 from ..memory.from_image import declarations, namespace, open_stores
@@ -164,6 +164,7 @@ class Session:
         check_names(*layers)
         check_stages(image.pipelines)
         if host.permissions is not None:
+            host.permissions.check_libraries([library.name for library in image.libraries if library.distribution])
             entries: list[Any] = [*image.tools, *image.mcp]
             methods: dict[str, list[str]] = {entry.name: [method[0] for method in entry.methods] for entry in entries}
             for server in image.mcp:
@@ -201,6 +202,7 @@ class Session:
             self.machine.root_count = earlier.machine.root_count
             self.memories.number_after(earlier.memories)
         self.state: dict[str, Any] = {}
+        self.performer = limited if image.libraries else performer
         self.initialised = False
         self.unread: list[HashMapRef] = []  # of a state that was restored: hashmaps whose files are to be read
         self.work: EffectRunner
@@ -526,11 +528,11 @@ class Session:
             await self.work.close(effect.payload)
             drop_turns(self, effect.payload)
         elif self.journal is None:
-            self.work.begin(effect, performer(effect.kind)(self, effect))
+            self.work.begin(effect, self.performer(effect.kind)(self, effect))
         else:
             from ..journal.border import whole
 
-            self.work.begin(effect, whole(self, self.journal, effect, performer(effect.kind)))
+            self.work.begin(effect, whole(self, self.journal, effect, self.performer(effect.kind)))
 
     async def _deliver(self) -> None:
         """Wait until an effect is over, commit its result, and let its task go on."""

@@ -351,9 +351,11 @@ def denial(run: EffectContext, tool: str, method: str, guard: str | None, target
     if capability is None or permissions_of(run).scopes[capability.key]:
         return Err(ErrorValue("ToolError", "PermissionDenied", f"permission denied: tool {tool}.{method} is disabled", fields))
     scope = "" if target is None else f"={target}"
-    granted_by = {"capability": f"{capability.name}{scope}", "flag": f"{capability.flag}{scope}"}
-    way = permissions_of(run).way(capability.key, capability.flag, target or "")
-    message = f"permission denied: {granted_by['capability']} (grant it with {way})"
+    permissions = permissions_of(run)
+    flag = permissions.flag(capability.flag, capability.name, target or "")
+    granted_by = {"capability": f"{capability.name}{scope}", "flag": flag}
+    way = permissions.way(capability.key, capability.flag, target or "")
+    message = f"permission denied: {granted_by['capability']}{permissions.subject} (grant it with {way})"
     return Err(ErrorValue("ToolError", "PermissionDenied", message, {**fields, **granted_by}))
 
 

@@ -15,7 +15,7 @@ from concerto.vm.bytecode.opcodes import BY_NAME
 from concerto.vm.bytecode.verify_tables import CHECKS as CHECKS_OF_ENTRIES
 from concerto.vm.values import handles
 
-OTHER_SECTIONS = {"header", "constants", "types", "functions", "tests", "exports", "source_map", "names", "source"}
+OTHER_SECTIONS = {"header", "constants", "types", "functions", "tests", "exports", "source_map", "names", "source", "libraries"}
 PLAIN = {"name", "fields", "decorators"}  # plain data, whose shape is all that can be wrong
 NO_DECLARATIONS = {handles.ModelBuilder, handles.TaskHandle, handles.Stream, handles.TypedStream, handles.ItemStream}
 

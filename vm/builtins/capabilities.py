@@ -104,6 +104,8 @@ CAPABILITIES = (
     Capability("env", "--allow-env", "env", "NAME", "read the environment variable NAME", _not_empty),
     Capability("run", "--allow-run", "run", "COMMAND", "start COMMAND as a process", _not_empty),
 )  # fmt: skip
+# What code of libraries needs to call models, and has unless it is taken away (P-3.2); the program itself needs it for nothing.
+MODELS = Capability("models", "--allow-lib", "models", "MODEL", "call models", _not_empty)
 BY_NAME = {capability.name: capability for capability in CAPABILITIES}
 BY_KEY = {capability.key: capability for capability in CAPABILITIES}
 # Flags and manifest keys that stand for several capabilities, with the keys of these.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-FORMAT = (0, 2)  # MAJOR, MINOR (O-10.2)
+FORMAT = (0, 3)  # MAJOR, MINOR (O-10.2)
 STD_VERSION = 1  # of the standard library: an image that needs a later one is refused (V003)
 
 # Kinds of constants (O-10.5). A constant is the pair (kind, value).
@@ -305,6 +305,24 @@ class Exports(Record):
     init: list[int]
 
 
+STANDARD = "std"  # as a library: functions that act for whoever calls them
+
+
+class Library(Record):
+    """What the image holds of a library that was installed where it was compiled (P-3.2). Where there is one, the code of the
+    standard library, such as its tools, is the library STANDARD, without a distribution. `functions`: numbers of the functions
+    that are its code; `entries`: [section, index] of its declarations that name something outside; `wanted`: texts of
+    capabilities, as in the header, where `models` stands for calls of models."""
+
+    __slots__ = ("name", "version", "distribution", "functions", "entries", "wanted")
+    name: str
+    version: str
+    distribution: str
+    functions: list[int]
+    entries: list[list[Any]]
+    wanted: list[str]
+
+
 # Sections in file order (V-3.2). None marks a list of plain entries. A section of which a program has nothing is an empty list.
 SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
     ("header", Header),
@@ -329,8 +347,9 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
     ("source", None),
     ("embedders", Embedder),
     ("indexes", Index),
+    ("libraries", Library),
 )
-SECTIONS_BEFORE = 20  # of the formats before 0.2: those of later ones stand behind them
+SECTIONS_BEFORE = {0: 20, 1: 20, 2: 22}  # how many the earlier formats 0.N had: those of later ones stand behind them
 
 
 class Image(Record):
@@ -363,6 +382,7 @@ class Image(Record):
     source: list[str]
     embedders: list[Embedder]
     indexes: list[Index]
+    libraries: list[Library]
 
     def strip(self) -> None:
         """Take source texts and names of locals out of this image, which only readers of traces and listings need (O-10.20)."""

@@ -139,6 +139,8 @@ def steps(value: Any, limits: Limits) -> None:
     f.plain(value, limits)
 
 
+# Sections whose entries name something outside of the program, for which the rights of a library count (P-3.2).
+OUTWARD = ("models", "agents", "mcp", "hashmaps", "connections")
 TIERS = ("persistent", "session", "ephemeral")  # how long the slot of a context lives
 CLAUSES = ("needs", "reads")  # how a function uses slots
 CONSTANTS: dict[int, f.Checker] = {
@@ -236,6 +238,14 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
     ),
     i.Embedder: (f.name, f.mapped(f.plain)),
     i.Index: (f.name, f.natural, f.optional(f.mapped(f.plain)), f.optional(f.mapped(f.plain))),
+    i.Library: (
+        f.name,
+        f.text,  # version
+        f.text,  # distribution
+        f.listed(f.natural),  # functions
+        f.listed(f.row(f.word(*OUTWARD), f.natural)),  # entries
+        f.listed(f.text),  # wanted
+    ),
     i.Test: (f.text, f.natural, f.boolean, f.optional(f.text)),
     i.Exports: (f.mapped(f.natural), f.listed(f.natural)),
 }

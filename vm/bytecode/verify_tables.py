@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def check_tables(scope: Scope) -> None:
     """Check types, constants, declarations and entry functions (V105 to V108, V119, V123, V125), but not the schema types in
     them, which `check_schemas` and `check_tools` look at."""
-    for check in (_types, _constants, _declarations, _entries):
+    for check in (_types, _constants, _declarations, _entries, _libraries):
         check(scope)
 
 
@@ -355,6 +355,26 @@ CHECKS: dict[str, Callable[[Scope, str, Any], None]] = {
     "embedders": _embedder,
     "indexes": _index,
 }
+
+
+def _libraries(scope: Scope) -> None:
+    """Check that each library has a name of its own, and that no function or declaration belongs to two (P-3.2)."""
+    names: set[str] = set()
+    owned: set[tuple[str, int]] = set()
+    for library in scope.image.libraries:
+        at = f"library {library.name!r}"
+        _identifier(at, library.name)
+        for text in (library.version, library.distribution, *library.wanted):
+            _text(at, text)
+        if library.name in names:
+            refuse("V119", at, "another library has its name")
+        names.add(library.name)
+        for section, number in [*(("functions", number) for number in library.functions), *library.entries]:
+            if number >= scope.sizes[section]:
+                refuse("V106" if section == "functions" else "V108", at, f"there is no entry {number} of `{section}`")
+            if (section, number) in owned:
+                refuse("V119", at, f"entry {number} of `{section}` belongs to another library or stands here twice")
+            owned.add((section, number))
 
 
 def _entries(scope: Scope) -> None:

@@ -161,6 +161,9 @@ class Program:
         self.descriptors = [self._descriptor(i) for i in range(len(image.types))]
         self.declared = DeclaredTypes(self.types, self.classes, self.descriptors)
         self.codes = [Code(self, n, f, self.begin) for n, f in enumerate(image.functions)]
+        for library in image.libraries:
+            for number in library.functions:
+                self.codes[number].library = library.name
         self.constants = [self._constant(kind, value) for kind, value in image.constants]
         self.memories = [_memory(m, log) for m, log in zip(image.memories, im.logs_of(image.memories), strict=True)]
         self.handles: dict[str, list[Any]] = {  # by section, in the order of the entries

@@ -47,11 +47,12 @@ class Code:
     program, which a closure kept by a later program of the same session still needs. `hidden`: traces leave it out (V-7.5).
     `argc` counts its parameters, `blank` is what the further locals of a new frame hold, `cell_count` is how many cells that has,
     `captures` are the numbers of the cells that a closure takes from the frame around it. `inout`: it has `mut self`;
-    `returns_option`: a `?` on None returns None. `number` is that of the function in the image."""
+    `returns_option`: a `?` on None returns None. `number` is that of the function in the image. `library` is the name of the
+    library whose code it is, "" for the program's and the standard library's."""
 
     __slots__ = (
         "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",
-        "returns_option", "inout", "home", "hits", "_indexes",
+        "returns_option", "inout", "home", "hits", "library", "_indexes",
     )  # fmt: skip
 
     def __init__(self, home: Any, number: int, function: im.Function, begin: Callable[[Code], list[Any]]) -> None:
@@ -68,6 +69,7 @@ class Code:
         self.cost = 0
         self.nodes: list[list[Any]] = []
         self._indexes: dict[int, int] = {}  # by identity of a node, once one was asked for
+        self.library = ""
         self.hits = 0  # calls, while the interpreter runs it
         self.hidden = bool(function.flags & im.F_HIDDEN)
         self.inout = bool(function.flags & im.F_INOUT)

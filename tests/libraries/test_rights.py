@@ -1,0 +1,166 @@
+"""What code of libraries may touch, from the command line, the manifest and Python (P-3.2)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import concerto
+import pytest
+from concerto.runtime.access.permissions import Limited, Permissions
+from concerto.runtime.effects.table import FAMILIES, OF_MODELS, OF_SESSION
+from concerto.vm.builtins.capabilities import Malformed
+
+from ..command import Ended
+from ..command import concerto as command
+from .installed import install
+
+READER = {"reader_pkg/mod.conc": """\
+pub fn load(path: String) -> String { match std::fs::read_file(path) { Ok(text) => text, Err(error) => error.message } }
+pub fn fetch() -> String { match std::http::get("http://127.0.0.1:9/") { Ok(r) => r.body, Err(error) => error.message } }
+pub fn fails(xs: Array<Int>) -> Int { xs[9] }
+pub fn kept() -> String {
+    match std::fs::write_file("out.txt", "x") { Ok(_) => "written", Err(error) => error.message }
+}
+mcp Tools { transport: "stdio", command: "nothing-such" }
+pub fn served() -> String { match Tools.call("x", {}) { Ok(_) => "ok", Err(error) => error.message } }
+"""}
+MAIN = """\
+use lib::reader::{load, fails, served};
+fn main(){ println(load("a.txt")); }
+pub fn through(path: String) -> String { load(path) }
+pub fn own(path: String) -> String { std::fs::read_file(path).unwrap_or("denied") }
+pub fn broken() -> Int { fails([1]) }
+pub fn connected() -> String { served() }
+"""
+DENIED = "permission denied: fs:read=a.txt for the library reader"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    install(tmp_path / "site", "concerto-reader", "1.0", "reader = reader_pkg", READER)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "main.conc").write_text(MAIN, encoding="utf-8")
+    (folder / "a.txt").write_text("hello", encoding="utf-8")
+    return folder
+
+
+def run(project: Path, *words: str) -> Ended:
+    return command(*words, cwd=project, PYTHONPATH=str(project.parent / "site"))
+
+
+def manifest(project: Path, text: str) -> None:
+    (project / "Concerto.toml").write_text(f'[project]\nname = "p"\nversion = "1"\nentry = "main.conc"\n{text}', encoding="utf-8")
+
+
+def test_flags(project: Path) -> None:
+    assert run(project, "run", "main.conc", "--allow-fs-read=.").out.startswith(DENIED)
+    assert run(project, "run", "main.conc", "--allow-fs-read=.", "--allow-lib=reader:fs:read=a.txt").out == "hello\n"
+    assert "permission denied" in run(project, "run", "main.conc", "--allow-lib=reader:fs:read").out  # nothing is widened
+    unknown = run(project, "run", "main.conc", "--allow-lib=raeder:fs:read")
+    assert unknown.code == 2 and "there is no library raeder" in unknown.err and "the program uses: reader" in unknown.err
+    for wrong in ("reader", "reader:files", "reader:net=http://a/b", "1x:net", "reader:fs:read="):
+        refused = run(project, "run", "main.conc", f"--allow-lib={wrong}")
+        assert refused.code == 2 and "--allow-lib" in refused.err, wrong
+
+
+def test_the_manifest(project: Path) -> None:
+    manifest(project, "[permissions]\nfs_read = true\n")
+    assert run(project, "run").out.startswith(DENIED)
+    manifest(project, '[permissions]\nfs_read = true\n[permissions.lib.reader]\nfs_read = ["a.txt"]\nmodels = false\n')
+    assert run(project, "run").out == "hello\n"
+    manifest(project, "[permissions.lib.reader]\nfs = true\n")
+    assert "permission denied" in run(project, "run").out
+    for table, part in (
+        ("[permissions]\nlib = 3\n", "holds tables"),
+        ("[permissions.lib]\nreader = true\n", "is a table with the name of a library"),
+        ("[permissions.lib.reader]\nfs_raed = true\n", "has no key `fs_raed`"),
+        ("[permissions.lib.reader]\nmodels = 1\n", "true or false"),
+        ('[permissions.lib.reader]\nnet = ["http://a/"]\n', "no host"),
+    ):
+        manifest(project, table)
+        refused = run(project, "check", "main.conc")
+        assert refused.code == 65 and part in refused.err, refused.err
+
+
+def test_an_image_needs_no_installation_and_says_what_it_holds(project: Path) -> None:
+    assert run(project, "compile", "main.conc", "-o", "p.concb").code == 0
+    done = command("run", "p.concb", "--allow-fs-read=.", "--allow-lib=reader:fs:read", cwd=project)
+    assert done.out == "hello\n"
+    facts = json.loads(command("inspect", "p.concb", "--json", cwd=project).out)
+    (library,) = facts["libraries"]
+    assert (library["name"], library["version"], library["distribution"]) == ("reader", "1.0", "concerto-reader")
+    assert library["wanted_permissions"] == ["fs:read", "fs:write=out.txt", "net=127.0.0.1:9", "run=nothing-such"]
+    assert facts["wanted_permissions"] == ["fs:read"] and library["mcp"] == ["Tools"]
+    text = command("inspect", "p.concb", cwd=project).out
+    assert "libraries:\n  reader:\n    version: 1.0\n" in text
+    assert command("run", "main.conc", cwd=project).code == 65  # its source needs the library
+
+
+def test_positions_of_panics(project: Path) -> None:
+    (project / "main.conc").write_text("fn main() { println(lib::reader::fails([1])); }\n", encoding="utf-8")
+    done = run(project, "run", "main.conc")
+    assert done.code == 1 and "lib/reader/mod.conc:3:" in done.err and "main.conc:1:" in done.err
+
+
+def program(project: Path, monkeypatch: pytest.MonkeyPatch) -> concerto.Program:
+    monkeypatch.syspath_prepend(str(project.parent / "site"))
+    monkeypatch.chdir(project)
+    return concerto.compile(path=project / "main.conc")
+
+
+def test_a_host_of_python_grants(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = program(project, monkeypatch)
+    grant = concerto.Permissions(fs_read=True)
+    with made.session(permissions=grant) as session:
+        assert session.call("own", "a.txt") == "hello"
+        assert session.call("through", "a.txt") == (
+            f"{DENIED} (grant it with permissions=Permissions(fs_read=('a.txt',), "
+            "lib={'reader': Permissions(fs_read=('a.txt',))}))"
+        )
+    with made.session(permissions=concerto.Permissions(fs_read=True, lib={"reader": grant})) as session:
+        assert session.call("through", "a.txt") == "hello"
+
+
+def test_a_host_of_python_hears_of_mistakes(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for wrong in ({"lib": 3}, {"lib": {"a-b": concerto.Permissions()}}, {"lib": {"reader": True}}, {"models": 1}):
+        with pytest.raises(ValueError):
+            concerto.Permissions(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="there is no library raeder"):
+        program(project, monkeypatch).session(permissions=concerto.Permissions(lib={"raeder": concerto.Permissions()}))
+
+
+def test_a_declared_process_has_the_rights_of_its_library(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = program(project, monkeypatch)
+    with made.session(permissions=concerto.Permissions(run=True)) as session:
+        assert session.call("connected").startswith("permission denied: run=nothing-such for the library reader")
+    with made.session(permissions=concerto.Permissions(run=True, lib={"reader": concerto.Permissions(run=True)})) as session:
+        assert "permission denied" not in session.call("connected")
+
+
+def test_links_that_leave_what_a_library_may_read(project: Path) -> None:
+    (project / "in").mkdir()
+    (project / "in" / "out.txt").symlink_to(project / "a.txt")
+    (project / "main.conc").write_text('fn main() { println(lib::reader::load("in/out.txt")); }\n', encoding="utf-8")
+    assert "permission denied" in run(project, "run", "main.conc", "--allow-fs-read=.", "--allow-lib=reader:fs:read=in").out
+    assert run(project, "run", "main.conc", "--allow-fs-read=.", "--allow-lib=reader:fs:read=.").out == "hello\n"
+
+
+def test_what_all_of_several_may() -> None:
+    texts = ["net=a.org", "net=127.0.0.1:80", "env=A", "env=B", "lib=one:net", "lib=one:env=A", "lib=two:env=A"]
+    run = Permissions.of_texts(texts)
+    one, two, both = (Limited(run, names) for names in (("one",), ("two",), ("one", "two")))
+    assert one.allows_host("a.org", 80) and not one.allows_host("b.org", 80) and not two.allows_host("a.org", 80)
+    assert one.names_host("127.0.0.1", 80) and not two.names_host("127.0.0.1", 80)
+    assert [p.allows_variable("A") for p in (one, two, both)] == [True] * 3
+    assert not any(p.allows_variable("B") for p in (one, two, both)) and not both.allows_host("a.org", 80)
+    assert not Limited(run, ("unnamed",)).allows_variable("A") and Limited(run, ("unnamed",)).models
+    for wrong in ("lib=one", "lib=one:", "lib=:net", "lib=one:fs", "lib=1:net"):
+        with pytest.raises(Malformed):
+            Permissions.of_texts([wrong])
+
+
+def test_every_kind_of_effect_is_limited_or_keeps_the_session() -> None:
+    assert set(FAMILIES) >= OF_SESSION >= OF_MODELS
+    assert set(FAMILIES) - OF_SESSION >= {"env", "file", "http", "command", "store"}
