@@ -75,32 +75,34 @@ def test_size() -> None:
     assert refusal(bytes(100), limits=Limits(file=100)) == "V002"
 
 
-@pytest.mark.parametrize(("major", "minor", "accepted"), [(0, 2, True), (0, 1, True), (0, 0, True), (0, 3, False), (1, 0, False)])
+@pytest.mark.parametrize(
+    ("major", "minor", "accepted"), [(0, 3, True), (0, 2, True), (0, 1, True), (0, 0, True), (0, 4, False), (1, 0, False)]
+)
 def test_format_versions(data: bytes, major: int, minor: int, accepted: bool) -> None:
     value = msgpack.unpackb(data[8:-32])
     value[0][0] = [major, minor]
-    if minor < 2:
-        del value[i.SECTIONS_BEFORE :]
+    del value[i.SECTIONS_BEFORE.get((major, minor), len(value)) :]
     changed = seal(msgpack.packb(value), MAGIC + bytes([major, minor]))
     if accepted:
         read = decode(changed)
         assert read.header.format == [major, minor] and encode(read) == changed  # its identity stays
     else:
-        with pytest.raises(i.ImageError, match=rf"^V003: image needs Concerto image format {major}.{minor}; this is 0.2$"):
+        with pytest.raises(i.ImageError, match=rf"^V003: image needs Concerto image format {major}.{minor}; this is 0.3$"):
             decode(changed)
 
 
-@pytest.mark.parametrize("minor", [0, 1])
+@pytest.mark.parametrize("minor", [0, 1, 2])
 def test_an_earlier_format_has_its_own_sections(data: bytes, minor: int) -> None:
     """Else one program would have two files, and two identities."""
     value = msgpack.unpackb(data[8:-32])
     value[0][0] = [0, minor]
-    for sections in (value, value[: i.SECTIONS_BEFORE + 1], value[: i.SECTIONS_BEFORE - 1]):
-        with pytest.raises(i.ImageError, match=rf"^V008: an image of format 0.{minor} has {i.SECTIONS_BEFORE} sections$"):
+    count = i.SECTIONS_BEFORE[0, minor]
+    for sections in (value, value[: count + 1], value[: count - 1]):
+        with pytest.raises(i.ImageError, match=rf"^V008: an image of format 0.{minor} has {count} sections$"):
             decode(seal(msgpack.packb(sections), MAGIC + bytes([0, minor])))
     image = decode(data)
     image.header.format = [0, minor]
-    image.indexes = [i.Index("docs", 0, None, None)]
+    image.externs = [i.Extern("f", "m", "f", 0, False, True, None, [])]
     with pytest.raises(i.ImageError, match="^V008: the image cannot be encoded: its format has not all the sections"):
         encode(image)
 

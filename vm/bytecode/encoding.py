@@ -115,7 +115,6 @@ def precheck_msgpack(data: bytes, nesting: int, free: int = FREE) -> None:
 MAGIC = b"\x8fCONCB"  # the first byte is no text in any encoding of text
 _HEAD = len(MAGIC) + len(FORMAT)
 _HASH = sha256().digest_size
-EARLIER = ([0, 0], [0, 1])  # formats whose images have SECTIONS_BEFORE sections
 _FRAME_NESTING = 6  # sections, section, entry, decorators, decorator, arguments: around data whose nesting is limited
 
 
@@ -125,13 +124,14 @@ def encode(image: Image) -> bytes:
     versions in the header are not checked."""
     try:
         sections = shape.lower(image)
-        is_earlier = image.header.format in EARLIER
-        if is_earlier and any(sections[SECTIONS_BEFORE:]):
+        major, minor = image.header.format
+        count = SECTIONS_BEFORE.get((major, minor), len(SECTIONS))
+        if any(sections[count:]):
             raise ValueError("its format has not all the sections that it fills")
-        payload = _pack(sections[:SECTIONS_BEFORE] if is_earlier else sections)
+        payload = _pack(sections[:count])
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ImageError("V008", f"the image cannot be encoded: {error}") from None
-    head = bytes(image.header.format if is_earlier else FORMAT)
+    head = bytes(image.header.format if count < len(SECTIONS) else FORMAT)
     _read(payload, DEFAULT, head[1])  # what this process cannot read back is not written
     body = MAGIC + head + payload
     digest: bytes = sha256(body).digest()
@@ -185,10 +185,11 @@ def _read(payload: bytes, limits: Limits, minor: int) -> list[Any]:
     # equal images have equal bytes, so the bytes must be the ones that `_pack` makes
     if _pack(value) != payload:
         raise ImageError("V007", "the image is not in canonical form")
-    if [FORMAT[0], minor] in EARLIER:
-        if type(value) is not list or len(value) != SECTIONS_BEFORE:
-            raise ImageError("V008", f"an image of format {FORMAT[0]}.{minor} has {SECTIONS_BEFORE} sections")
-        value += [[] for _ in SECTIONS[SECTIONS_BEFORE:]]
+    count = SECTIONS_BEFORE.get((FORMAT[0], minor))
+    if count is not None:
+        if type(value) is not list or len(value) != count:
+            raise ImageError("V008", f"an image of format {FORMAT[0]}.{minor} has {count} sections")
+        value += [[] for _ in SECTIONS[count:]]
     shape.check_sections(value, limits)
     return value  # type: ignore[no-any-return]
 
