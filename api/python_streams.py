@@ -72,14 +72,14 @@ class HostElements:
                 raise
             raise self.owner.raised(self.run, self.function, error) from None
         if element is END:
-            await self.close()
+            await self.close(waits=True)
             return NONE
         what = f"element {self.count} of {self.function.name}"
         self.count += 1
         assert self.function.gives is not None
         return Some(await self.owner.read(self.run, effect, self.function, element, self.function.gives, what))
 
-    async def close(self) -> None:
+    async def close(self, waits: bool) -> None:
         """End the generator, as `Elements.close` says."""
         if self._callbacks is not None:
             self._callbacks.end()
@@ -88,8 +88,12 @@ class HostElements:
         with suppress(Exception):
             if _has(iterator, "aclose"):
                 await iterator.aclose()
-            elif _has(iterator, "close"):
-                await self._run(thread, iterator.close)
+            elif _has(iterator, "close") and thread is None:
+                iterator.close()
+            elif _has(iterator, "close") and waits and thread is not None:
+                await thread.run(iterator.close)
+            elif _has(iterator, "close") and thread is not None:
+                thread.leave(iterator.close)
         if thread is not None:
             thread.release()
 

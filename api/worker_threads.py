@@ -117,10 +117,21 @@ class Thread:
         self._worker.calls.put((call, is_last))
         return await future
 
+    def leave(self, work: Callable[[], Any]) -> None:
+        """Let the thread do a work when it comes to it; what that gives or raises is dropped."""
+
+        def call() -> Callable[[], None]:
+            with suppress(BaseException):
+                work()
+            return _nothing
+
+        self._worker.calls.put((call, False))
+
     def release(self) -> None:
         """Give the thread back, to be used again when its last call has ended."""
         self._worker.calls.put((_nothing, True))
 
 
-def _nothing() -> Callable[[], None]:
-    return lambda: None
+def _nothing() -> Any:
+    """Do nothing: as a call, and as what tells of it."""
+    return _nothing

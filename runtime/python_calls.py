@@ -36,8 +36,9 @@ if TYPE_CHECKING:
             """Return Some of the next element, a value of the machine, or NONE at the end. Raises CallFailed, after which nothing
             comes."""
 
-        async def close(self) -> None:
-            """End the function, which has not come to its end perhaps. What it raises then is dropped."""
+        async def close(self, waits: bool) -> None:
+            """End the function, which has not come to its end perhaps; without `waits` a thread does so when it comes to it. What
+            it raises then is dropped."""
 
 
 class CallFailed(Exception):

@@ -106,16 +106,16 @@ class OpenStreams:
         streams: OpenStreams = run.state.setdefault(STREAMS, OpenStreams())
         return streams
 
-    async def end(self, stream: HostStream) -> None:
-        """End what gives the elements of a stream, if it has begun."""
+    async def end(self, stream: HostStream, waits: bool = True) -> None:
+        """End what gives the elements of a stream, if it has begun; with `waits` it is over when this returns."""
         begun = self.elements.pop(stream.key, None)
         if begun is not None:
-            await begun.close()
+            await begun.close(waits)
 
     async def aclose(self) -> None:
         """End all of them, with the session."""
         for begun in self.elements.values():
-            await begun.close()
+            await begun.close(waits=False)
         self.elements.clear()
 
 
@@ -133,7 +133,7 @@ async def _element(run: EffectContext, effect: Effect, stream: HostStream) -> An
     try:
         value = await _in_time(run, stream.function, streams.elements[stream.key].next(effect))
     except BaseException:
-        await streams.end(stream)
+        await streams.end(stream, waits=False)  # a thread may be at work on the element that nobody waits for any more
         raise
     if value is NONE:
         await streams.end(stream)

@@ -237,6 +237,27 @@ def test_a_stream_fails_where_it_is_read() -> None:
             one.call("ids", 0, 9)
 
 
+def test_a_stream_that_takes_too_long_is_left_to_its_thread() -> None:
+    source = TEXT.replace("    fn rows(n: Int)", "    @timeout(0.05) fn rows(n: Int)")
+    closed = threading.Event()
+
+    def rows(n: int) -> Any:
+        try:
+            yield {"id": 1}
+            time.sleep(3)
+            yield {"id": 2}
+        finally:
+            closed.set()
+
+    with concerto.compile(source).session() as one:
+        one.bind("shop", {"rows": rows})
+        began = time.monotonic()
+        with pytest.raises(concerto.ProgramError, match="rows has not ended within 0.05 s"):
+            one.call("ids", 2, 9)
+        assert time.monotonic() - began < 2.5
+        assert closed.wait(10)
+
+
 def test_functions_of_the_program_enter_the_session_again() -> None:
     def call(f: Any, n: int) -> int:
         return f(n) + f(n)  # type: ignore[no-any-return]
