@@ -164,6 +164,7 @@ class Permissions:
     net: tuple[str, ...] | bool = ()
     env: tuple[str, ...] | bool = ()
     run: tuple[str, ...] | bool = ()
+    python: tuple[str, ...] | bool = ()
     tools: Mapping[str, bool | Sequence[str]] = field(default_factory=dict)
     all: bool = False
     lib: Mapping[str, Permissions] = field(default_factory=dict)

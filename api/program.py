@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..compiler.manifest import Manifest
     from ..compiler.pipeline import Compilation
     from ..runtime.trust.levels import Demand
+    from .python_functions import PythonFunctions
     from .recordings import Rehearsed
 
 
@@ -121,13 +122,20 @@ class Program:
         return the report, in which a test that fails is too. Raises TypeError or ValueError for wrong options, TypeError also
         for `emit_mode`, `emit_timeout_ms` and those of recordings; and, if a test is run, ValueError and OSError as `session`
         does, and RuntimeError where an event loop runs."""
-        return tested(self._linked, filter or "", options, self._project)
+        return tested(self._linked, filter or "", options, self._project, _python_functions)
 
     def __repr__(self) -> str:
         return f"<Program {self.name}>"
 
 
 # Sources and images become programs (O-9.39).
+
+
+def _python_functions() -> PythonFunctions:
+    """Return what calls functions of Python in a test, where nothing is bound."""
+    from .python_functions import PythonFunctions  # most programs call none
+
+    return PythonFunctions()
 
 
 def compile(source: str | None = None, *, path: PathLike | None = None, manifest: PathLike | None = None) -> Program:

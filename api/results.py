@@ -10,9 +10,9 @@ those of the machine. A new counter is a field of `Metrics` and one of the runti
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..runtime.breaker import Breakers
 from ..runtime.calls.budgets import Account
@@ -25,6 +25,9 @@ from ..runtime.session.testing import SkippingClock, TestOutcome, chosen, run_te
 from ..vm.interp import link
 from .options import Options, amounts, check_options, host_of, limits_of, refuse_journal
 from .values import ErrorValue, to_python
+
+if TYPE_CHECKING:
+    from ..runtime.python_calls import PythonCaller
 
 # What the host API raises.
 
@@ -247,11 +250,14 @@ class TestReport:
     tests: tuple[TestResult, ...]
 
 
-def tested(program: link.Program, part: str, options: Options, project: str | None) -> TestReport:
+def tested(
+    program: link.Program, part: str, options: Options, project: str | None, python: Callable[[], PythonCaller]
+) -> TestReport:
     """Run each test whose description contains `part` in a session of its own, whose waits take no time unless a test asks a real
-    provider (V-6.6), and return the report. `project` is the folder of the manifest, None for the current one. Raise TypeError
-    for options that tests cannot have, and what `check_options` raises; and only if a test is run, ValueError for a wrong
-    configuration, OSError and ValueError as `host_of`, and RuntimeError where an event loop runs."""
+    provider (V-6.6), and return the report. `project` is the folder of the manifest, None for the current one; `python` gives
+    what calls functions of Python. Raise TypeError for options that tests cannot have, and what `check_options` raises; and only
+    if a test is run, ValueError for a wrong configuration, OSError and ValueError as `host_of`, and RuntimeError where an event
+    loop runs."""
     if "emit_mode" in options or "emit_timeout_ms" in options:
         raise TypeError("tests have no emit_mode and no emit_timeout_ms: nobody answers their emits")
     refuse_journal(options, "tests are not recorded; `session` takes it")
@@ -267,6 +273,7 @@ def tested(program: link.Program, part: str, options: Options, project: str | No
         # Waits of tests cost no time, unless something outside is open.
         clock = SkippingClock()
         test_host.new_loop, test_host.now, test_host.wall = clock.new_loop, clock.now, clock.wall
+        test_host.python = python
         test_host.breakers = Breakers()  # those of the process go by another clock
         test_host.prompt_caches = PromptCaches()  # what one test has sent is nothing to the next one
         return test_host

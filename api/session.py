@@ -13,9 +13,9 @@ import inspect
 import logging
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import WeakSet
 
 from ..runtime.calls.budgets import Account
@@ -34,6 +34,9 @@ from .recordings import ENDED, Continued, Journaling, Rehearsed, Suspended
 from .results import Breaker, Emit, Frame, ImageError, Metrics, Panic, ProgramError, RecordingError, RunResult, frames_of
 from .values import Enum, Err, ErrorValue, Ok, Run, from_python, read_value, to_python
 from .waiting import Interruptible, SessionLoop, Turns
+
+if TYPE_CHECKING:
+    from .python_functions import PythonFunctions
 
 WAITING = 75  # the exit code of a run that waits for an answer
 
@@ -79,6 +82,8 @@ class Session:
         self._calls: WeakSet[Call] = WeakSet()  # those that have not ended, and that somebody has
         try:
             host = host_of(options, self._hear, self._answer, project, self._hears)
+            self._python: PythonFunctions | None = None
+            host.python = self._python_functions
             self._journaling = Journaling(program, options, host, resumed)
             self._session = runtime.Session(program, host)
         except ConfigFailure as failure:
@@ -119,6 +124,25 @@ class Session:
         require_callable("on_emit", channel, fn)
         self._handlers[channel] = fn
         return fn
+
+    def bind(self, module: str, functions: Mapping[str, Callable[..., Any]]) -> None:
+        """Let an `extern python "MODULE"` of the program mean these functions, by their names there (P-1.8): they come before
+        what Python has as that module, and need no permission. Another call adds to them. Raises ValueError for a module or a
+        name that the program does not declare, TypeError for what is no function."""
+        declared = {(entry.module, entry.attribute) for entry in self._program.image.externs}
+        for name in functions:
+            if (module, name) not in declared:
+                names = ", ".join(sorted(f"{where}.{known}" for where, known in declared)) or "none"
+                raise ValueError(f"the program declares no function {module}.{name} of Python; it declares {names}")
+        self._python_functions().bind(module, functions)
+
+    def _python_functions(self) -> PythonFunctions:
+        """Return what calls functions of Python for this session."""
+        if self._python is None:
+            from .python_functions import PythonFunctions  # most programs call none
+
+            self._python = PythonFunctions(self._longest)
+        return self._python
 
     def register_tool(self, tool: str, method: str, fn: Callable[..., Any], *, context: bool = False) -> None:
         """Let `fn` take the place of a tool method, called with its arguments. What it returns, or what that returns when

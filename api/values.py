@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 from ..runtime.access.secrets import clean_text
@@ -178,14 +178,21 @@ def to_python(value: Any) -> Any:
     return value if type(value) in PLAIN else _Exporter().export(value)
 
 
+def exported(value: Any, function: Callable[[v.Closure], Any]) -> Any:
+    """Do what `to_python` does, and return for each function of the program in the value what `function` makes of it. Raises as
+    `to_python` does."""
+    return value if type(value) in PLAIN else _Exporter(function).export(value)
+
+
 class _Exporter:
-    """One conversion to Python. `sizes` is how many values a part has become, by its identity; `count` how many all have;
-    `copied` how many of those were made of parts that had been converted before; `pace` the count at which the memory limit is
-    looked at next."""
+    """One conversion to Python. `function` makes something of a function of the program; None: a Handle. `sizes` is how many
+    values a part has become, by its identity; `count` how many all have; `copied` how many of those were made of parts that had
+    been converted before; `pace` the count at which the memory limit is looked at next."""
 
-    __slots__ = ("sizes", "count", "copied", "pace")
+    __slots__ = ("function", "sizes", "count", "copied", "pace")
 
-    def __init__(self) -> None:
+    def __init__(self, function: Callable[[v.Closure], Any] | None = None) -> None:
+        self.function = function
         self.sizes: dict[int, int] = {}
         self.count = 0
         self.copied = 0
@@ -250,6 +257,9 @@ class _Exporter:
         host = value.decl.host
         return Enum(value.decl.name, variant.name, data) if host is None else host.enum_value(value.decl, value.variant, data)
 
+    def closure(self, value: v.Closure) -> Any:
+        return Handle("Function", value.function.name) if self.function is None else self.function(value)
+
     def media(self, value: Any) -> Media | Struct:
         """Return a Media; one without content has its fields alone."""
         if value.content is not None:
@@ -283,12 +293,22 @@ _TO_PYTHON: dict[type, Callable[[_Exporter, Any], Any]] = {
     v.EnumValue: _Exporter.enum,
     v.ErrorValue: _Exporter.error,
     v.RangeValue: lambda exporter, value: {"start": value.start, "end": value.end, "inclusive": value.inclusive},
-    v.Closure: lambda exporter, value: Handle("Function", value.function.name),
+    v.Closure: _Exporter.closure,
     v.Media: _Exporter.media,
 }
 
 
 # ---------------------------------------------------------------- from Python
+
+
+class Misfit(TypeError):
+    """A value of another type than is expected: `place`, what was `wanted` there, and what was `found`."""
+
+    def __init__(self, place: str, wanted: str, found: str) -> None:
+        super().__init__(f"{place}: expected {wanted}, got {found}")
+        self.place = place
+        self.wanted = wanted
+        self.found = found
 
 
 Run = Callable[[int, list[Any]], Awaitable[Any]]  # calls a function of the program: its number, its arguments; its value
@@ -385,7 +405,7 @@ class _Reader:
 
     def misfit(self, value: Any, expected: tuple[Any, ...], what: str) -> TypeError:
         """Return the error for a value of another type."""
-        return TypeError(f"{what}: expected {type_text(expected)}, got {type(value).__name__}")
+        return Misfit(what, type_text(expected), type(value).__name__)
 
     def natural(self, value: Any, what: str) -> Any:
         """Return the value that a part is by itself, where any type may stand."""
@@ -393,7 +413,8 @@ class _Reader:
             if isinstance(value, kinds):
                 return self.convert(value, expected, what)
         if isinstance(value, tuple):
-            return tuple(self.read(item, ("any",), _inside(what, f"[{at}]")) for at, item in enumerate(value))
+            parts = enumerate(self.listed(value, len(value), what))
+            return tuple(self.read(item, ("any",), _inside(what, f"[{at}]")) for at, item in parts)
         if isinstance(value, Struct | Enum):
             name = value._type_name if isinstance(value, Struct) else value.type
             return self.convert(value, ("enum" if isinstance(value, Enum) else "struct", self.declared(name, what)), what)
@@ -434,7 +455,7 @@ class _Reader:
         """Read a str. Lone surrogates and hidden tag characters do not get into a program."""
         if not isinstance(value, str):
             raise self.misfit(value, expected, what)
-        return self.cleaned(str(value), what)
+        return self.cleaned(str.__str__(value), what)  # a subclass may say otherwise of itself
 
     def cleaned(self, text: str, what: str) -> str:
         """Return a text as a program may have it. Raise TypeError for one that is too long for a String (G-6.1)."""
@@ -468,7 +489,7 @@ class _Reader:
     def union(self, value: Any, expected: tuple[Any, ...], what: str) -> str:
         """Read one of the strings of a union."""
         if value not in expected[1]:
-            raise TypeError(f"{what}: expected {type_text(expected)}, got {value!r}")
+            raise Misfit(what, type_text(expected), repr(value))
         return str(value)
 
     def prompt(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
@@ -482,8 +503,17 @@ class _Reader:
     def items(self, value: Any, expected: tuple[Any, ...], what: str) -> list[Any]:
         if not isinstance(value, list | tuple):
             raise self.misfit(value, expected, what)
-        self.within(len(value), what)
-        return [self.read(item, expected[1], _inside(what, f"[{at}]")) for at, item in enumerate(value)]
+        parts = enumerate(self.listed(value, len(value), what))
+        return [self.read(item, expected[1], _inside(what, f"[{at}]")) for at, item in parts]
+
+    def listed(self, parts: Iterable[Any], count: int, what: str) -> list[Any]:
+        """Return the parts of a collection that says it has so many. Raise TypeError for one that is too large, or gives more or
+        fewer: a class of the host's own may give parts without end."""
+        self.within(count, what)
+        found = list(islice(parts, count + 1))
+        if len(found) != count:
+            raise TypeError(f"{what}: a collection of {count} items gives {'more' if len(found) > count else 'fewer'}")
+        return found
 
     def within(self, count: int, what: str) -> None:
         """Raise TypeError for a collection that is too large."""
@@ -501,9 +531,8 @@ class _Reader:
         """Read a mapping that is no Struct; its keys are str, int, bool or bytes."""
         if not isinstance(value, Mapping) or isinstance(value, Struct):
             raise self.misfit(value, expected, what)
-        self.within(len(value), what)
         entries: dict[Any, Any] = {}
-        for key, item in value.items():
+        for key, item in self.listed(value.items(), len(value), what):
             if type(key) not in (str, int, bool, bytes):
                 raise TypeError(f"{what}: {key!r} cannot be a key; use str, int, bool or bytes")
             read = v.key_of(self.read(key, expected[1], f"{what}: a key"))
@@ -535,7 +564,7 @@ class _Reader:
         if value is None or (isinstance(given, Struct) and given._type_name != type_text(expected)):
             raise self.misfit(given, expected, what)
         # A misspelt optional field would otherwise be dropped in silence.
-        unknown = [name for name in value if name not in cls.decl.index]
+        unknown = [name for name in self.listed(value, len(value), what) if name not in cls.decl.index]
         if unknown:
             raise TypeError(f"{what}: {type_text(expected)} has no field {unknown[0]!r}")
         defaults = {} if record else self.types.field_defaults(expected[1])
@@ -572,7 +601,7 @@ class _Reader:
         if isinstance(value, str):
             value = Enum(decl.name, value, None)
         # The JSON form with keys `variant` and `data`.
-        elif isinstance(value, Mapping) and value.keys() <= LONG_FORM and isinstance(value.get("variant"), str):
+        elif isinstance(value, Mapping) and self.is_long_form(value, what):
             value = Enum(decl.name, value["variant"], value.get("data"))
         if not isinstance(value, Enum) or value.type != decl.name:
             raise self.misfit(value, expected, what)
@@ -586,17 +615,22 @@ class _Reader:
             return v.EnumValue(decl, number, None)
         return v.EnumValue(decl, number, self.payload(value.data, variant, what))
 
+    def is_long_form(self, value: Mapping[Any, Any], what: str) -> bool:
+        if len(value) > len(LONG_FORM):
+            return False
+        return set(self.listed(value, len(value), what)) <= LONG_FORM and isinstance(value.get("variant"), str)
+
     def payload(self, data: Any, variant: Any, what: str) -> tuple[Any, ...]:
         """Read the parts of a variant: a dict of named ones, one value, or a tuple or list."""
         if variant.fields:
             data = data if isinstance(data, Mapping) else _fields_of(data, None)
-            if data is None or set(data) != set(variant.fields):
+            if data is None or set(self.listed(data, len(data), what)) != set(variant.fields):
                 raise TypeError(f"{what}: expected a dict of {', '.join(variant.fields)}")
             data = tuple(data[name] for name in variant.fields)
         elif variant.arity == 1:
             data = (data,)
         elif isinstance(data, list):
-            data = tuple(data)
+            data = tuple(self.listed(data, len(data), what))
         return self.tuple_of(data, ("tuple", variant.types), what)
 
     def error(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:

@@ -1,4 +1,4 @@
-"""`concerto check`: diagnostics only (O-9.15). Nothing is run, and no file is written.
+"""`concerto check`: diagnostics only (O-9.15). Nothing of the program is run, and no file is written.
 
 Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
 `main`. Compilation and rendering are in `cli/inputs.py`. Which warnings or errors there are is for the compiler; which of them
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="*", help="sources (.conc), or - for stdin")
     parser.add_argument("--deny-warnings", action="store_true", help="warnings end the command with 65 too")
+    parser.add_argument(
+        "--python", action="store_true", help="import the modules of `extern python`, and compare their functions"
+    )
     parser.add_argument("--json", action="store_true", help="print diagnostics as one JSON array on stdout")
 
 
@@ -27,7 +30,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """Check the files and print the diagnostics, on stderr or with `--json` as one array on stdout; return 0, or 65 if one has
     errors, or warnings with `--deny-warnings`. A file that cannot be read (66), is an image (2, damaged 74) or the bytecode of
     another implementation (2), is told on stderr and does not keep the others from being checked; the code of the first such file
-    is returned instead. `--quiet` leaves out warnings."""
+    is returned instead. With `--python` the modules of functions of Python are
+    imported and compared (P-1.9). `--quiet` leaves out warnings."""
     results = []
     unread = exits.OK
     cache = None
@@ -42,6 +46,11 @@ def execute(arguments: argparse.Namespace) -> int:
             print(leaving.message, file=sys.stderr)
             unread = unread or leaving.code
             continue
+        if arguments.python and result.checked is not None:
+            from .inputs import program_folder
+            from .python_signatures import compare
+
+            compare(result.checked.functions, program_folder(path), result.diagnostics)
         results.append((path, result))
         if not arguments.json:
             report(path, result, quiet=arguments.quiet)

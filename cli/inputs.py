@@ -201,6 +201,14 @@ def project_folder(path: str) -> str | None:
     return None if manifest is None else manifest.folder
 
 
+def program_folder(path: str) -> str:
+    """Return the absolute path of the directory where modules of Python beside a program are looked for: that of its manifest,
+    else its own; the current one for standard input."""
+    if path == "-":
+        return os.getcwd()
+    return project_folder(path) or os.path.dirname(os.path.abspath(path))
+
+
 def pins_of(file: str) -> Pins:
     """Return the pins of a program, from the file at `pins_path`, none without it. Raise `Exit`: as `read`, 66 for pins that
     cannot be read, 2 for a file that holds none."""

@@ -60,6 +60,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "functions": declared_functions(image),
         "channels": _questions(image, "channels"),
         "functions_by_models": _questions(image, "by_model"),
+        "externs": _externs(image),
         "models": {m.name: {"connection": m.connection, **m.fields, **_attached(image, m)} for m in image.models},
         "agents": {a.name: a.fields for a in image.agents},
         "servers": {s.name: {**s.fields, "tools": [method[0] for method in s.methods]} for s in image.mcp},
@@ -109,16 +110,31 @@ def _questions(image: Image, kind: str) -> dict[str, str]:
     """Return the signatures of the functions that an image lists as channels, or as by models, by their names (V-3.10)."""
     from ..vm.bytecode.shape import listed_functions
     from ..vm.interp.link import load_image
-    from ..vm.values.types import type_text
 
     functions = listed_functions(image, kind)
     descriptors = load_image(image).descriptors if functions else []
-    shown: dict[str, str] = {}
-    for function in functions:
-        parameters = ", ".join(f"{name}: {type_text(descriptors[type_])}" for name, type_, _ in function.params)
-        result = descriptors[function.result]
-        shown[function.name] = f"({parameters})" + ("" if result == ("nil",) else f" -> {type_text(result)}")
-    return shown
+    return {function.name: _signature(function, descriptors) for function in functions}
+
+
+def _signature(function: Function, descriptors: list[Any]) -> str:
+    from ..vm.values.types import type_text
+
+    parameters = ", ".join(f"{name}: {type_text(descriptors[type_])}" for name, type_, _ in function.params)
+    result = descriptors[function.result]
+    return f"({parameters})" + ("" if result == ("nil",) else f" -> {type_text(result)}")
+
+
+def _externs(image: Image) -> dict[str, Any]:
+    """Return the functions of Python by module, with what Python calls them and their signatures (P-1.5)."""
+    from ..vm.interp.link import load_image
+
+    descriptors = load_image(image).descriptors if image.externs else []
+    modules: dict[str, Any] = {}
+    for extern in image.externs:
+        word = "async fn " if extern.is_async else "fn "
+        signature = f"{word}{extern.name}{_signature(image.functions[extern.function], descriptors)}"
+        modules.setdefault(extern.module, {})[extern.attribute] = signature
+    return modules
 
 
 def _attached(image: Image, model: Model) -> dict[str, Any]:

@@ -450,6 +450,7 @@ def host_of(
         tier=arguments.tier,
         stored_wall=time.time,
     )
+    host.python = lambda: _python_functions(file)
     host.answer = scripted_answers(arguments.offline_script, host)
     if program is None or program.image.mcp:
         from .inputs import pins_of  # a program without servers needs none
@@ -465,6 +466,18 @@ def host_of(
     if offline:
         use_virtual_time(host, processes=program is not None and processes)
     return host
+
+
+def _python_functions(file: str) -> Any:
+    """Return what calls functions of Python. Modules are found beside the program `file` first, as those of a script of Python
+    are."""
+    from ..api.python_functions import PythonFunctions  # a run without them starts without it
+    from .inputs import program_folder
+
+    path = program_folder(file)
+    if path not in sys.path:
+        sys.path.insert(0, path)
+    return PythonFunctions()
 
 
 def scripted_replies(path: str | None) -> list[Any] | None:
@@ -510,8 +523,9 @@ def scripted_answers(path: str | None, host: Host) -> Callable[[str, Any, Any], 
 
 
 def starts_processes(image: Image) -> bool:
-    """Return whether a program waits for processes, which know no virtual time."""
-    return bool(image.agents or image.mcp) or any(method[6] == "run" for tool in image.tools for method in tool.methods)
+    """Return whether a program waits for processes or functions of Python, which know no virtual time."""
+    of_tools = any(method[6] == "run" for tool in image.tools for method in tool.methods)
+    return bool(image.agents or image.mcp or image.externs) or of_tools
 
 
 def use_virtual_time(host: Host, *, processes: bool) -> None:

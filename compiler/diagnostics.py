@@ -302,6 +302,9 @@ W0402 declare  pipeline without stages
 W0404 declare  assignment to a copied variable in a task
 W0405 types    array where concurrent operands are meant
 W0406 declare  scripted error that is nearly a known kind
+W0407 declare  function of Python that cannot be imported
+W0408 declare  arguments that a function of Python does not take
+W0409 declare  annotation in Python that the declared type never fits
 W0451 declare  system message in a bounded memory can be evicted
 W0452 declare  one memory in two concurrent operands
 W0453 declare  decay that archives nothing

@@ -363,8 +363,8 @@ class Manifest:
     name of a library what its code may touch of that, as `permissions`, with `models` False where it may call none;
     `connections`, `agents` and `servers` have the legal fields by name; `memory_tables` what it says of memories; `pricing` the
     prices per model id as [input, output] for a million tokens, with those of OTHER_PRICES behind where one of these is set
-    (others are None), those of hosted tools only where one of them is; `budgets` the limits of a run. `diagnostics` has what is
-    wrong with the file."""
+    (others are None), those of hosted tools only where one of them is; `budgets` the limits of a run; `threads` says by module of
+    Python whether its plain functions run in a thread. `diagnostics` has what is wrong with the file."""
 
     def __init__(self, path: str) -> None:
         self.folder = os.path.dirname(os.path.realpath(path))
@@ -378,6 +378,7 @@ class Manifest:
         self.connections: dict[str, dict[str, object]] = {}
         self.pricing: dict[str, list[float | None]] = {}
         self.budgets: dict[str, object] = {}
+        self.threads: dict[str, bool] = {}
         self.memory_tables = MemoryTables()
         self.source = Source(NAME, "")
         self._places: Places | None = None  # where things stand in the source, once something is reported
@@ -652,6 +653,23 @@ def _mcp(manifest: Manifest, table: dict[str, Any]) -> None:
     manifest.servers = read_servers(table, manifest.report)
 
 
+def _python(manifest: Manifest, table: dict[str, Any]) -> None:
+    """Read `[python."MODULE"]`: whether plain functions of a module run in a worker thread (P-1.3)."""
+    for module, fields in table.items():
+        where = f'[python."{module}"]'
+        if not isinstance(fields, dict):
+            manifest.report("E4004", ("python", module), f"`{module}` is a table: write {where}")
+            continue
+        for key, value in fields.items():
+            place = ("python", module, key)
+            if key != "thread":
+                manifest.report("E4001", place, f"{where} has no key `{key}`", suggestion("keys", key, ["thread"]))
+            elif not isinstance(value, bool):
+                manifest.report("E4004", place, f"`thread` of {where} is true or false")
+            else:
+                manifest.threads[module] = value
+
+
 def _stores(manifest: Manifest, table: dict[str, Any]) -> None:
     read_stores(manifest.memory_tables, table, manifest.report)
 
@@ -666,7 +684,7 @@ def _memory(manifest: Manifest, table: dict[str, Any]) -> None:
 
 TABLES: dict[str, Callable[[Manifest, dict[str, Any]], None]] = {
     "project": _project, "permissions": _permissions, "connections": _connections, "pricing": _pricing, "budgets": _budgets,
-    "agents": _agents, "mcp": _mcp, "stores": _stores, "embedders": _embedders, "memory": _memory,
+    "agents": _agents, "mcp": _mcp, "python": _python, "stores": _stores, "embedders": _embedders, "memory": _memory,
 }  # fmt: skip
 
 

@@ -82,6 +82,8 @@ def _add_manifest(result: Compilation, manifest: Manifest) -> None:
         result.image = None
     elif result.image is not None:
         result.image.header.pricing, result.image.header.budgets = manifest.pricing, manifest.budgets
+        for extern in result.image.externs:
+            extern.thread = manifest.threads.get(extern.module, True)
 
 
 def _generate(result: Compilation, file: str, name: str) -> None:

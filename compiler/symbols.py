@@ -157,6 +157,8 @@ class FunctionSymbol(Symbol):
     owner: ImplSymbol | TraitSymbol | None = None
     tool: Symbol | None = None  # the tool or MCP server it is a method of
     channel: ast.Channel | None = None  # the declaration that it stands for
+    extern: ast.Extern | None = None  # the block that it stands in: its body is elsewhere (P-1.1)
+    extern_decorators: list[tuple[str, dict[str, object]]] = field(factory=list)  # of one in such a block, as the image has them
     offer: Symbol | None = None  # the tool by which models may call it (O-4.41)
     by_model: bool = False  # `fn f() -> R by M { prompt }` (O-2.67)
     mocked: bool = False  # a test puts something in its place

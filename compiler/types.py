@@ -128,7 +128,10 @@ class Generic(Type):
         _measure(self, self.arguments)
 
     def spell(self, levels: int, budget: SpellingBudget) -> str:
-        return self.name if self.name == "PipelineRef" else f"{self.name}<{_listed(self.arguments, levels, budget)}>"
+        if self.name == "PipelineRef":
+            return self.name
+        name = "Stream" if self.name == HOST_STREAM else self.name
+        return f"{name}<{_listed(self.arguments, levels, budget)}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,6 +409,7 @@ KEYED_MEMORY = Simple("KeyedMemory")
 STREAM = Simple("Stream")
 CHUNK = Nominal("record", "Chunk")
 TYPED_STREAM, ITEM_STREAM = "TypedStream", "ItemStream"  # generic: of a schema, and of the elements of a field of one
+HOST_STREAM = "HostStream"  # `Stream<T>`: what a function of Python gives one by one (P-1.3)
 TOOL_REF = Simple("ToolRef")
 MCP_REF = Simple("McpRef")
 SCHEMA_REF = Simple("SchemaRef")
@@ -477,7 +481,12 @@ ERROR = error("Error")
 
 def is_stream(type_: Type | None) -> bool:
     """Return whether a `for` walks over a value of this type piece by piece, as the pieces arrive (O-1.72, O-2.70)."""
-    return type_ == STREAM or (isinstance(type_, Generic) and type_.name in (TYPED_STREAM, ITEM_STREAM))
+    return type_ == STREAM or (isinstance(type_, Generic) and type_.name in (TYPED_STREAM, ITEM_STREAM, HOST_STREAM))
+
+
+def of_host(type_: Type | None) -> bool:
+    """Return whether a type is `Stream<T>`, of what Python gives one by one (P-1.3)."""
+    return isinstance(type_, Generic) and type_.name == HOST_STREAM
 
 
 def type_name(type_: Type) -> str:

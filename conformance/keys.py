@@ -20,7 +20,7 @@ from .notation import Malformed, split_outside_strings, take_json, take_string, 
 from .records import Line, Program
 
 CLAUSE = re.compile(r"[LOMVGCP]-\d+(?:\.\d+)+$")
-_CAPABILITIES = ("fs:read", "fs:write", "net", "env", "run", "disable-tool", "lib")
+_CAPABILITIES = ("fs:read", "fs:write", "net", "env", "run", "python", "disable-tool", "lib")
 _LIMITS = ("steps", "depth", "seconds", "tokens", "cost", "model_calls", "size")
 _NAMED = ("reply", "agent", "mcp")
 _NUMBERED = ("request", "wire")

@@ -527,6 +527,9 @@ def _entries(nodes: Iterable[ast.Node], inside: str = "") -> Iterator[Entry]:
         if isinstance(node, ast.Impl):
             yield _impl(node)
             continue
+        if isinstance(node, ast.Extern):
+            yield Entry(f"extern {node.module.value}", "Module", node.span, node.module.span, list(_entries(node.functions)))
+            continue
         sort = SORTS.get(type(node))
         name = getattr(node, "name", None)
         if sort is not None and isinstance(name, ast.Ident):

@@ -48,6 +48,7 @@ OF_DECLARATION: dict[type[ast.Node], str] = {
 OF_PLACE: dict[type[ast.Node], str] = {
     ast.ConfigEntry: "property", ast.Argument: "parameter", ast.FieldInit: "property", ast.FieldPattern: "property",
     ast.FieldAccess: "property", ast.MethodCall: "method", ast.Decorator: "decorator", ast.Mock: "class",
+    ast.Extern: "namespace",
 }  # fmt: skip
 FIXED = frozenset((ast.Const, ast.Store, ast.MemoryBlock))  # what cannot be assigned
 TYPES = tuple(

@@ -2,11 +2,11 @@
 O-1.28, O-1.283 to O-1.288).
 
 Hands on `ConnectionSettings` to calls, providers and most of `runtime/`, and to `agents/calls.py`, which makes one;
-`resolve_all`, `check_connections`, `check_names`, `check_stages` and `stated_connections` to the session, the first two to
-`concerto inspect` too; `resolve` and `check_connections` to `concerto models`; `check_model`, `check_fields`, `check_decorators`
-and `stated_fields` to the settings of models, agents, MCP servers and scripted replies; `resolve_key` and `resolve_headers` to
-the providers that use an SDK; `ProcessEnvironment` to the command line and the Python API, which make it, and to
-`providers/cloud_accounts.py`, which asks for it. The fields that a connection, a model or a decorator takes are rows in
+`resolve_all`, `check_connections`, `check_names`, `check_stages`, `check_externs` and `stated_connections` to the session, the
+first two to `concerto inspect` too; `resolve` and `check_connections` to `concerto models`; `check_model`, `check_fields`,
+`check_decorators` and `stated_fields` to the settings of models, agents, MCP servers and scripted replies; `resolve_key` and
+`resolve_headers` to the providers that use an SDK; `ProcessEnvironment` to the command line and the Python API, which make it,
+and to `providers/cloud_accounts.py`, which asks for it. The fields that a connection, a model or a decorator takes are rows in
 `vm/declaration_fields.py`; providers are rows in `vm/providers.py`.
 """
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from ..vm.bytecode.image import Pipeline
+    from ..vm.bytecode.image import Extern, Pipeline
     from ..vm.declaration_fields import Field
     from ..vm.providers import ProviderRow
     from .access.secrets import Redactor
@@ -398,6 +398,12 @@ def check_stages(pipelines: Sequence[Pipeline]) -> None:
     for pipeline in pipelines:
         for name, _, _, decorators, _ in pipeline.stages:
             check_decorators(f"pipeline {pipeline.name}: stage {name}", "stage", dict(decorators))
+
+
+def check_externs(externs: Sequence[Extern]) -> None:
+    """Raise ConfigFailure, as `check_decorators`, for decorators of functions of Python that do not fit."""
+    for extern in externs:
+        check_decorators(f"fn {extern.name}", "extern fn", dict(extern.decorators))
 
 
 def check_decorators(owner: str, place: str, decorators: Mapping[str, Mapping[str, Any]]) -> None:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .mcp.served import McpSettings
     from .memory.embedding import Embedder
     from .memory.stores.protocol import Store
+    from .python_calls import PythonCaller
     from .running import EffectContext
     from .session.code_cache import CodeCache
     from .telemetry import Telemetry
@@ -106,6 +107,9 @@ class Host:
     `tools`, filled after the host was made, has by tool and method functions that run in place of the method: of the arguments,
     the type of the result, `run`, and what gives the context of the call (O-3.28).
 
+    `python` gives what calls functions of Python (`python_calls.py: PythonCaller`), made when the first one is called; None:
+    nothing does.
+
     Memories: `stores` and `embedders` add to those by name or replace them (M-8.3, M-10.16); `summarizers` are those that
     `.summary("NAME")` names, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1);
     `token_counter`, with `count(entry, model)`, replaces the default counter (M-11.1). With `volatile` no memory outlives the
@@ -170,7 +174,9 @@ class Host:
         prompt_caches: PromptCaches | None = None,
         journal: Journal | None = None,
         telemetry: Telemetry | None = None,
+        python: Callable[[], PythonCaller] | None = None,
     ) -> None:
+        self.python = python
         self.telemetry = telemetry
         self.journal = journal
         self.journal_scope: Any = None

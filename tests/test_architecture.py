@@ -160,7 +160,7 @@ LAYERS = {
     ),
     "runtime": (
         "errors", "trust", "access", "loop", "effects/runner", "records", "connections", "breaker", "media", "prompt_cache",
-        "running", "host", "schema", "telemetry", "memory/terms", "memory/entries", "memory/facts",
+        "running", "python_calls", "host", "schema", "telemetry", "memory/terms", "memory/entries", "memory/facts",
         "memory/fact_index", "memory/retention",
         "memory/stores", "memory", "search", "providers", "calls", "search/session_indexes",
         "agents", "tools/held", "tools/tools", "mcp", "tools", "effects", "journal", "session",

@@ -590,18 +590,19 @@ RETRY_ARGUMENTS = {
     "retry_on": "retry_on",
 }
 _POLICY = {argument: _also(RETRY[name], name, argument) for argument, name in RETRY_ARGUMENTS.items()}
+_OF_ANY_ERROR = {name: field for name, field in _POLICY.items() if name != "retry_on"}
 _CALLED = ("model", "agent", "stage")
 
 DECORATORS: dict[str, Decorator] = {
     "test": Decorator("fn", arguments={"description": text(), "cases": array_of(anything, "an array of cases")}),
     "expect_fail": Decorator("fn", arguments={"part": text()}),
     "describe": Decorator("tool method", "mcp method", "schema field", arguments={"text": text()}, required="text"),
-    "param": Decorator("tool method", "mcp method", "parameter of one of these", "parameter of a fn by a model"),
+    "param": Decorator("tool method", "mcp method", "parameter of one of these", "parameter of a fn by a model", "extern fn"),
     # any Err repeats a stage (O-6.21)
     "retry": Decorator(
-        *_CALLED, arguments=_POLICY, at={"stage": {name: field for name, field in _POLICY.items() if name != "retry_on"}}
+        *_CALLED, "extern fn", arguments=_POLICY, at=dict.fromkeys(("stage", "extern fn"), _OF_ANY_ERROR)
     ),
-    "timeout": Decorator(*_CALLED, "channel", arguments={"seconds": duration()}, required="seconds"),
+    "timeout": Decorator(*_CALLED, "channel", "extern fn", arguments={"seconds": duration()}, required="seconds"),
     "log": Decorator(
         *_CALLED, arguments={"channel": text("model:log")},
         at={"agent": {"channel": text("agent:log")}, "stage": {"channel": text("pipeline:log")}},
@@ -616,7 +617,7 @@ DECORATORS: dict[str, Decorator] = {
     "coerce": Decorator("schema"),
     # a model is repeatable or once (O-9.37)
     "effect": Decorator(
-        "tool method", "model", arguments={"class": one_of("pure", "idempotent", "once")}, required="class",
+        "tool method", "model", "extern fn", arguments={"class": one_of("pure", "idempotent", "once")}, required="class",
         at={"model": {"class": one_of("once")}},
     ),
     "was": Decorator("slot", "struct field", "schema field", arguments={"name": text()}, required="name"),

@@ -46,6 +46,8 @@ PANICS: Final[dict[str, tuple[str, str]]] = {
     "P414": ("mock without a reply left", "O-11.1"),
     "P415": ("value behind Any does not fit", "O-11.1"),
     "P416": ("ledger limit exceeded", "O-11.1"),
+    "P417": ("function of Python failed", "O-11.1"),
+    "P418": ("function passed to Python called after its call", "O-11.1"),
     "P451": ("memory store failure", "M-6.23"),
     "P452": ("invalid key value, number or content", "M-6.23"),
     "P453": ("write to a fixed slot", "M-6.23"),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from ..figures import Figure
 from ..sampling import Plan
 from .builders import builder_dispatch
+from .calling_python import calling_python
 from .committing import commits, overhead
 from .compiling import check_after_an_edit, compile_example, compile_speed
 from .growing import growth
@@ -32,6 +33,7 @@ from .ways import error_ways
 OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "builder": builder_dispatch,
     "error_ways": error_ways,
+    "calling_python": calling_python,
     "growth": growth,
     "append": memory_append,
     "append_in_program": memory_append_in_program,

@@ -20,6 +20,7 @@ from ..types import (
     BOOL,
     BYTES,
     CHUNK,
+    HOST_STREAM,
     INT,
     ITEM_STREAM,
     LEDGER,
@@ -38,6 +39,7 @@ from ..types import (
     Type,
     error,
     is_stream,
+    of_host,
 )
 from .exhaustiveness import check_arms
 from .json_shapes import answer_in
@@ -376,7 +378,7 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
         return INT
     if type_ == STREAM:
         return CHUNK
-    if isinstance(type_, Generic) and type_.name == ITEM_STREAM:
+    if isinstance(type_, Generic) and type_.name in (ITEM_STREAM, HOST_STREAM):
         return type_.arguments[0]
     if isinstance(type_, Generic) and type_.name == TYPED_STREAM:
         return partial_type(c, type_.arguments[0], iterable)
@@ -398,7 +400,7 @@ def for_(c: Checker, node: ast.For, expected: Expected) -> Type:
     (E2021), as for all loops."""
     type_ = c.narrowed(node.iterable, c.infer(node.iterable))
     if is_stream(type_):  # a failure in mid-stream leaves as by `?` (O-1.73)
-        node.failure = leave(c, Raise(node.iterable, error("AgentError"), "?"))
+        node.failure = leave(c, Raise(node.iterable, error("HostError" if of_host(type_) else "AgentError"), "?"))
     bind_irrefutable(c, node.pattern, element_type(c, node.iterable, type_))
     keep_texts_of(c, node.iterable, node.pattern)
     return _repeat(c, node, "for", node.body)

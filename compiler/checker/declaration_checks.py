@@ -20,6 +20,7 @@ from .connections import check_connection
 from .context_declarations import check_context, check_fixed_slots, check_old_names, old_name
 from .decorators import check_decorators, check_parts
 from .embedders import check_embedder
+from .externs import check_extern
 from .functions import check_function, check_pipeline, declare_pipeline, declare_signature
 from .indexes import check_index
 from .json_shapes import check_size
@@ -104,6 +105,8 @@ def _enum_values(c: Checker, symbol: EnumSymbol) -> None:
 def _function_values(c: Checker, symbol: FunctionSymbol) -> None:
     if symbol.channel is not None:
         check_channel(c, symbol, symbol.channel)
+    elif symbol.extern is not None:
+        check_extern(c, symbol)
     elif symbol.tool is None:  # a method of a tool is checked with it
         decorators = symbol.declaration.decorators
         # The parameters of a function by a model may be described, as it may be a tool (O-4.48).

@@ -112,7 +112,8 @@ def check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:
     check_clauses(c, symbol)
     if node.by is not None:
         ask_model(c, symbol)
-    body(c, node.body, symbol.result, node.name)
+    if symbol.extern is None:
+        body(c, node.body, symbol.result, node.name)
     close_lets(c)
     record_scope(target)
     c.targets, c.loops = outer

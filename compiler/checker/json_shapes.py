@@ -3,7 +3,8 @@
 
 Hands on `without_shape` and `check_size` to the checks of declarations, the latter to `schema_calls` too, `parse_as_call` and
 `emit` to `calls`, `awaited_emit` to `await` (`functions`), `answer_in` to what takes an answer out of its Result, and
-COLLECTIONS, the generic built-in types of plain data, to `tools`. A scalar or generic built-in type has a JSON shape by
+COLLECTIONS, the generic built-in types of plain data, to `tools` and `externs`, which gets
+`shape_parts` too. A scalar or generic built-in type has a JSON shape by
 standing in SCALARS or COLLECTIONS, a tuple, `T?` or declared type by its parts, a union of Strings always. Which types a schema
 may have is stricter, and said by `schemas.without_json`. `c` is the state of the check: mistakes are reported to it by a code
 (E…; W… for a warning), and not raised. ERRONEOUS is the type of what was reported, which suits every place. No JSON is read or
@@ -87,7 +88,7 @@ def without_shape(c: Checker, type_: Type) -> Type | None:
         elif isinstance(at, Nilable):
             todo.append(at.inner)
         elif isinstance(at, Nominal) and at.kind in ("struct", "schema", "enum", "record"):
-            todo.extend(_parts_of(c, at))
+            todo.extend(shape_parts(c, at))
         else:
             return at
     return None
@@ -97,7 +98,8 @@ def _is_parameter(type_: Type) -> bool:
     return isinstance(type_, Nominal) and type_.kind == "parameter"
 
 
-def _parts_of(c: Checker, type_: Nominal) -> list[Type]:
+def shape_parts(c: Checker, type_: Nominal) -> list[Type]:
+    """Return the types of the parts of a declared type, and its type arguments."""
     symbol = c.declared(type_)
     if isinstance(symbol, EnumSymbol):
         parts = [part for member in symbol.members for _, part, _, _ in member.fields]

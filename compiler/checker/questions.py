@@ -304,11 +304,12 @@ def _payload(c: Checker, method: FunctionSymbol, channel: FunctionSymbol, writte
 
 
 def is_question(symbol: object) -> TypeGuard[FunctionSymbol]:
-    """Return whether a symbol is a function by a model, or a channel that is answered; False for anything else that a name may
-    mean."""
+    """Return whether a symbol is a function by a model or of Python, or a channel that is answered; False for anything else that
+    a name may mean."""
     if not isinstance(symbol, FunctionSymbol):
         return False
-    return symbol.by_model or (symbol.channel is not None and symbol.channel.answer is not None)
+    answers = symbol.channel is not None and symbol.channel.answer is not None
+    return symbol.by_model or symbol.extern is not None or answers
 
 
 def offer_function(c: Checker, item: ast.Expr) -> None:
@@ -341,6 +342,9 @@ def _tool_of_function(c: Checker, symbol: FunctionSymbol) -> ToolSymbol:
         c.report("E4010", node.name.span, f"`{name}` is offered as a tool and has no description", help=help)
     tool.texts[symbol] = node.doc or ""
     is_channel = symbol.channel is not None
+    effect = next((values.get("class") for name, values in symbol.extern_decorators if name == "effect"), None)
+    if isinstance(effect, str):
+        tool.effects[symbol] = effect
     texts = parameter_texts(c, symbol, required=not is_channel)
     if is_channel:
         texts[node.parameters[0].name.text] = f"what `{name}` is asked about"

@@ -65,7 +65,7 @@ _GENERIC = {
     "array": "Array", "map": "Map", "option": "Option", "result": "Result", "task": "Task", "set": "Set",
     "queue": "Queue", "stack": "Stack", "hashmap": "HashMap", "pipeline": "PipelineRef",
     "index": "Index",
-    "typed_stream": "TypedStream", "item_stream": "ItemStream",
+    "typed_stream": "TypedStream", "item_stream": "ItemStream", "host_stream": "HostStream",
 }  # fmt: skip
 # By identity: rows are constants of modules, which live as long as this cache.
 _cache: dict[int, BuiltinSignature] = {}

@@ -22,6 +22,7 @@ from ...vm.values.errors import FAULTS
 from ..decisions import BuiltinCall
 from ..fields import TEXT
 from ..hints.names import did_you_mean, listed, patient
+from ..resolver.state import ErroneousSymbol
 from ..source import Span
 from ..symbols import (
     AgentSymbol,
@@ -58,6 +59,7 @@ from ..types import (
     Type,
     array,
     map_,
+    of_host,
 )
 from ..types import result as result_type
 from .arguments import call_row, infer_all
@@ -735,7 +737,7 @@ def answers_emits(node: ast.Mock) -> bool:
 
 
 MOCKABLE = (ModelSymbol, AgentSymbol, ToolSymbol, McpSymbol)
-MOCKS = "a mock stands in for a model, agent, tool, mcp server, channel, function by a model, or `emit`"
+MOCKS = "a mock stands in for a model, agent, tool, mcp server, channel, function by a model or of Python, or `emit`"
 
 
 def _mock_question(c: Checker, node: ast.Mock, symbol: FunctionSymbol) -> None:
@@ -758,9 +760,14 @@ def _mock_question(c: Checker, node: ast.Mock, symbol: FunctionSymbol) -> None:
         c.report("E4004" if node.config else "E4002", at, what, help=help)
     if node.answer is not None:
         # Whatever a handler fails with is a text to the program (O-5.29).
-        result = symbol.result if symbol.by_model else result_type(sides[0], ANY)
+        result = _answer_of(symbol.result) if symbol.channel is None else result_type(sides[0], ANY)
         _check_answer(c, symbol.name, node.answer, symbol, result)
     symbol.mocked = True
+
+
+def _answer_of(result: Type) -> Type:
+    """Return the type of what a mock gives: of a Stream the Array of its elements."""
+    return array(result.arguments[0]) if isinstance(result, Generic) and of_host(result) else result
 
 
 def mock(c: Checker, node: ast.Mock) -> None:
@@ -770,6 +777,11 @@ def mock(c: Checker, node: ast.Mock) -> None:
     fields = AGENT_MOCK if isinstance(node.target, AgentSymbol) else MODEL_MOCK
     if not any(target.test for target in c.targets):
         c.report("E4072", node.span, "`mock` stands outside a test", help="mark the function with `@test`")
+    elif isinstance(node.target, ErroneousSymbol) and node.path:
+        infer_all(c, [ast.Argument(entry.span, None, entry.value) for entry in node.config])
+        if node.answer is not None:
+            c.infer(node.answer)
+        return
     elif not (isinstance(node.target, MOCKABLE) or answers_emits(node) or is_question(node.target)):
         help = did_you_mean(name, [*c.mockable, *c.questions]) or MOCKS
         c.report("E4072", node.name.span, f"`{name}` cannot be mocked", help=help)

@@ -258,6 +258,8 @@ def _count_help(name: str) -> str | None:
 
 
 def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) -> Type:
+    if name == "Stream" and len(arguments) == 1:  # without an argument it is a reply of a model (P-1.3)
+        return types.Generic(types.HOST_STREAM, tuple(arguments))
     wanted = TYPES.get(name, LIBRARY_TYPES.get(name))
     if name == "Result" and len(arguments) == 1:  # `Result<T>` is `Result<T, Error>` (L-3.1.24)
         arguments.append(types.ERROR)

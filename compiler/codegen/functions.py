@@ -119,7 +119,10 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
     start = len(g.emitter.code)
     # Within the range of the handler below: a slot without a value is an error of the call, too.
     enter_clauses(g, symbol)
-    body(g, declaration.body, symbol.result, declaration.scope)
+    if symbol.extern is not None:
+        call_extern(g, symbol)
+    else:
+        body(g, declaration.body, symbol.result, declaration.scope)
     if symbol.changes_self or declaration.scope.spawns:
         errors_leave(g, start)
     default_functions(module, symbol)
@@ -129,6 +132,8 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
     ]
     flags = im.F_OPTION if declaration.scope.returns_option else 0
     result = t.result(symbol.result, t.ERROR) if declaration.scope.wraps else symbol.result
+    if symbol.extern is not None:
+        flags |= im.F_HIDDEN  # what fails in it fails where it is called
     if symbol.takes_self and not is_of_trait(symbol):
         flags |= im.F_METHOD
     if symbol.changes_self:
@@ -159,6 +164,14 @@ def answer_of_mock(g: Generator, symbol: symbols.FunctionSymbol) -> None:
     g.leave()
     e.mark(ask, depth)
     e.emit("POP")
+
+
+def call_extern(g: Generator, symbol: symbols.FunctionSymbol) -> None:
+    """Generate the body of a function of Python: the call, whose value is checked where it is made (P-1.4)."""
+    for slot in range(len(symbol.parameters)):  # parameters have the first slots
+        g.emitter.emit("LOAD", slot)
+    g.emitter.emit("CALL_EXTERN", g.module.externs[symbol], len(symbol.parameters))
+    g.emitter.emit("RETURN")
 
 
 def image_name(module: Module, symbol: symbols.FunctionSymbol) -> str:

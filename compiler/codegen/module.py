@@ -172,6 +172,8 @@ class Pool:
                 return [type_.name.lower(), *(self.type(a) for a in type_.arguments)]
             if type_.name == "Memory":
                 return _SIMPLE["Memory"]
+            if type_.name == t.HOST_STREAM:
+                return ["handle", "Stream"]
             return ["handle", type_.name]
         if isinstance(type_, t.Tuple):
             return ["tuple", [self.type(item) for item in type_.items]]
@@ -278,6 +280,7 @@ class Module:
     # Methods written in the language whose bodies are to be generated, by receiver and name, in the order of the requests.
     requested_methods: list[tuple[str, str]] = field(default_factory=list)
     of_result: bool = False  # a method of Result is being generated: its `Err(e)` has come the way of `self`, which is slot 0
+    externs: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)  # functions of Python: their entries in the image
     numbers: dict[symbols.Symbol, int] = field(default_factory=dict)  # of declarations, within their section of the image
     validators: dict[symbols.StructSymbol, list[int]] = field(default_factory=dict)  # functions, in order (O-2.18)
     computed: dict[symbols.ModelSymbol, int] = field(default_factory=dict)  # functions of fields that are no constants

@@ -145,6 +145,8 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     for namespace in namespaces.values():
         module.names.update(unique_names(namespace))
     module.declared = declare(module, checked)
+    externs = [function for function in checked.functions if function.extern is not None]
+    module.externs.update({function: number for number, function in enumerate(externs)})
     for function in checked.functions:
         declare_function(module, function)
         if function.changes_self:
@@ -203,6 +205,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     entries["memories"] += [stored_entries(module, hashmap) for hashmap in checked.of(symbols.HashMapSymbol) if hashmap.store]
     for context, uses in context_uses(module, checked).items():
         entries["contexts"][module.numbers[context]].uses = uses
+    entries["externs"] = [extern_entry(module, function) for function in externs]
     sections = {
         **entries, "header": header(name, module, checked), "constants": module.pool.constants, "types": module.pool.types,
         "schemas": module.schema_entries, "functions": functions, "tools": tools, "tests": tests,
@@ -586,6 +589,19 @@ ENTRIES: dict[type[symbols.Symbol], Callable[[Module, Any], im.Record]] = {
     symbols.EmbedderSymbol: embedder_entry,
     symbols.IndexSymbol: index_entry,
 }
+
+
+def extern_entry(module: Module, symbol: symbols.FunctionSymbol) -> im.Extern:
+    """Return a function of Python, and note the permission that it wants."""
+    assert symbol.extern is not None
+    path, node = symbol.extern.module.value, symbol.declaration
+    module.wanted_permissions.add((f"python={path}", node.span.file))
+    attribute = symbol.name if node.foreign_name is None else node.foreign_name.value
+    decorators = [[name, arguments] for name, arguments in symbol.extern_decorators]
+    elements = None
+    if isinstance(symbol.result, t.Generic) and t.of_host(symbol.result):
+        elements = module.pool.type(symbol.result.arguments[0])
+    return im.Extern(qualified(symbol), path, attribute, module.functions[symbol], node.is_async, True, elements, decorators)
 
 
 def test_entries(module: Module, checked: CheckedProgram) -> list[im.Test]:

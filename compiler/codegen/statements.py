@@ -324,9 +324,12 @@ def _for_stream(g: Generator, node: ast.For, wants_value: bool) -> None:
     chunk = e.temp()
     e.emit("STORE", chunk)
     e.emit("LOAD", chunk)
-    e.emit("IS_NIL")
-    e.jump("JUMP_IF", done)
+    of_host = t.of_host(static_type(node.iterable))  # whose elements may be nil: they come in Some
+    e.emit("IS_SOME" if of_host else "IS_NIL")
+    e.jump("JUMP_UNLESS" if of_host else "JUMP_IF", done)
     e.emit("LOAD", chunk)
+    if of_host:
+        e.emit("UNWRAP")
     e.release(chunk)
     bind_irrefutable(g, node.pattern, node.pattern.type)
     _body(g, node.body, loop)

@@ -140,6 +140,9 @@ def function(p: Printer, node: ast.Function) -> None:
     result(p, node.result)
     if node.body is None:
         p.end(clauses(p, node.clauses))
+        if node.foreign_name is not None:
+            p.spaced("=")
+            p.node(node.foreign_name)
         p.semicolon()
     elif node.clauses or node.by is not None:
         # The clauses and the `{` share a group: where a clause ends its line, the brace does too.
@@ -317,7 +320,12 @@ def config(p: Printer, node: ast.Config) -> int:
 
 @prints(ast.Mock)
 def mock(p: Printer, node: ast.Mock) -> int:
-    keyword(p, "mock", node.name)
+    p.token("mock")
+    p.pending = " "
+    for segment in node.path:
+        p.name(segment)
+        p.token("::")
+    p.name(node.name)
     p.pending = " "
     return p.braced(node.config if node.answer is None else [node.answer], p.node)
 
@@ -329,6 +337,16 @@ def channel(p: Printer, node: ast.Channel) -> None:
     annotation(p, node.payload)
     result(p, node.answer)
     p.semicolon()
+
+
+@prints(ast.Extern)
+def extern(p: Printer, node: ast.Extern) -> None:
+    begin(p, node)
+    keyword(p, "extern", node.language)
+    p.pending = " "
+    p.node(node.module)
+    p.pending = " "
+    p.expanded(node.functions, p.node, between_items)
 
 
 @prints(ast.ConfigEntry)

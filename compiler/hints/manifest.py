@@ -20,6 +20,7 @@ HEADERS = {
     "budgets": "[budgets]",
     "agents": "[agents.Worker]",
     "mcp": "[mcp.Library]",
+    "python": '[python."shop.prices"]',
     "stores": "[stores.shared]",
     "embedders": "[embedders.small]",
     "memory": "[memory]",
@@ -38,6 +39,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "net": 'net = ["api.example.com"]',
         "env": 'env = ["API_KEY"]',
         "run": 'run = ["git"]',
+        "python": 'python = ["shop.prices"]',
         "tools": "tools = { Shell = false }",
     },
     "connections": {
@@ -97,6 +99,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "url": 'url = "https://mcp.example.com"',
         "headers": 'headers = { X-Token = { env = "MCP_TOKEN" } }',
     },
+    "python": {"thread": "thread = false"},
     "stores": {
         "kind": 'kind = "sqlite"',
         "path": 'kind = "sqlite"\npath = "notes.db"',

@@ -18,7 +18,7 @@ from ..symbols import BuiltinSymbol, ConstSymbol, FunctionScope, Local
 from ..syntax import ast
 from .items import closure, declare_items, parameters, visit_items
 from .memories import WORD_OF_METHOD, bind_slot_read, bind_slot_writes, declare_memory_value, replace_words
-from .names import find, find_item
+from .names import find, find_item, walk
 from .paths import use_local
 from .patterns import bind_pattern
 from .state import ErroneousSymbol, Handler, Resolver
@@ -289,7 +289,13 @@ def let(r: Resolver, node: ast.Let) -> None:
 
 def mock(r: Resolver, node: ast.Mock) -> None:
     """Bind the target of a `mock`; a missing one is reported by the checker (O-8.14)."""
-    node.target = find_item(r, node.name)
+    if node.path:
+        walked = walk(r, [*node.path, node.name])
+        node.target = walked.symbol if not walked.rest else None
+        if walked.symbol is None:
+            node.target = ErroneousSymbol(node.name.text)  # it was reported
+    else:
+        node.target = find_item(r, node.name)
     for entry in node.config:
         r.visit(entry.value)
     r.visit(node.answer)

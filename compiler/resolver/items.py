@@ -461,7 +461,7 @@ def predeclare(r: Resolver) -> None:
 # Items on which no decorator may stand, with their keyword.
 UNDECORATED: dict[type[ast.Item], str] = {
     ast.Use: "use", ast.Module: "mod", ast.Impl: "impl", ast.Const: "const", ast.TypeAlias: "type",
-    ast.Trait: "trait",
+    ast.Trait: "trait", ast.Extern: "extern",
 }  # fmt: skip
 
 
@@ -488,6 +488,9 @@ def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
         return
     if isinstance(item, ast.Schema) and item.fields is None:
         return  # it adds to a schema that is declared elsewhere
+    if isinstance(item, ast.Extern):
+        _declare_extern(r, item, places)
+        return
     name = getattr(item, "name", None)
     if name is None:
         item.symbol = None
@@ -511,6 +514,27 @@ def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
         r.scope.public.add(name.text)
     if not isinstance(item, ast.Module):
         r.module.add(item.symbol, name.span)
+
+
+def _declare_extern(r: Resolver, item: ast.Extern, places: dict[str, Span]) -> None:
+    """Declare the functions of an `extern` block, each with an empty body, as items of the scope around it."""
+    item.symbol = None
+    for node in item.functions:
+        node.public = item.public
+        node.body = ast.Block(Span(node.span.file, node.span.end, node.span.end), [], None)
+        _declare_item(r, node, places)
+        if isinstance(node.symbol, FunctionSymbol):
+            node.symbol.extern = item
+
+
+def _visit_extern(r: Resolver, item: ast.Extern) -> None:
+    _visit_decorators(r, item.decorators)
+    for node in item.functions:
+        if isinstance(node.symbol, FunctionSymbol):
+            r.nesting.call(function, r, node)
+            for parameter in node.parameters:
+                if parameter.binding is not None:
+                    parameter.binding.read = True
 
 
 def _check_capital(r: Resolver, item: ast.Item, name: ast.Ident) -> None:
@@ -620,6 +644,8 @@ def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
             r.nesting.call(visit_impl, r, item)
         elif isinstance(item, ast.Trait):
             r.nesting.call(visit_trait, r, item)
+        elif isinstance(item, ast.Extern):
+            _visit_extern(r, item)
         elif isinstance(item, ast.Schema) and item.fields is None:
             _visit_addition(r, item)
         elif item.symbol is not None and not isinstance(item.symbol, ErroneousSymbol):

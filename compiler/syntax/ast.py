@@ -684,8 +684,8 @@ class Clause(Node):
 @node
 class Function(Item):
     """`body` is None when it ends in `;`. `by` is the model of `fn f() -> R by M { prompt }`, whose body is the prompt; the
-    checker replaces the two by a body that asks the model. `omitted` is the place of a body that a check with a cache left out
-    of the tree."""
+    checker replaces the two by a body that asks the model. `foreign_name` is the NAME of `fn f() = "NAME";` in an `extern` block.
+    `omitted` is the place of a body that a check with a cache left out of the tree."""
 
     name: Ident
     is_async: bool
@@ -695,6 +695,7 @@ class Function(Item):
     clauses: list[Clause]
     by: Expr | None
     body: Block | None
+    foreign_name: StringLiteral | None = field(default=None)
     scope: Any = annotation()  # symbols.FunctionScope
     prompt: Any = annotation()  # the block of a function by a model, once the checker has made a body of it
     omitted: Span | None = field(init=False)
@@ -883,12 +884,23 @@ class Channel(Item):
 
 
 @node
+class Extern(Item):
+    """`extern python "MODULE" { … }`: signatures of functions of the host's language, which get an empty body in the resolver."""
+
+    language: Ident
+    module: StringLiteral
+    functions: list[Function]
+
+
+@node
 class Mock(Stmt):
-    """`mock M { … }`: entries, or one expression as the answer of a channel or a function that asks a model."""
+    """`mock M { … }`: entries, or one expression as the answer of a channel or of a function that a model or Python answers.
+    `path` are the segments before the name."""
 
     name: Ident
     config: list[ConfigEntry]
     answer: Expr | None = None
+    path: list[Ident] = field(factory=list)
     # annotation: the declared symbol it stands in for
     target: Any = annotation()
 

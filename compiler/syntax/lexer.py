@@ -125,7 +125,7 @@ HARD_KEYWORDS = {
 
 # L-1.3.3; the filter decides where each is a keyword.
 DECLARING_WORDS = words(
-    "type model tool agent pipeline stage schema hashmap ledger memory context mcp connect mock channel embedder index"
+    "type model tool agent pipeline stage schema hashmap ledger memory context mcp connect mock channel embedder index extern"
 )
 CLAUSE_WORDS = words("needs reads by")
 TIER_WORDS = words("persistent session ephemeral")

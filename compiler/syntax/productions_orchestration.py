@@ -11,7 +11,7 @@ refuse, and raises nothing. What names denote and whether types fit is for the p
 from __future__ import annotations
 
 from . import ast
-from .productions_items import refuse_pub
+from .productions_items import decorate, refuse_pub
 from .semantic_actions import Family, Reduction
 
 FAMILY = Family()
@@ -125,6 +125,34 @@ def _handler(p: Reduction, arm: ast.MatchArm) -> ast.ListenHandler:
     if not (key and body and arm.guard is None) and not isinstance(arm.body, ast.ErrorExpr):
         p.context.error("E0109", arm.span, "malformed `listen` handler", 'write `"type" => |m| { … }`')
     return ast.ListenHandler(span=arm.span, pattern=arm.pattern, guard=arm.guard, body=arm.body)
+
+
+@rule("item : K_EXTERN IDENT STRING LBRACE xfn* RBRACE")
+def extern(p: Reduction) -> ast.Extern:
+    if p[2].text != "python":
+        message = f"unexpected `{p[2].text}`: expected `python`"
+        p.context.error("E0101", p.at(2), message, 'functions are of Python alone: `extern python "module" { … }`')
+    for function in p[5]:
+        refuse_pub(p, function, "a function of an extern block")
+    return ast.Extern(span=p.span, language=p[2], module=ast.StringLiteral(p.at(3), p[3]), functions=p[5])
+
+
+@rule("xfn : deco* PUB? xsignature")
+def extern_function(p: Reduction) -> ast.Function:
+    return decorate(p[3], p)  # type: ignore[no-any-return]
+
+
+@rule("xsignature : ASYNC? FN IDENT LPAREN param,* RPAREN ret? xname? SEMI")
+def extern_signature(p: Reduction) -> ast.Function:
+    return ast.Function(
+        span=p.span, name=p[3], is_async=p[1] is not None, type_parameters=[], parameters=p[5], result=p[7], clauses=[], by=None,
+        body=None, foreign_name=p[8],
+    )  # fmt: skip
+
+
+@rule("xname : EQ STRING")
+def extern_name(p: Reduction) -> ast.StringLiteral:
+    return ast.StringLiteral(p.at(2), p[2])
 
 
 @rule("item : K_CHANNEL IDENT COLON type SEMI")

@@ -23,7 +23,7 @@ FAMILY.same("primary : block", "primary : loop", "arms : armlist")
 # which may not either, the word is their `kind`.
 _ITEM_NAMES = {
     ast.Trait: "trait", ast.Impl: "impl", ast.Module: "mod", ast.Mcp: "mcp", ast.Tool: "tool",
-    ast.Pipeline: "pipeline", ast.Context: "context", ast.MemoryBlock: "memory",
+    ast.Pipeline: "pipeline", ast.Context: "context", ast.MemoryBlock: "memory", ast.Extern: "extern",
 }  # fmt: skip
 
 
@@ -68,12 +68,12 @@ def let_typed_value(p: Reduction) -> ast.Let:
     return ast.Let(span=p.span, pattern=p[2], type=p[4], value=p[6])
 
 
-@rule("stmt : K_MOCK IDENT LBRACE cfg* RBRACE")
+@rule("stmt : K_MOCK upath LBRACE cfg* RBRACE")
 def mock(p: Reduction) -> ast.Mock:
-    return ast.Mock(span=p.span, name=p[2], config=p[4])
+    return ast.Mock(span=p.span, name=p[2][-1], config=p[4], path=p[2][:-1])
 
 
-@rule("stmt : K_MOCK IDENT LBRACE expr COMMA? RBRACE")
+@rule("stmt : K_MOCK upath LBRACE expr COMMA? RBRACE")
 def mock_by_answer(p: Reduction) -> ast.Mock:
     answer = p[4]
     if isinstance(answer, ast.Assign) and isinstance(answer.target, ast.PathExpr):
@@ -82,7 +82,7 @@ def mock_by_answer(p: Reduction) -> ast.Mock:
         between = Span(answer.span.file, answer.target.span.end, answer.value.span.start)
         help = f"a field and its value are joined by `:`: `{name}: {value}`"
         p.context.error("E0101", between, f"unexpected `=`: expected `:` behind the field name `{name}`", help)
-    return ast.Mock(span=p.span, name=p[2], config=[], answer=p[4])
+    return ast.Mock(span=p.span, name=p[2][-1], config=[], answer=p[4], path=p[2][:-1])
 
 
 # Which items may stand in a block is checked here: as grammar the error would name half the keywords.

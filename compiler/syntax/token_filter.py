@@ -47,7 +47,7 @@ FRAME_OF_ITEM = {
     "struct": "fields", "schema": "fields", "tier": "fields", "enum": "variants", "trait": "items", "impl": "items",
     "pipeline": "items", "mod": "items", "fn": "block", "stage": "block", "catch": "block", "fnexpr": "block",
     "closure": "block", "model": "config", "agent": "config", "connect": "config", "mock": "config", "mcp": "config",
-    "tool": "tool", "context": "context", "memory": "config", "channel": "block", "embedder": "config",
+    "tool": "tool", "context": "context", "memory": "config", "channel": "block", "embedder": "config", "extern": "items",
 }  # fmt: skip
 PART_OF_EXPRESSION = frozenset(("catch", "fnexpr", "closure"))
 STATEMENT_FRAMES = frozenset(("block", "items"))

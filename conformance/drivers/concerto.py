@@ -26,6 +26,7 @@ from typing import Any
 from concerto.conformance.drivers.asking import (
     AskingChild, AskingNetwork, AskingProvider, AskingServer, Json, Runner, answered, receive, send,
 )  # fmt: skip
+from concerto.api.python_functions import PythonFunctions
 from concerto.cli.version import VERSION
 from concerto.compiler.diagnostics import CODES
 from concerto.compiler.diagnostics import Diagnostic
@@ -59,7 +60,7 @@ FRAME = ("function", "file", "line", "column")
 HELLO = {
     "event": "hello", "name": "concerto", "version": VERSION, "spec": "1.0", "protocol": 1,
     "levels": [0, 1, 2, 3, 4, 5],
-    "features": ["ways", "libraries", *(["pdf"] if find_spec("pypdf") else []), *(["acp"] if find_spec("acp") else [])],
+    "features": ["ways", "libraries", "python", *(["pdf"] if find_spec("pypdf") else []), *(["acp"] if find_spec("acp") else [])],
     "routes": ["interp", "trans", "image", "asm", "resume", "replay"],
 }  # fmt: skip
 
@@ -449,6 +450,7 @@ class World:
             volatile=function is not None,
             tier="both" if op["route"] in TRANSLATED else "interp",
             hears=lambda: bool(op.get("listen")),
+            python=PythonFunctions,
         )
         if recorded is not None:
             host.journal = self.journal = recorded({"real_time": self.loop.time, "real_wall": self.loop.time})

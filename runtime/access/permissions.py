@@ -160,6 +160,11 @@ class Permissions:
 
         return any(command == (real_path(scope) if "/" in scope else scope) for scope in granted)
 
+    def allows_module(self, module: str) -> bool:
+        """Return whether functions of a module of Python may be called: a grant names it, or what it lies in (P-1.5)."""
+        granted = self.scopes["python"]
+        return granted if isinstance(granted, bool) else any(f"{module}.".startswith(f"{scope}.") for scope in granted)
+
     def allows_host(self, host: str, port: int) -> bool:
         """Return whether a host may be reached: the whole network is granted, or a grant names it, or is `*.domain` and the host
         lies below the domain. A grant without a port is for all ports."""
@@ -219,6 +224,9 @@ class Limited(Permissions):
 
     def allows_command(self, command: str) -> bool:
         return all(part.allows_command(command) for part in self.parts)
+
+    def allows_module(self, module: str) -> bool:
+        return all(part.allows_module(module) for part in self.parts)
 
     def allows_host(self, host: str, port: int) -> bool:
         return all(part.allows_host(host, port) for part in self.parts)

@@ -15,7 +15,7 @@ import os
 from ...vm.builtins.json import Misfit
 from ...vm.builtins.records import AWAITED, FUNCTION
 from ...vm.panics import Panic
-from ...vm.values import NONE, Array, Closure, Emit, Err, McpRef, Ok, Some, ToolRef, share, unkey
+from ...vm.values import NONE, Array, Closure, Emit, Err, HostStream, McpRef, Ok, Some, ToolRef, share, unkey
 from ..access.files import OPERATIONS, WRITING, Failed, Files, Spot, make_dirs, own_directory, read_bytes
 from ..access.roots import ANCHOR, beneath
 from ..errors import CallFailure, ConfigFailure
@@ -65,24 +65,35 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
 
 
 async def perform_mocked(run: EffectContext, effect: Effect) -> Any:
-    """Return Some of what the mock of a function by a model gives for these arguments, as a Result; None without a mock. The
-    payload is (name of the function, Array of its arguments). The value is of the type of the function's answer, or in its JSON
-    form, else panic P007; what a closure as the mock panics with passes through."""
+    """Return Some of what the mock of a function by a model or of Python gives for these arguments, as a Result where the
+    function has one; None without a mock. The payload is (name of the function, Array of its arguments). The value is of the type
+    of the function's answer, or in its JSON form, else panic P007; what a closure as the mock panics with passes through."""
     name, arguments = effect.payload
     answers = run.state.get(FUNCTIONS, {})
     if name not in answers:
         return NONE
     answer = answers[name]
     value = await run.call(effect, answer, list(arguments.items)) if type(answer) is Closure else share(answer)
-    if type(value) is Err:
-        return Some(value)
     function = run.program.image.functions[int(name.rpartition("#")[2])]
-    descriptor = run.program.descriptors[function.result][1]
+    descriptor = run.program.descriptors[function.result]
     try:
-        return Some(Ok(read_answer(run, value.value if type(value) is Ok else value, descriptor)))
+        if descriptor == ("handle", "Stream"):
+            return Some(_mocked_stream(run, int(name.rpartition("#")[2]), value))
+        if descriptor[0] != "result":  # only of a function of Python
+            return Some(read_answer(run, value, descriptor))
+        if type(value) is Err:
+            return Some(value)
+        return Some(Ok(read_answer(run, value.value if type(value) is Ok else value, descriptor[1])))
     except (Panic, Misfit) as fault:
         text = fault.message if isinstance(fault, Panic) else str(fault)
         raise Panic("P007", f"mock {function.name}: {text}") from None
+
+
+def _mocked_stream(run: EffectContext, number: int, value: Any) -> HostStream:
+    """Return the stream of the elements that a mock gives for the function of Python that function `number` calls."""
+    externs = zip(run.program.externs, run.program.image.externs, strict=True)
+    function = next(linked for linked, entry in externs if entry.function == number)
+    return HostStream("", function, [], list(read_answer(run, value, ("array", function.gives)).items))
 
 
 def _mock_of(run: EffectContext, name: str, config: dict[str, Any]) -> ScriptedProvider | ScriptedAgent:

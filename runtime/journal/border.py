@@ -14,10 +14,11 @@ from inspect import isawaitable
 from random import Random
 
 from ...vm.builtins.json import Misfit
-from ...vm.interp.effects import StoreFile
+from ...vm.bytecode.image import F_SUSPENDS
+from ...vm.interp.effects import ExternCall, StoreFile
 from ...vm.panics import Panic
 from ...vm.snapshot.value_forms import value_form, value_of
-from ...vm.values import Err, ErrorValue, from_json, to_json
+from ...vm.values import Err, ErrorValue, HostStream, from_json, to_json
 from ...vm.values import check as check_value
 from ...vm.values.errors import FAMILIES, FAULTS
 from ..access.files import WRITING
@@ -25,6 +26,7 @@ from ..access.snapshot_secrets import SnapshotSecrets
 from ..calls.embedders import host_vectors
 from ..calls.usage import cost_of, list_price, used_by_reply
 from ..effects.answers import read_answer
+from ..effects.externs import came, passed_functions, unknown_extern
 from ..errors import CallFailure
 from ..host import IDEMPOTENCY_KEY, EffectUnknown, NoListener, ToolError, class_name, exception_text
 from ..memory.embedding import BASELINE
@@ -87,6 +89,15 @@ def _of_chance(effect: Effect) -> str | None:
     return OBSERVED if effect.payload[0] in ("uuid", "bytes") else None  # the others follow from the seed
 
 
+def _of_extern(effect: Effect) -> str:
+    return CLASSES[effect.payload.function.effect]
+
+
+def _function_of(payload: ExternCall | HostStream) -> dict[str, Any]:
+    asked = {"element": payload.asked} if type(payload) is HostStream else {}
+    return {"function": payload.function.name, "arguments": _plain(payload.arguments), **asked}
+
+
 def _observed(effect: Effect) -> str:
     return OBSERVED
 
@@ -104,6 +115,8 @@ WHOLE: dict[str, tuple[Callable[[Effect], str | None], str]] = {
     "store": (_of_hashmap, "FsError"),
     "http": (_of_http, "HttpError"),
     "command": (lambda effect: ONCE, "ToolError"),
+    "extern": (_of_extern, "HostError"),
+    "extern_next": (_of_extern, "HostError"),
 }
 
 
@@ -129,17 +142,54 @@ async def _as_operation(
 ) -> Any:
     values = _values(run)
     form = Form(values.lower, values.read)
+    passed = passed_functions(effect.payload.arguments) if type(effect.payload) in (ExternCall, HostStream) else []
     try:
-        return await journal.perform(effect.key, effect.kind, cls, _request_of(effect), lambda: perform(run, effect), form)
+        if passed:
+            return await _with_functions(run, journal, effect, perform, cls, passed)
+        value = await journal.perform(effect.key, effect.kind, cls, _request_of(effect), lambda: perform(run, effect), form)
+        return came(effect.payload, value) if type(effect.payload) is HostStream else value
     except RecordedPanic as panic:
         raise (run.machine.placed(effect.task, panic) if panic.is_placed else panic) from None
     except EffectUnknown:
         message = f"whether this took effect is not known: the process died while it was on its way ({effect.key})"
+        if type(effect.payload) in (ExternCall, HostStream):
+            return unknown_extern(run, effect, message)
         return Err(ErrorValue(family, "EffectUnknown", message, dict.fromkeys(FAMILIES[family].fields, "")))
+
+
+async def _with_functions(
+    run: EffectContext, journal: Journal, effect: Effect, perform: Performer, cls: str, passed: Sequence[Any]
+) -> Any:
+    """Return what a function of Python gives that is passed functions of the program. The recording has which of them were
+    called, with which arguments; where the outcome is one of a recording they are called so again, since they may change
+    variables. P417 for one that has effects, which a recording could not place, and for a Stream."""
+    flags = [run.program.image.functions[closure.function.number].flags for closure in passed]
+    if type(effect.payload) is HostStream or any(flag & F_SUSPENDS for flag in flags):
+        name = effect.payload.function.name
+        message = f"{name} cannot be recorded: it is passed a function that has effects, or gives a Stream and is passed one"
+        raise run.machine.placed(effect.task, Panic("P417", message))
+    values = _values(run)
+    recorded: list[list[Any]] = []
+
+    def lower(value: Any) -> Any:
+        calls = [[number, [values.lower(one) for one in arguments]] for number, arguments in effect.payload.calls]
+        return {"value": values.lower(value), "calls": calls}
+
+    def read(form: Any) -> Any:
+        recorded.extend(form["calls"])
+        return values.read(form["value"])
+
+    form = Form(lower, read)
+    value = await journal.perform(effect.key, effect.kind, cls, _request_of(effect), lambda: perform(run, effect), form)
+    for number, arguments in recorded:
+        await run.call(effect, passed[number], [values.read(one) for one in arguments])
+    return value
 
 
 def _request_of(effect: Effect) -> Any:
     payload = effect.payload
+    if type(payload) in (ExternCall, HostStream):
+        return _function_of(payload)
     if type(payload) is StoreFile:
         return {"store": payload.store, "path": payload.path, "text": payload.text}
     return [_plain(part) for part in payload] if isinstance(payload, tuple) else _plain(payload)

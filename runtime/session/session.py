@@ -25,7 +25,7 @@ from ...vm.values.ways import frames
 from ..calls.budgets import Account, Purse
 from ..calls.services import Services
 from ..calls.usage import Metrics, Spending
-from ..connections import check_connections, check_names, check_stages, resolve_all, stated_connections
+from ..connections import check_connections, check_externs, check_names, check_stages, resolve_all, stated_connections
 from ..effects.conversations import drop_turns
 from ..effects.runner import EffectRunner, PendingCommit
 from ..effects.step_machine import StepFunction, default_value
@@ -163,6 +163,7 @@ class Session:
         check_connections(layers)
         check_names(*layers)
         check_stages(image.pipelines)
+        check_externs(image.externs)
         if host.permissions is not None:
             host.permissions.check_libraries([library.name for library in image.libraries if library.distribution])
             entries: list[Any] = [*image.tools, *image.mcp]

@@ -1,4 +1,4 @@
-"""Every snippet of docs/guide/python.md runs and prints what stands below it; the host example does its work."""
+"""Every snippet of docs/guide/python.md and functions-of-python.md runs and prints what stands below; the host example works."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from concerto.api import python_modules
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GUIDE = ROOT / "docs" / "guide" / "python.md"
+OTHER = GUIDE.with_name("functions-of-python.md")
 SNIPPET = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 
 
@@ -38,13 +39,22 @@ def test_the_snippets_print_what_the_guide_says(tmp_path: Path, monkeypatch: pyt
         del sys.modules["desk"], sys.modules["guide"]
 
 
+def test_the_snippets_of_functions_of_python() -> None:
+    snippets = SNIPPET.findall(OTHER.read_text(encoding="utf-8"))
+    assert snippets
+    try:
+        run_snippets(snippets)
+    finally:
+        del sys.modules["guide"]
+
+
 def run_snippets(snippets: list[tuple[str, str]]) -> None:
     module = sys.modules["guide"] = types.ModuleType("guide")  # where annotations of functions are looked up
     names = module.__dict__
     for code, expected in snippets:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, str(GUIDE), "exec"), names)
+            exec(compile(code, "guide", "exec"), names)
         found = [line.rstrip() for line in printed.getvalue().splitlines()]
         assert found == [line.rstrip() for line in expected.splitlines()], code
 

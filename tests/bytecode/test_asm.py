@@ -121,7 +121,7 @@ GOOD = disassemble(with_functions(code("NIL; @a:; JUMP @a")))
         ('function 0 "f"', 'function 0 "\\udfff"', r"^functions\[0\].name: valid Unicode expected"),
         ('  steps {"window": 4}', '  steps {"keys": ["\\ud800"]}', r"^memories\[0\].steps: valid Unicode expected"),
         ("[source]", '[source]\n0 "\\ud800"', r"^source\[0\]: valid Unicode expected"),
-        ("[libraries]", "[libraries]\n[more]", "nothing follows"),
+        ("[externs]", "[externs]\n[more]", "nothing follows"),
         ("  end", "", "is no opcode"),
     ],
 )

@@ -75,7 +75,9 @@ def test_size() -> None:
     assert refusal(bytes(100), limits=Limits(file=100)) == "V002"
 
 
-@pytest.mark.parametrize(("major", "minor", "accepted"), [(0, 3, True), (0, 2, True), (0, 1, True), (0, 4, False), (1, 0, False)])
+@pytest.mark.parametrize(
+    ("major", "minor", "accepted"), [(0, 3, True), (0, 2, True), (0, 1, True), (0, 0, True), (0, 4, False), (1, 0, False)]
+)
 def test_format_versions(data: bytes, major: int, minor: int, accepted: bool) -> None:
     value = msgpack.unpackb(data[8:-32])
     value[0][0] = [major, minor]
@@ -100,7 +102,7 @@ def test_an_earlier_format_has_its_own_sections(data: bytes, minor: int) -> None
             decode(seal(msgpack.packb(sections), MAGIC + bytes([0, minor])))
     image = decode(data)
     image.header.format = [0, minor]
-    image.libraries = [i.Library("docs", "1", "docs", [], [], [])]
+    image.externs = [i.Extern("f", "m", "f", 0, False, True, None, [])]
     with pytest.raises(i.ImageError, match="^V008: the image cannot be encoded: its format has not all the sections"):
         encode(image)
 

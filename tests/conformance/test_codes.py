@@ -23,11 +23,14 @@ UNBUILT: dict[str, str] = {
 
 # Codes that only a host or a manifest provokes, or that the outcome of a test leaves out, with the test that sees them.
 BUDGETS = "tests/runtime/test_budgets.py"
+SIGNATURES = "tests/cli/test_python_functions.py"
 ELSEWHERE = {
     "V005": "tests/bytecode/test_codec.py::test_order_of_checks",
     **dict.fromkeys(("P401", "P402", "P403"), f"{BUDGETS}::test_where_no_result_carries_it_a_spent_budget_is_a_panic"),
     "E4514": "tests/cli/test_memories.py::test_a_manifest_that_says_no_memory",
     "P414": "tests/runtime/test_mocks.py::test_the_code_of_a_mock_without_a_reply",
+    "P418": "tests/api/test_python_functions.py::test_a_function_is_not_called_when_its_call_is_over",
+    **dict.fromkeys(("W0407", "W0408", "W0409"), f"{SIGNATURES}::test_misfits_are_warnings_at_the_declaration"),
 }
 
 

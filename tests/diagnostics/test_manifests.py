@@ -63,6 +63,7 @@ def test_every_key_has_an_example() -> None:
         "budgets": {*manifest.BUDGETS},
         "agents": {*PROCESS},
         "mcp": {*MCP},
+        "python": {"thread"},
         "stores": {*manifest.STORE_KEYS},
         "embedders": {*manifest.EMBEDDER_KEYS},
         "memory": {"namespace", "defaults"},

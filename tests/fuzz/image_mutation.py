@@ -348,7 +348,7 @@ def trade_rows(image: Image, rng: random.Random) -> None:
 def declaration(image: Image, rng: random.Random) -> None:
     """A row of a declaration that is there."""
     sections = [name for name in ("schemas", "models", "agents", "tools", "mcp", "connections", "hashmaps", "ledgers", "memories",
-                                  "contexts", "pipelines", "tests") if getattr(image, name)]  # fmt: skip
+                                  "contexts", "pipelines", "tests", "externs") if getattr(image, name)]  # fmt: skip
     if not sections:
         other_type(image, rng)
         return

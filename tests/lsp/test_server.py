@@ -291,3 +291,26 @@ def test_any_text_is_answered(editor: Editor, text: str) -> None:
 @pytest.mark.parametrize(("shutdown", "leave"), [(False, True), (True, False), (False, False)])
 def test_leaving_without_both_words_is_exit_1(tmp_path: Path, shutdown: bool, leave: bool) -> None:
     assert Editor(tmp_path.resolve()).leave(shutdown=shutdown, exit=leave) == (1, "")
+
+
+def test_functions_of_python_have_hover_definition_completion_and_an_outline(editor: Editor) -> None:
+    text = (
+        'extern python "shop.prices" {\n'
+        "    /// Price of an article.\n"
+        "    fn price(article: String, n: Int = 1) -> Result<Int, HostError>;\n"
+        "    async fn rows() -> Stream<Int>;\n"
+        "}\n"
+        "fn main() {\n"
+        '    let p = price("lamp");\n'
+        "    pr\n"
+        "}\n"
+    )
+    editor.open(text.replace("    pr\n", "    println(p);\n"))
+    shown = editor.hover(6, 13)
+    assert "fn price(article: String, n: Int = 1) -> Result<Int, HostError>" in shown and "Price of an article." in shown
+    assert editor.at("definition", 6, 13)["range"]["start"] == {"line": 2, "character": 7}
+    block = next(item for item in editor.about("documentSymbol") if item["name"] == "extern shop.prices")
+    assert [child["name"] for child in block["children"]] == ["price", "rows"]
+    assert editor.about("semanticTokens/full")["data"]
+    editor.edit(text)
+    assert "price" in editor.offers(7, 6)

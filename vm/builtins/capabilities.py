@@ -97,12 +97,18 @@ def _not_empty(text: str) -> None:
         raise Malformed("an empty scope grants nothing")
 
 
+def _module(text: str) -> None:
+    if not all(part.isidentifier() for part in text.split(".")):
+        raise Malformed(f"{text!r} is no module of Python: write `package` or `package.module`")
+
+
 CAPABILITIES = (
     Capability("fs:read", "--allow-fs-read", "fs_read", "PATH", "read files and directories at PATH or below", _not_empty),
     Capability("fs:write", "--allow-fs-write", "fs_write", "PATH", "write and remove files at PATH or below", _not_empty),
     Capability("net", "--allow-net", "net", "HOST", "connect to HOST, HOST:PORT or *.DOMAIN", split_host),
     Capability("env", "--allow-env", "env", "NAME", "read the environment variable NAME", _not_empty),
     Capability("run", "--allow-run", "run", "COMMAND", "start COMMAND as a process", _not_empty),
+    Capability("python", "--allow-python", "python", "MODULE", "import MODULE of Python, or one inside it, and call it", _module),
 )  # fmt: skip
 # What code of libraries needs to call models, and has unless it is taken away (P-3.2); the program itself needs it for nothing.
 MODELS = Capability("models", "--allow-lib", "models", "MODEL", "call models", _not_empty)

@@ -19,6 +19,7 @@ from ..interp.effects import AgentCall, ModelCall, ModelLife
 from ..interp.tasks import SUSPENDED
 from ..panics import Panic
 from ..values import (
+    NONE,
     UNSET,
     AgentRef,
     Array,
@@ -32,6 +33,7 @@ from ..values import (
     Ok,
     Prompt,
     SchemaRef,
+    Some,
     ToolRef,
     share,
     typeof,
@@ -423,3 +425,36 @@ def leave(machine: MachineContext, task: Task, reply: Any, site: Site, arguments
     SUSPENDED until the host has closed it."""
     stream = reply.stream if type(reply) is ItemStream else reply
     return None if stream.response is not None else machine.close_stream(task, stream)
+
+
+# ---------------------------------------------------------------- what functions of Python give one by one
+
+
+@hidden("HostStream<T>", "_chunk(values: Any...) -> Any", by_site=True)
+def next_element(machine: MachineContext, task: Task, stream: Any, site: Site, arguments: list[Any]) -> Any:
+    """Return what a `for` asks for: Ok of Some element, or Ok(None) at the end; SUSPENDED while Python works on it, then the host
+    gives one of these, or the Err that ended the stream. Raises P013 when another loop waits for an element."""
+    if stream.walked:
+        raise Panic("P013", "a stream is walked by one loop at a time")
+    if stream.ended:
+        return Ok(NONE)
+    if stream.items is not None:
+        stream.asked += 1
+        stream.ended = stream.asked > len(stream.items)
+        return Ok(NONE if stream.ended else Some(share(stream.items[stream.asked - 1])))
+    stream.asked += 1
+    stream.walked = True
+    machine.suspend(task, "extern_next", stream)
+    return SUSPENDED
+
+
+@hidden("HostStream<T>", "_leave(values: Any...) -> Any", by_site=True)
+def leave_elements(machine: MachineContext, task: Task, stream: Any, site: Site, arguments: list[Any]) -> Any:
+    """End a stream that a loop leaves early: nobody wants the rest. Return None if nothing has to be closed, else SUSPENDED until
+    the host has closed it."""
+    if stream.ended or stream.items is not None or not stream.asked:
+        stream.ended = True
+        return None
+    stream.ended = True
+    machine.suspend(task, "extern_close", stream)
+    return SUSPENDED

@@ -34,6 +34,7 @@ from ..values.handles import (
     AgentRef,
     EmbedderRef,
     HashMapRef,
+    HostStream,
     IndexRef,
     ItemStream,
     KeyedRef,
@@ -289,6 +290,7 @@ KIND_OF: dict[type, str] = {
     ModelRef: "ModelRef", AgentRef: "AgentRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
     HashMapRef: "HashMap", LedgerRef: "Ledger", LedgerQuery: "LedgerQuery", TaskHandle: "Task",
     PipelineRef: "PipelineRef", Stream: "Stream", TypedStream: "TypedStream", ItemStream: "ItemStream",
+    HostStream: "HostStream",
     ToolRef: "ToolRef", McpRef: "McpRef", KeyedRef: "KeyedMemory", EmbedderRef: "EmbedderRef", IndexRef: "Index",
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip

@@ -30,7 +30,7 @@ SIMPLE: dict[str, Descriptor] = {
 GENERIC = {
     "Array": "array", "Map": "map", "Option": "option", "Result": "result", "Task": "task", "Set": "set", "Queue": "queue",
     "Stack": "stack", "HashMap": "hashmap", "PipelineRef": "pipeline", "Index": "index",
-    "TypedStream": "typed_stream", "ItemStream": "item_stream",
+    "TypedStream": "typed_stream", "ItemStream": "item_stream", "HostStream": "host_stream",
 }
 CONSTANTS: dict[str, Any] = {"nil": None, "true": True, "false": False}
 # The default `{}`; it is marked as shared, so whoever writes to what he was given writes to a copy.

@@ -56,6 +56,7 @@ DECLARATIONS = (
     DeclarationKind("contexts"),
     DeclarationKind("embedders", EmbedderRef),
     DeclarationKind("indexes", IndexRef, offers_tools=True, is_configured=True),
+    DeclarationKind("externs"),
 )
 DECLARED_SECTIONS = tuple([kind.section for kind in DECLARATIONS])
 OFFERING = frozenset([kind.section for kind in DECLARATIONS if kind.offers_tools])

@@ -260,6 +260,11 @@ class _Graph:
     def _index(self, index: i.Index) -> Node:
         return self._node([index.name, index.embedder, index.store], [("types", index.value)])
 
+    def _extern(self, extern: i.Extern) -> Node:
+        content = [extern.name, extern.module, extern.attribute, extern.is_async, extern.elements is None, extern.decorators]
+        types = [] if extern.elements is None else [("types", extern.elements)]
+        return self._node(content, [("functions", extern.function), *types])
+
     def _pipeline(self, pipeline: i.Pipeline) -> Node:
         named = [("types", pipeline.input), ("types", pipeline.output)]
         for _, takes, gives, _, function in pipeline.stages:
@@ -276,6 +281,7 @@ class _Graph:
 _NAMING: dict[str, Callable[[_Graph, Any], Node]] = {
     "models": _Graph._model, "hashmaps": _Graph._hashmap, "memories": _Graph._memory, "schemas": _Graph._schema,
     "tools": _Graph._tool, "pipelines": _Graph._pipeline, "contexts": _Graph._context, "indexes": _Graph._index,
+    "externs": _Graph._extern,
 }  # fmt: skip
 
 

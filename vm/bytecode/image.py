@@ -2,8 +2,8 @@
 
 Hands on `Image`, with one record per section entry, to code generation, verifier, linker, snapshots, the runtime, the API and the
 commands that show images, and to the readers and writers of images beside it; and, to whoever of these asks, their base `Record`,
-the names `SECTIONS`, of which SECTIONS_BEFORE are in earlier formats, the numbers of kinds of constants (`K_…`) and flags of
-functions (`F_…`), the versions `FORMAT` and `STD_VERSION`, `ImageError`, `Limits` with `DEFAULT`, and the tests of names
+the names `SECTIONS`, of which SECTIONS_BEFORE says how many are in earlier formats, the numbers of kinds of constants (`K_…`) and
+flags of functions (`F_…`), the versions `FORMAT` and `STD_VERSION`, `ImageError`, `Limits` with `DEFAULT`, and the tests of names
 (`is_identifier`, `is_path`, `is_unicode`). Hands on what an entry says of others: `memories_of` and `fallbacks_of` a model, to
 `runtime/effects/models.py` among others, `logs_of` views, and `memory_of_hashmap` its hashmap, to machine, translated tier and
 tools. The encoding of a record is its fields in the order of `__slots__`, so a new field goes to the end and `STD_VERSION` or
@@ -286,6 +286,24 @@ class Index(Record):
     store: dict[str, Any] | None
 
 
+class Extern(Record):
+    """A function of Python that the program may call (P-1.1). `module` and `attribute`: where it is, dotted names. `function`:
+    number of the function of the image that calls it, which has the types of its parameters and its result. `is_async`: it is
+    declared as a coroutine function. `thread`: a plain function runs in a worker thread, not on the loop. `elements`: type
+    index of what it gives one by one, None for one that gives one value. `decorators`: [[name, {argument: value}]] as of a
+    model."""
+
+    __slots__ = ("name", "module", "attribute", "function", "is_async", "thread", "elements", "decorators")
+    name: str
+    module: str
+    attribute: str
+    function: int
+    is_async: bool
+    thread: bool
+    elements: int | None
+    decorators: list[list[Any]]
+
+
 class Test(Record):
     """`function`: its number. `expect_fail`: the test passes if it fails; `expected`: what the text of that failure contains, or
     None for any text."""
@@ -348,6 +366,7 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
     ("embedders", Embedder),
     ("indexes", Index),
     ("libraries", Library),
+    ("externs", Extern),
 )
 SECTIONS_BEFORE = {0: 20, 1: 20, 2: 22}  # how many the earlier formats 0.N had: those of later ones stand behind them
 
@@ -383,6 +402,7 @@ class Image(Record):
     embedders: list[Embedder]
     indexes: list[Index]
     libraries: list[Library]
+    externs: list[Extern]
 
     def strip(self) -> None:
         """Take source texts and names of locals out of this image, which only readers of traces and listings need (O-10.20)."""

@@ -185,6 +185,8 @@ _TABLE = (
     # embedders and indexes
     ("EMBEDDER", k.EMBEDDER, "-- embedder", "next", "a handle of an embedder"),
     ("DOCUMENTS", k.INDEX, "-- index", "next", "a handle of an index of documents"),
+    # functions of Python
+    ("CALL_EXTERN", k.EXTERN, "args* -- result", "suspend", "call a function of Python, which the host performs (P-1.3)"),
 )  # fmt: skip
 
 FLOWS = {

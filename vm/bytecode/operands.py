@@ -52,9 +52,10 @@ TOOL = OperandKind("tool", "tools", "V108", "a tool declaration")
 MCP = OperandKind("mcp", "mcp", "V108", "an MCP server declaration")
 EMBEDDER = OperandKind("embedder", "embedders", "V108", "an embedder declaration")
 INDEX = OperandKind("index", "indexes", "V108", "an index declaration")
+EXTERN = OperandKind("extern", "externs", "V108", "a declared function of Python")
 LABEL = OperandKind("label", "code", "V109", "byte offset of an instruction of the same function")
 
 KINDS = (
     NONE, COUNT, CONST, VARIANT, METHOD, BUILTIN, HOST, ERROR, NAME, CONFIG, LOCAL, CELL, FUNCTION, TYPE, FIELD, MODEL, MEMORY,
-    HASHMAP, LEDGER, PIPELINE, SCHEMA, TOOL, AGENT, MCP, EMBEDDER, INDEX, LABEL,
+    HASHMAP, LEDGER, PIPELINE, SCHEMA, TOOL, AGENT, MCP, EMBEDDER, INDEX, EXTERN, LABEL,
 )  # fmt: skip

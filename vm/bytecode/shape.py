@@ -246,6 +246,16 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.listed(f.row(f.word(*OUTWARD), f.natural)),  # entries
         f.listed(f.text),  # wanted
     ),
+    i.Extern: (
+        f.name,
+        f.name,  # module
+        f.name,  # attribute
+        f.natural,  # function
+        f.boolean,  # is_async
+        f.boolean,  # thread
+        f.optional(f.natural),  # elements
+        f.listed(f.row(f.name, f.mapped(f.plain))),  # decorators
+    ),
     i.Test: (f.text, f.natural, f.boolean, f.optional(f.text)),
     i.Exports: (f.mapped(f.natural), f.listed(f.natural)),
 }

@@ -201,6 +201,7 @@ _RULES: dict[str, Callable[[Scope, int, int], Iterator[Breach]]] = {
     k.MCP.name: _declaration,
     k.EMBEDDER.name: _declaration,
     k.INDEX.name: _declaration,
+    k.EXTERN.name: _declaration,
 }
 
 
@@ -270,6 +271,10 @@ def _fields_of_type(scope: Scope, operand: int) -> int:
     return scope.fields[operand] or 0 if operand < len(scope.fields) else 0
 
 
+def _arguments_of_extern(scope: Scope, operand: int) -> int:
+    return _arguments_of_function(scope, scope.image.externs[operand].function) if operand < scope.sizes["externs"] else 0
+
+
 _COUNTS: dict[str, Callable[[Scope, int], int]] = {
     k.COUNT.name: lambda scope, operand: operand,
     k.VARIANT.name: _arguments_of_constant,
@@ -279,6 +284,7 @@ _COUNTS: dict[str, Callable[[Scope, int], int]] = {
     k.HOST.name: _arguments_of_constant,
     k.ERROR.name: _arguments_of_constant,
     k.TYPE.name: _fields_of_type,
+    k.EXTERN.name: _arguments_of_extern,
 }
 
 

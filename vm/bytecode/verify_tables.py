@@ -343,6 +343,18 @@ def _index(scope: Scope, at: str, index: i.Index) -> None:
 
 # The checks of an entry beyond its name, in the order in which an image with several faults is refused. Agents, ledgers and
 # connections hold nothing that could be wrong here.
+def _extern(scope: Scope, at: str, extern: i.Extern) -> None:
+    """Check that the names of a function of Python are dotted ones, and that a function without cells calls it."""
+    for part in (*extern.module.split("."), *extern.attribute.split("."), *(name for name, _ in extern.decorators)):
+        _identifier(at, part)
+    if extern.function >= len(scope.image.functions):
+        refuse("V106", at, f"there is no function {extern.function}")
+    elif scope.image.functions[extern.function].captures:
+        refuse("V105", at, "the function that calls it captures cells")
+    if extern.elements is not None and extern.elements >= len(scope.image.types):
+        refuse("V107", at, f"there is no type {extern.elements}")
+
+
 CHECKS: dict[str, Callable[[Scope, str, Any], None]] = {
     "schemas": _schema,
     "hashmaps": _hashmap,
@@ -354,6 +366,7 @@ CHECKS: dict[str, Callable[[Scope, str, Any], None]] = {
     "mcp": _server,
     "embedders": _embedder,
     "indexes": _index,
+    "externs": _extern,
 }
 
 

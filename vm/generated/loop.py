@@ -58,8 +58,8 @@ NUMBERS = {
     "MUL": 268, "FLUSH": 269, "TRY": 270, "LOAD_OWN": 274, "MEMORY": 283, "EQ_INT": 286, "THROW": 287, "SET_FIELD": 291,
     "GE_INT": 292, "PARSE_AS": 293, "GE": 294, "SCHEMA": 295, "ERR_FROM": 296, "ASK_FOR": 297, "REM": 298, "ADD_INT": 303,
     "MUL_INT": 304, "LT_INT": 308, "STRUCT": 310, "FALSE": 313, "INDEX_OWN": 314, "ASK": 315, "NONE": 316, "CALL_INOUT": 317,
-    "PRINTLN": 318, "DOCUMENTS": 319, "EMBEDDER": 320, "ENTER": 321, "FAIL_MATCH": 322, "FILL": 323, "HALT": 324, "IS_ABSENT": 325,
-    "LINK": 326, "LOOP": 327, "RETURN_RESULT": 328,
+    "PRINTLN": 318, "CALL_EXTERN": 319, "DOCUMENTS": 320, "EMBEDDER": 321, "ENTER": 322, "FAIL_MATCH": 323, "FILL": 324, "HALT": 325,
+    "IS_ABSENT": 326, "LINK": 327, "LOOP": 328, "RETURN_RESULT": 329,
 }
 
 # where the loop looks for each number: the marks of its nodes
@@ -105,7 +105,7 @@ MARKS = (
     (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
     (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
     (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
-    (False, False),
+    (False, False), (False, False),
 )
 
 # runs of opcodes that one node stands for: its number, and which of them have an operand that it needs; `/n` behind a name: the
@@ -4073,27 +4073,17 @@ def run(machine, task):
                 st.append(tos)
                 tos = NONE_VALUE
                 continue
-            if op < 321:
+            if op < 319:
                 if op >= 318:
-                    if op < 319:
-                        # PRINTLN
-                        st.append(tos)
-                        values = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        machine.print(task, values, '\n')
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 320:
-                        # DOCUMENTS
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    # EMBEDDER
+                    # PRINTLN
                     st.append(tos)
-                    tos = arg
-                    continue
+                    values = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    machine.print(task, values, '\n')
+                    tos = st.pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
                 # CALL_INOUT
                 st.append(tos)
                 args = st[len(st) - arg.argc:]
@@ -4114,23 +4104,39 @@ def run(machine, task):
                 cells = [*(), *[None] * (callee.cell_count - len(()))] if callee.cell_count else NO_CELLS
                 tos = st.pop()
                 continue
+            if op < 321:
+                if op < 320:
+                    # CALL_EXTERN
+                    st.append(tos)
+                    args = st[len(st) - arg.argc:]
+                    del st[len(st) - arg.argc:]
+                    value = machine.call_extern(task, arg, args)
+                    if value is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
+                    continue
+                # DOCUMENTS
+                st.append(tos)
+                tos = arg
+                continue
             if op < 325:
                 if op >= 323:
                     if op < 324:
-                        # FILL
-                        hole = st.pop()
-                        fill(hole, tos)
-                        tos = st.pop()
-                        continue
-                    # HALT
-                    task.finish(tos)
+                        # FAIL_MATCH
+                        raise Panic('P009', f'no arm matches {debug(tos)}')
+                    # FILL
+                    hole = st.pop()
+                    fill(hole, tos)
                     tos = st.pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op >= 322:
-                    # FAIL_MATCH
-                    raise Panic('P009', f'no arm matches {debug(tos)}')
+                    continue
+                if op < 322:
+                    # EMBEDDER
+                    st.append(tos)
+                    tos = arg
+                    continue
                 # ENTER
                 arg.hits += 1
                 if arg.hits <= machine.calls_before:
@@ -4152,16 +4158,23 @@ def run(machine, task):
                 continue
             if op < 327:
                 if op < 326:
-                    # IS_ABSENT
-                    tos = tos is None or tos is NONE_VALUE
-                    continue
+                    # HALT
+                    task.finish(tos)
+                    tos = st.pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # IS_ABSENT
+                tos = tos is None or tos is NONE_VALUE
+                continue
+            if op < 328:
                 # LINK
                 ins = arg.home.link(arg)
                 fuel -= arg.cost
                 if fuel < 0:
                     fuel = machine.refill(fuel)
                 continue
-            if op >= 328:
+            if op >= 329:
                 # RETURN_RESULT
                 if type(tos) is Err:
                     marked(tos, arg)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from ..values.types import Descriptor
+    from .linked import PythonFunction
 
     class StoredMessage(Protocol):
         """A message as memories hold it. `calls`: its tool calls, each with `id`, `name` and `arguments`; `call_id`: that of the
@@ -244,6 +245,19 @@ class ServerRead:
         self.name = name
         self.arguments = arguments
         self.form = form
+
+
+class ExternCall:
+    """Effect `extern`: a call of a function of Python (P-1.3). `function`: the `PythonFunction` that is called; `arguments`: one
+    value for each of its parameters. `calls`: the functions among them that Python has called so far, by
+    their numbers, each with its arguments."""
+
+    __slots__ = ("function", "arguments", "calls")
+
+    def __init__(self, function: PythonFunction, arguments: list[Any]) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.calls: list[tuple[int, list[Any]]] = []
 
 
 class ToolUse:

@@ -35,7 +35,7 @@ from ..values import (
 )
 from ..values.types import kind_of_type, plain_name
 from .context_slots import linked_slots
-from .linked import GROUP_SIZES, Code, ErrorForm, HostFunction, LoopSite, Site
+from .linked import GROUP_SIZES, Code, ErrorForm, HostFunction, LoopSite, PythonFunction, Site
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,10 +143,10 @@ class Program:
     type, None for another), `descriptors` (types as the machine checks values by them), `codes` (functions) and `constants` (as
     instructions need them). `declared` has the declared types by name, `channels` the names of declared channels, `slots` those
     of contexts by memory and name; `server_methods` and `tool_methods` have the names of parameters by (server or tool, method);
-    `memories` the handles of the memories by number; `language_methods`, `methods`, `trait_methods` and `partial` the functions
-    that are methods, as the methods of these names below say. `uncounted` is what `leave_alone` has stopped counting; `halt` is
-    the node into which the bottom frame of a task returns; `trust` is the level of the image (G-1.2); `host` is what an embedder
-    keeps of the program, None until then."""
+    `memories` the handles of the memories by number; `externs` the functions of Python; `language_methods`, `methods`,
+    `trait_methods` and `partial` the functions that are methods, as the methods of these names below say. `uncounted` is what
+    `leave_alone` has stopped counting; `halt` is the node into which the bottom frame of a task returns; `trust` is the level of
+    the image (G-1.2); `host` is what an embedder keeps of the program, None until then."""
 
     def __init__(self, verified: Verified, shared_classes: dict[Any, Any] | None = None) -> None:
         image = verified.image
@@ -172,6 +172,7 @@ class Program:
             if kind.handles
         }
         self.handles["memories"] = self.memories
+        self.externs = [PythonFunction(e, image.functions[e.function], self.descriptors) for e in image.externs]
         self.channels = {plain_name(function.name) for function in listed_functions(image, "channels")}
         self.slots = linked_slots(image, self.descriptors, self.codes)
         self.server_methods = {(m.name, row[0]): tuple([f[0] for f in row[3][3]]) for m in image.mcp for row in m.methods}
@@ -400,7 +401,7 @@ class Program:
         """Return the tables that operands are indexes of, by operand kind."""
         constants = (k.CONST, k.VARIANT, k.METHOD, k.BUILTIN, k.HOST, k.ERROR, k.NAME, k.CONFIG)
         return {
-            **dict.fromkeys(constants, self.constants), k.FUNCTION: self.codes,
+            **dict.fromkeys(constants, self.constants), k.FUNCTION: self.codes, k.EXTERN: self.externs,
             **{kind: self.handles[kind.table] for kind in k.KINDS if kind.table in self.handles},
         }  # fmt: skip
 

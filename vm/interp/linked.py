@@ -4,8 +4,8 @@ The linker (`link.py`) makes them, and hooks and counters in them change while t
 dispatch, tasks, the loop and the translated tier read them without importing one another. Bodies of built-ins that take their
 call site get a `Site`.
 
-Hands on `Code`, `LoopSite`, `Site`, `HostFunction` and `ErrorForm` to these, `Code` also to snapshots, the session and
-`builtins/hashmaps.py`, and `GROUP_SIZES` to the linker and `template.py`.
+Hands on `Code`, `LoopSite`, `Site`, `HostFunction`, `PythonFunction` and `ErrorForm` to these, `Code` also to snapshots, the
+session and `builtins/hashmaps.py`, and `GROUP_SIZES` to the linker and `template.py`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ GROUP_SIZES: dict[k.OperandKind, Callable[[Any], int]] = {
     k.HOST: lambda operand: operand.argc,
     k.BUILTIN: lambda operand: operand[1],
     k.TYPE: lambda operand: len(operand.decl.fields),
+    k.EXTERN: lambda operand: operand.argc,
     k.ERROR: lambda operand: operand.count,
     k.VARIANT: lambda operand: operand.decl.variants[operand.variant].arity,
 }
@@ -138,6 +139,37 @@ class HostFunction:
         self.effect = effect
         self.prepare = prepare
         self.argc = argc
+
+
+class PythonFunction:
+    """The operand of CALL_EXTERN: a declared function of Python. `name` is its path in the program, `module` and `attribute` say
+    where it is. By its parameters, `parameters` has the names and `types` the descriptors; `result` is that of its result.
+    `effect` is the class that `@effect` gives it, or None, `seconds` the limit of `@timeout`, or None, `retry` the arguments of
+    `@retry`, or None. `is_async`: it is declared as a coroutine function. `thread`: a plain function runs in a worker thread.
+    `argc` is how many arguments it takes. `gives`: the descriptor of the elements where it gives them one by one, else None.
+    `fallible`: its result type is a Result of HostError, which carries what goes wrong in it."""
+
+    __slots__ = (
+        "name", "module", "attribute", "parameters", "types", "result", "effect", "seconds", "retry", "is_async", "thread",
+        "argc", "gives", "fallible",
+    )  # fmt: skip
+
+    def __init__(self, entry: im.Extern, function: im.Function, descriptors: list[Any]) -> None:
+        decorators = dict(entry.decorators)
+        self.name = entry.name
+        self.module = entry.module
+        self.attribute = entry.attribute
+        self.parameters = tuple([name for name, _, _ in function.params])
+        self.types = tuple([descriptors[index] for _, index, _ in function.params])
+        self.result = descriptors[function.result]
+        self.effect: str | None = decorators.get("effect", {}).get("class")
+        self.seconds: float | None = decorators.get("timeout", {}).get("seconds")
+        self.retry: Any = decorators.get("retry")
+        self.is_async = entry.is_async
+        self.thread = entry.thread
+        self.argc = len(function.params)
+        self.gives = None if entry.elements is None else descriptors[entry.elements]
+        self.fallible = self.result[0] == "result" and self.result[2] in (("error", "HostError"), ("error", "Error"), ("any",))
 
 
 class ErrorForm:

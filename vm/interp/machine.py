@@ -15,14 +15,15 @@ from __future__ import annotations
 from ..generated.loop import NUMBERS
 from ..generated.loop import run as run_loop
 from ..panics import Panic
-from ..values import Err, display, share, typeof
+from ..values import Err, HostStream, check, display, share, typeof
 from ..values.limits import LONGEST_STRING, limits
 from ..values.metering import exchange
 from ..values.text import json_fits
 from ..values.ways import begun
-from .effects import Effect, EmitPayload
+from .effects import Effect, EmitPayload, ExternCall
 from .scheduler import Scheduler
 from .stores import Stores
+from .tasks import SUSPENDED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from ..values.objects import Way
     from .effects import Memories
     from .link import Program
-    from .linked import Code, LoopSite
+    from .linked import Code, LoopSite, PythonFunction
     from .scheduler import HostCall
     from .tasks import Task
     from .weight import MemoryGauge
@@ -391,6 +392,16 @@ class Machine(Scheduler):
         """Make an emit whose answer the task waits for (O-5.25); `timeout` in milliseconds, None for that of the host; `answer`:
         its type (O-5.35), None for any. Raises what `checked_emit` raises."""
         self.suspend(task, "emit", checked_emit(channel, payload, timeout, answer))
+
+    def call_extern(self, task: Task, function: PythonFunction, arguments: list[Any]) -> Any:
+        """Let the task wait for a function of Python, and return SUSPENDED; return the stream of one that gives elements one by
+        one, which is called when the first is asked for. Raises P007 for an argument that is not of the type of its
+        parameter."""
+        checked = [check(argument, type_) for argument, type_ in zip(arguments, function.types, strict=True)]
+        if function.gives is not None:
+            return HostStream(task.next_key(), function, [share(argument) for argument in checked])
+        self.suspend(task, "extern", ExternCall(function, checked))
+        return SUSPENDED
 
     def flush(self, task: Task) -> None:
         """Make an effect, which no task waits for, that delivers buffered emits (L-6.1.10)."""

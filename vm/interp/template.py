@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..values.objects import Way
-    from .linked import Code, HostFunction, LoopSite, Site
+    from .linked import Code, HostFunction, LoopSite, PythonFunction, Site
     from .machine import Machine
     from .tasks import Task
 
@@ -370,6 +370,15 @@ def CALL_HOST(args: list[Any], operand: HostFunction, loop: Loop) -> Any:
     """Suspend the task with an effect: a built-in function that the host performs, on these arguments."""
     loop.machine.suspend(loop.task, operand.effect, operand.prepare(*args))
     return SUSPENDED
+
+
+def CALL_EXTERN(args: list[Any], operand: PythonFunction, loop: Loop) -> Any:
+    """Suspend the task with an effect: a function of Python on these arguments; return the stream of one that gives elements one
+    by one. Raises P007 for an argument that is not of the type of its parameter."""
+    value = loop.machine.call_extern(loop.task, operand, args)
+    if value is SUSPENDED:
+        return SUSPENDED
+    return value
 
 
 def CALL_METHOD(receiver: Any, args: list[Any], operand: Site, loop: Loop) -> Any:

@@ -16,6 +16,7 @@ from collections import deque
 from ..bytecode.image import Pipeline
 from ..declaration_fields import CALL_SETTINGS, MODEL
 from ..interp import effects
+from ..interp.linked import PythonFunction
 from ..values import (
     INT_MAX,
     INT_MIN,
@@ -28,6 +29,7 @@ from ..values import (
     Err,
     ErrorValue,
     HashMapRef,
+    HostStream,
     IndexRef,
     ItemStream,
     KeyedRef,
@@ -527,6 +529,26 @@ def _build_item_stream(r: Reader, stream: Any, field: Any) -> ItemStream:
     return ItemStream(whole, r.text(field))
 
 
+def _host_stream_parts(value: HostStream) -> list[Any]:
+    return [*value.arguments, *(value.items or ())]
+
+
+def _lower_host_stream(w: Writer, value: HostStream) -> list[Any]:
+    items = None if value.items is None else list(map(w.place, value.items))
+    number = w.program.externs.index(value.function)
+    return [value.key, number, list(map(w.place, value.arguments)), items, value.asked, value.ended, value.walked]
+
+
+def _build_host_stream(
+    r: Reader, key: Any, number: Any, arguments: Any, items: Any, asked: Any, ended: Any, walked: Any
+) -> HostStream:
+    function = r.program.externs[r.index(number)]
+    given = None if items is None else [r.value(place) for place in r.list(items)]
+    stream = HostStream(r.text(key), function, [r.value(place) for place in r.list(arguments)], given)
+    stream.asked, stream.ended, stream.walked = r.index(asked), r.flag(ended), r.flag(walked)
+    return stream
+
+
 KINDS: tuple[Kind, ...] = (
     Kind("text", (str,), _nothing, lambda w, value: [value], _text),
     Kind("text with secrets", (), _nothing, _no_row, lambda r, parts: r.joined(parts)),
@@ -560,6 +582,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind("item stream", (ItemStream,), lambda value: (value.stream,), _lower_item_stream, _build_item_stream),
     *map(_handle, (EmbedderRef, IndexRef)),
+    Kind("stream of Python", (HostStream,), _host_stream_parts, _lower_host_stream, _build_host_stream),
 )
 for _number, _kind in enumerate(KINDS):
     _kind.number = _number
@@ -639,8 +662,8 @@ def read_iterator(r: IteratorReader, form: Any) -> Iterator[Any]:
 # ----------------------------------------------------------------
 # What effects ask of the host, as parts of a snapshot (G-13.7: what a task waits for).
 #
-# A payload is made of values, UNSET, pipelines of the image, the records of `effects`, and plain lists, tuples and dicts of such.
-# By `same_form` a reader checks a stored payload against the effect that the host performs.
+# A payload is made of values, UNSET, pipelines and functions of Python of the image, the records of `effects`, and plain lists,
+# tuples and dicts of such. By `same_form` a reader checks a stored payload against the effect that the host performs.
 
 if TYPE_CHECKING:
     class PayloadWriter(Protocol):
@@ -664,8 +687,9 @@ if TYPE_CHECKING:
 PAYLOAD_RECORDS: tuple[Any, ...] = (
     effects.EmitPayload, effects.StoreFile, effects.ModelCall, effects.ModelLife, effects.ServerUse, effects.ToolUse,
     effects.MemoryUse, effects.AgentCall, effects.EmbedUse, effects.IndexUse, effects.ServerRead,
+    effects.ExternCall,
 )  # fmt: skip
-VALUE, LIST, TUPLE, DICT, LEFT_OUT, PIPELINE, RECORD = range(7)
+VALUE, LIST, TUPLE, DICT, LEFT_OUT, PIPELINE, RECORD, EXTERN = range(8)
 # The last slot of records of versions that did not have it: answers had no type, calls no media.
 ADDED_LATER: dict[Any, list[Any]] = {
     effects.EmitPayload: [VALUE, None], effects.ModelCall: [TUPLE, []], effects.AgentCall: [TUPLE, []],
@@ -684,6 +708,8 @@ def lower_payload(w: PayloadWriter, payload: Any) -> list[Any]:
         return [LEFT_OUT]
     if kind is Pipeline:
         return [PIPELINE, w.program.image.pipelines.index(payload)]
+    if kind is PythonFunction:
+        return [EXTERN, w.program.externs.index(payload)]
     if kind in PAYLOAD_RECORDS:
         slots = [lower_payload(w, getattr(payload, name)) for name in kind.__slots__]
         return [RECORD, PAYLOAD_RECORDS.index(kind), slots]
@@ -711,6 +737,8 @@ def read_payload(r: PayloadReader, form: Any) -> Any:
         return r.value(part)
     if kind == PIPELINE:
         return r.program.image.pipelines[r.index(part)]
+    if kind == EXTERN:
+        return r.program.externs[r.index(part)]
     rows = r.list(part)
     if kind in (LIST, TUPLE):
         return (list if kind == LIST else tuple)(read_payload(r, row) for row in rows)

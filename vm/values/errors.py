@@ -30,6 +30,7 @@ _INT: Descriptor = ("nilable", ("int",))
 _TYPED_FIELDS: tuple[tuple[str, Descriptor], ...] = (
     ("model provider raw_response path field connection tool method channel input pattern url name", _STRING),
     ("memory function store pipeline stage capability flag limit bound raw_line stderr", _STRING),
+    ("exception traceback module interpreter", _STRING),
     ("status retry_after_ms attempts line column needed budget found supported exit_code", _INT),
     ("timeout_seconds", ("nilable", ("float",))),
     ("violations", ("nilable", ("array", ("map", ("string",), ("any",))))),
@@ -138,6 +139,12 @@ _ROWS = (
     ),
     ("DateError", "Error", "Invalid UnknownZone NoTimeZones OutOfRange", "input column", "L-3.11.17"),
     ("IoError", "Error", "Unavailable InvalidUtf8 TooLong Io", "", "L-3.11.16"),
+    (
+        "HostError", "Error",
+        "Raised(exception,traceback) WrongType(path,expected,actual) NotFound(module,interpreter) "
+        "PermissionDenied(capability,flag) Timeout(timeout_seconds) EffectUnknown",
+        "function", "L-3.11.20",
+    ),
     ("EnvError", "Error", "NotSet PermissionDenied(capability,flag)", "name", "L-3.11.12"),
     ("PipelineError", "Error", "", "cause pipeline stage", "O-1.122"),
     ("TaskError", "Error", "Cancelled", "", "O-6.13"),

@@ -2,11 +2,10 @@
 
 Hands on `ModelRef`, `AgentRef`, `MemoryRef`, `KeyedRef`, `SchemaRef`, `ToolRef`, `McpRef`, `HashMapRef`, `LedgerRef`,
 `LedgerQuery`, `PipelineRef`, `EmbedderRef`, `IndexRef` and what they have in common, `Ref` and `ScopedRef`; `ModelBuilder` with
-`UNSET`; `TaskHandle`; `Stream`, `TypedStream` and `ItemStream`. A handle holds a declared name or a record of the machine (a
-task, an effect); only `MemoryRef.life` is a live object of the host. They go to built-ins, both tiers, snapshots and the runtime.
-Nothing here asks or changes what a handle names: its methods are in `builtins/`, and the host does the work. A kind of
-declaration that programs name as a value has a subclass of `Ref` here.
-"""
+`UNSET`; `TaskHandle`; `Stream`, `TypedStream`, `ItemStream` and `HostStream`. A handle holds a declared name or a record of the
+machine (a task, an effect); only `MemoryRef.life` is a live object of the host. They go to built-ins, both tiers, snapshots and
+the runtime. Nothing here asks or changes what a handle names: its methods are in `builtins/`, and the host does the work. A kind
+of declaration that programs name as a value has a subclass of `Ref` here. """
 
 from __future__ import annotations
 
@@ -354,3 +353,27 @@ class ItemStream:
 
     def __hash__(self) -> int:
         return hash((id(self.stream), self.field))
+
+
+class HostStream:
+    """What a function of Python gives one by one (P-1.3). `key` tells it from all others of a run, `function` is the linked
+    function, `arguments` what it is called with when the first element is asked for. `asked` counts the elements that were asked
+    for; `ended`: none comes any more; `walked`: somebody waits for one. `items` are those that a mock gives, None without one."""
+
+    __slots__ = ("key", "function", "arguments", "asked", "ended", "walked", "items")
+    type_name = "Stream"
+    word = "stream"
+
+    def __init__(self, key: str, function: Any, arguments: list[Any], items: list[Any] | None = None) -> None:
+        self.key = key
+        self.function = function
+        self.arguments = arguments
+        self.asked = 0
+        self.ended = False
+        self.walked = False
+        self.items = items
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return str(self.function.name)

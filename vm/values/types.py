@@ -28,7 +28,7 @@ NAMES = {
     "bytes": "Bytes",
     "set": "Set", "queue": "Queue", "stack": "Stack", "hashmap": "HashMap", "pipeline": "PipelineRef",
     "index": "Index",
-    "typed_stream": "TypedStream", "item_stream": "ItemStream",
+    "typed_stream": "TypedStream", "item_stream": "ItemStream", "host_stream": "Stream",
 }
 
 
