@@ -52,8 +52,7 @@ class Host:
             while path := posixpath.dirname(path):
                 self.folders.add(path)
         self.emits: list[tuple[str, str]] = []
-        self.temporary = set()
-        self.library = ""  # the one whose code runs, "" for the program
+        self.temporary, self.library = set(), ""  # the library whose code runs, "" for the program
 
     # ------------------------------------------------------------ secrets, permissions
 
@@ -69,30 +68,26 @@ class Host:
         """Return the emits without secrets."""
         return [(channel, self.cleaned(text, lambda secret: compact(secret)[1:-1])) for channel, text in self.emits]
 
-    def scopes(self, kind: str) -> set[str]:
-        """Return the scopes of the grants of one kind; that of a bare grant is an empty text."""
-        return {scope for granted, scope in self.grants if granted == kind}
-
-    def library_scopes(self, kind: str) -> set[str]:
-        """Return the scopes of one kind that are granted to the library whose code runs (P-3.2)."""
-        texts = [text.removeprefix(f"{self.library}:") for grant, text in self.grants
-            if grant == "lib" and text.startswith(f"{self.library}:")]  # fmt: skip
-        return {scope for granted, _, scope in (text.partition("=") for text in texts) if granted == kind}
+    def scopes(self, kind: str, library: str = "") -> set[str]:
+        """Return the scopes of the grants of one kind to a library, "" for the program; that of a bare one is an empty
+        text (P-3.2)."""
+        start = f"{library}:{kind}"
+        own = {text[len(start) + 1 :] for grant, text in self.grants if grant == "lib" and text.startswith(start)}
+        return own if library else {scope for granted, scope in self.grants if granted == kind}
 
     def permit(self, kind: str, scope: str, fits: Fits, channel: str, fields: Json, **access: Any) -> None:
         """Allow an access or raise Failure (O-4.19, O-4.21); either is audited. `fits` says whether the scope of a
         grant covers what is asked for; `fields` are those of the error, `access` those of the audit."""
         library = {"library": self.library} if self.library else {}
-        if any(map(fits, self.scopes(kind))) and (not library or any(map(fits, self.library_scopes(kind)))):
+        if all(any(map(fits, self.scopes(kind, whose))) for whose in {"", self.library}):
             self.emits.append((f"audit:{channel}", compact({**access, **library})))
             return
-        flag, of, way = f"--allow-{kind.replace(':', '-')}={scope}", "", f"--allow-{kind.replace(':', '-')}={scope}"
-        if library:
-            flag = f"--allow-lib={self.library}:{kind}={scope}"
-            of, way = f" for the library {self.library}", f"{way} {flag}"
-        denial = {"capability": f"{kind}={scope}", "flag": flag}
+        own = [f"--allow-lib={self.library}:{kind}={scope}"] if library else []
+        flags = [f"--allow-{kind.replace(':', '-')}={scope}", *own]
+        denial = {"capability": f"{kind}={scope}", "flag": flags[-1]}
         self.emits.append(("audit:denied", compact({**denial, **library})))
-        message = f"permission denied: {denial['capability']}{of} (grant it with {way})"
+        of = f" for the library {self.library}" if library else ""
+        message = f"permission denied: {denial['capability']}{of} (grant it with {' '.join(flags)})"
         raise Failure("PermissionDenied", message, **fields, **denial)
 
     # ------------------------------------------------------------ std::env, std::math, std::crypto, std::time
@@ -113,8 +108,7 @@ class Host:
     def env_all(self) -> Json:
         library = {"library": self.library} if self.library else {}
         self.emits.append(("audit:env_access", compact({"variable": "*", **library})))
-        granted = self.library_scopes("env")
-        return {name: value for name, value in self.env.items() if not library or granted & {"", name}}
+        return {name: v for name, v in self.env.items() if self.scopes("env", self.library) & {"", name}}
 
     def env_args(self) -> list[str]:
         return self.args

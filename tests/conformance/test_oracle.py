@@ -50,7 +50,7 @@ def test_lines_of_code_leave_out_what_says_nothing_to_python(tmp_path: Path) -> 
 def test_the_evaluator_is_small() -> None:
     files = [path for path in ROOT.rglob("*") if path.is_file() and path.suffix != ".pyc"]
     assert {path.suffix for path in files} == {".py"}  # nothing it needs stands where lines are not counted
-    assert sum(map(lines_of_code, files)) <= 2_120
+    assert sum(map(lines_of_code, files)) <= 2_140
     assert lines_of_code(HOST) <= 250
     assert max(len(line) for path in [HOST, *files] for line in path.read_text(encoding="utf-8").splitlines()) <= 120
 
