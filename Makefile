@@ -7,7 +7,7 @@ CONCERTO = $(VENV)/bin/concerto
 DRIVER  = $(PY) conformance/drivers/concerto.py
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types gen gen-check conformance conformance-self coverage-clauses bench bless clean install dev bench-check vscode
+.PHONY: bench-durable bench-durable-peers help run test check lint types gen gen-check conformance conformance-self coverage-clauses bench bless clean install dev bench-check vscode
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -67,7 +67,7 @@ coverage-clauses: $(VENV)/.dev  ## clauses of docs/spec that programs show
 
 lint: $(VENV)/.dev  ## ruff, and the layout of our own programs
 	$(PY) -m ruff check .
-	$(CONCERTO) fmt --check examples/*.conc examples/*/*.conc examples/*/*/*.conc benches/programs/*.conc benches/programs/*/*.conc
+	$(CONCERTO) fmt --check examples/*.conc examples/*/*.conc examples/*/*/*.conc benches/programs/*.conc benches/programs/*/*.conc benches/durable/programs/*.conc
 
 types: $(VENV)/.dev
 	$(PY) -m mypy
@@ -93,6 +93,18 @@ bench: $(VENV)/.dev  ## programs and operations with their Python twins; a chart
 
 bench-check: $(VENV)/.dev  ## the same, failing where a target of a clause is missed
 	$(PY) benches/run.py --check
+
+bench-durable: $(VENV)/.dev  ## durable runs beside LangGraph, DBOS and Temporal, as far as they are installed
+	$(PY) -m benches.durable
+
+bench-durable-peers:  ## install them: environments and a Temporal server in build/peers (a quarter of an hour)
+	for peer in langgraph dbos temporal; do \
+		$(PYTHON) -m venv build/peers/$$peer && \
+		build/peers/$$peer/bin/python -m pip install --quiet --disable-pip-version-check -r benches/durable/requirements/$$peer.txt || exit 1; \
+	done
+	@if command -v go >/dev/null 2>&1; then \
+		GOBIN=$(CURDIR)/build/peers/temporal-server go install go.temporal.io/server/cmd/server@v1.30.8; \
+	else echo "make: no go here; the rows of Temporal are left out"; fi
 
 bless: $(VENV)/.dev  ## rewrite goldens and clause hashes, and list what changed
 	$(PY) conformance/coverage.py --bless

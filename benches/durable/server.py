@@ -1,7 +1,7 @@
 """A model and a bank on 127.0.0.1, which note every request with the moments of its arrival and of its answer.
 
-Hands on `Server` and `Call`. The model answers after `latency` seconds, always the same to the same prompt. The bank charges as often
-as it is asked to: it knows no idempotency keys.
+Hands on `Server`, `Call` and `reply`. The model answers after `latency` seconds, always the same to the same prompt. The bank
+charges as often as it is asked to: it knows no idempotency keys.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A Temporal server of one process, with its state in an SQLite file.
 
-Hands on `temporal_server`. The program is `cmd/server` of the Go module `go.temporal.io/server`, built by `make bench-durable-peers`;
-the configuration is the one that a single machine needs, with free ports.
+Hands on `temporal_server`. The program is `cmd/server` of the Go module `go.temporal.io/server`, built by
+`make bench-durable-peers`; the configuration is the one that a single machine needs, with free ports.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def temporal_server(program: Path, python: Path, folder: Path) -> Iterator[tuple
     file = folder / "temporal.yaml"  # JSON is YAML
     file.write_text(json.dumps(configuration(folder, ports)), encoding="utf-8")
     address = f"127.0.0.1:{ports['frontend']}"
-    with running([str(program), "--config-file", str(file), "--allow-no-auth", "start"], ports["frontend"], cwd=folder) as process:
+    command = [str(program), "--config-file", str(file), "--allow-no-auth", "start"]
+    with running(command, ports["frontend"], cwd=folder) as process:
         _register(python, address)
         yield address, process
 
