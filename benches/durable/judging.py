@@ -40,6 +40,7 @@ def judged(histories: Sequence[History]) -> dict[str, Any]:
         "bank": bank,
         "double_charges": sum(max(sum(call.what == "charge" for call in history.calls) - 1, 0) for history in histories),
         "found": sum(call.found for history in histories for call in history.calls),
+        "crashes": sum(len(history.crashes) for history in histories),
         "waited": {"least": waited[0], "median": median(waited), "most": waited[-1]} if waited else None,
     }
 

@@ -22,17 +22,21 @@ KILLS_OF_A_RUN = 3
 SETTLED = 0.25  # seconds behind the last request before the approval: then a process that stays has asked its question
 TURN = 0.004  # seconds between two looks
 LIMIT = 120.0  # seconds of one process
+DONE = (0, 75)  # exit codes of a process that has done its part: 75 is Concerto's of a run that waits
+CRASHES = 3  # processes of a run that may end otherwise
 
 
 @dataclass
 class History:
     """One run: what the server was asked, when its process was killed, and whether it had been approved then. `waited` has of
-    each process that followed a killed one the seconds from its start to its first request."""
+    each process that followed a killed one the seconds from its start to its first request, `crashes` what those wrote last that
+    nobody killed."""
 
     order: str
     calls: list[Call] = field(default_factory=list)
     deaths: list[tuple[float, bool]] = field(default_factory=list)
     waited: list[float] = field(default_factory=list)
+    crashes: list[str] = field(default_factory=list)
     is_right: bool = False
 
 
@@ -72,6 +76,8 @@ class Refund:
             said = self.ended(asked)
             if asked.returncode == 0:
                 return
+            if self.process is not None and self.process.poll() is not None and not self.came_to_an_end(self.process):
+                self.process = self.spawn(self.variant.run(self.place, self.history.order))
             if time.monotonic() > until:
                 raise RuntimeError(f"{self.history.order}: not approved\n{said}")
 
@@ -95,11 +101,7 @@ class Refund:
                 if first is not None and fresh and self.history.deaths:
                     self.history.waited.append(first.came - begun)
             if process.poll() is not None:
-                self.ended(process)
-                if process.returncode not in (0, 75):
-                    raise RuntimeError(f"{self.history.order}: exit code {process.returncode}\n{self.output[-1]}")
-                self.process = None
-                return True
+                return self.came_to_an_end(process)
             due = begun + part * START_SPREAD if from_start else first.came + part * SPREAD if first is not None else None
             if self.kills_left and due is not None and time.monotonic() >= due:
                 self.kill(process)
@@ -108,6 +110,17 @@ class Refund:
                 return True
             time.sleep(TURN)
         raise RuntimeError(f"{self.history.order}: no end within {LIMIT:.0f} seconds")
+
+    def came_to_an_end(self, process: subprocess.Popen[str]) -> bool:
+        """Whether it ended as it should; one that crashed is started again. Raises RuntimeError when that goes on."""
+        self.ended(process)
+        self.process = None
+        if process.returncode in DONE:
+            return True
+        self.history.crashes.append(f"exit code {process.returncode}: {self.output[-1][-2000:]}")
+        if len(self.history.crashes) > CRASHES:
+            raise RuntimeError(f"{self.history.order}: {self.history.crashes[-1]}")
+        return False
 
     def is_asked(self) -> bool:
         """Whether a process that stays has put its question: nothing else was left to do for a while."""

@@ -74,7 +74,7 @@ def computing(pid: int | None) -> float:
     if pid is None:
         return 0.0
     one = psutil.Process(pid)
-    return sum(sum(each.cpu_times()[:2]) for each in [one, *one.children(recursive=True)])
+    return sum(sum(each.cpu_times()[:4]) for each in [one, *one.children(recursive=True)])  # with those of children that ended
 
 
 def sample(row: Row, place: Place, server: Server, key: str, service: int | None) -> Sample:

@@ -30,6 +30,8 @@ async def main():
 
 asyncio.run(main())
 """
+DYNAMIC = {"history.transferProcessorMaxPollRPS": [{"value": 1000}]}
+"""The default of 20 a second for each shard would make a step of a model that takes no time wait until it has lasted 100 ms."""
 START = 60.0  # seconds until a namespace can be registered and is known everywhere
 
 
@@ -59,6 +61,7 @@ def configuration(folder: Path, ports: dict[str, int]) -> dict[str, Any]:
             "currentClusterName": "active", "clusterInformation": {"active": active},
         },
         "dcRedirectionPolicy": {"policy": "noop"},
+        "dynamicConfigClient": {"filepath": str(folder / "dynamic.yaml"), "pollInterval": "10s"},
     }  # fmt: skip
 
 
@@ -69,6 +72,7 @@ def temporal_server(program: Path, python: Path, folder: Path) -> Iterator[tuple
     ports = {name: free_port() for name in [*names, *(f"{name}-members" for name in names), "http"]}
     file = folder / "temporal.yaml"  # JSON is YAML
     file.write_text(json.dumps(configuration(folder, ports)), encoding="utf-8")
+    (folder / "dynamic.yaml").write_text(json.dumps(DYNAMIC), encoding="utf-8")
     address = f"127.0.0.1:{ports['frontend']}"
     command = [str(program), "--config-file", str(file), "--allow-no-auth", "start"]
     with running(command, ports["frontend"], cwd=folder) as process:
