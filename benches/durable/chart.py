@@ -28,7 +28,7 @@ def tables(figures: Json) -> list[str]:
 
 
 def kills_table(variants: Json) -> list[str]:
-    head = ("", "Lines", "Model calls repeated: had gone on", "answered", "in flight", "Charges begun again", "Charged twice",
+    head = ("", "Lines", "Model calls repeated: had gone on", "answered", "in flight", "Charges begun again", "charged twice",
             "Wrong results", "Kills in runs", "Next call after")  # fmt: skip
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for variant in variants.values():

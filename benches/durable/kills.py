@@ -23,14 +23,15 @@ SETTLED = 0.25  # seconds behind the last request before the approval: then a pr
 TURN = 0.004  # seconds between two looks
 LIMIT = 120.0  # seconds of one process
 DONE = (0, 75)  # exit codes of a process that has done its part: 75 is Concerto's of a run that waits
+PATIENCE = 30.0  # seconds until somebody who wants to approve starts the process again
 CRASHES = 3  # processes of a run that may end otherwise
 
 
 @dataclass
 class History:
     """One run: what the server was asked, when its process was killed, and whether it had been approved then. `waited` has of
-    each process that followed a killed one the seconds from its start to its first request, `crashes` what those wrote last that
-    nobody killed."""
+    each process that followed a killed one the seconds from its start to its first request, `crashes` what was said last of those
+    that ended or hung without a kill."""
 
     order: str
     calls: list[Call] = field(default_factory=list)
@@ -69,17 +70,21 @@ class Refund:
         return self.history
 
     def approve(self) -> None:
-        """Say yes beside the process that waits, again where it is not yet back: a person would."""
-        until = time.monotonic() + LIMIT
+        """Say yes beside the process that waits, again where it is not yet back, and start it again where it stays away: a person
+        would. Raises RuntimeError when that does not help."""
+        patience = time.monotonic() + PATIENCE
         while True:
             asked = self.spawn(self.variant.approve(self.place, self.history.order))
             said = self.ended(asked)
             if asked.returncode == 0:
                 return
-            if self.process is not None and self.process.poll() is not None and not self.came_to_an_end(self.process):
+            assert self.process is not None
+            if self.process.poll() is None and time.monotonic() > patience:
+                self.process.kill()
+            if self.process.poll() is not None or time.monotonic() > patience:
+                self.came_to_an_end(self.process, said)
                 self.process = self.spawn(self.variant.run(self.place, self.history.order))
-            if time.monotonic() > until:
-                raise RuntimeError(f"{self.history.order}: not approved\n{said}")
+                patience = time.monotonic() + PATIENCE
 
     def phase(self, is_over: Callable[[], bool]) -> None:
         """Go on until `is_over` or the process ends by itself, killing it and starting it again on the way."""
@@ -111,13 +116,14 @@ class Refund:
             time.sleep(TURN)
         raise RuntimeError(f"{self.history.order}: no end within {LIMIT:.0f} seconds")
 
-    def came_to_an_end(self, process: subprocess.Popen[str]) -> bool:
-        """Whether it ended as it should; one that crashed is started again. Raises RuntimeError when that goes on."""
+    def came_to_an_end(self, process: subprocess.Popen[str], said: str = "") -> bool:
+        """Whether it ended as it should. One that crashed, or of which somebody `said` that it is not there, is to be started
+        again. Raises RuntimeError when that goes on."""
         self.ended(process)
         self.process = None
         if process.returncode in DONE:
             return True
-        self.history.crashes.append(f"exit code {process.returncode}: {self.output[-1][-2000:]}")
+        self.history.crashes.append(f"exit code {process.returncode}: {(said or self.output[-1])[-500:]}")
         if len(self.history.crashes) > CRASHES:
             raise RuntimeError(f"{self.history.order}: {self.history.crashes[-1]}")
         return False
