@@ -28,7 +28,7 @@ def tables(figures: Json) -> list[str]:
 
 
 def kills_table(variants: Json) -> list[str]:
-    head = ("", "Lines", "Model calls repeated: had gone on", "answered", "in flight", "Charges begun again", "charged twice",
+    head = ("", "Lines", "Model calls repeated: had gone on", "answered", "in flight", "Charges in doubt", "charged twice",
             "Wrong results", "Kills in runs", "Next call after")  # fmt: skip
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for variant in variants.values():
@@ -101,7 +101,7 @@ def svg(figures: Json) -> str:
     kills = {name: variant["kills"] for name, variant in variants.items()}
     panels: list[tuple[str, Callable[[str], float | None], Callable[[float], str]]] = [
         ("lines of user code", lambda name: variants[name]["lines"], lambda value: f"{value:.0f}"),
-        ("calls repeated, of 100 kills", lambda name: repeated(kills[name]), lambda value: f"{value:.0f}"),
+        ("model calls repeated, 100 kills", lambda name: repeated(kills[name]), lambda value: f"{value:.0f}"),
         ("a step more than the SDK alone", lambda name: overhead_wall(steps, name) if name in steps else None, _ms),
     ]
     for number, (name, value, text) in enumerate(panels):
@@ -110,8 +110,8 @@ def svg(figures: Json) -> str:
 
 
 def repeated(kills: Json | None) -> int | None:
-    """Model calls that came again and charges that were begun again, None where nobody was killed."""
-    return None if kills is None else sum(kills["model"].values()) + sum(kills["bank"].values())
+    """Model calls that came again, None where nobody was killed."""
+    return None if kills is None else sum(kills["model"].values())
 
 
 def _panel(x: int, title: str, values: Mapping[str, float | None], text: Callable[[float], str]) -> Iterator[str]:
