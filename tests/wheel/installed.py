@@ -43,7 +43,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def dist(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = Path(os.environ.get("DIST") or tmp_path_factory.mktemp("dist"))
+    folder = Path(os.environ.get("DIST") or tmp_path_factory.mktemp("dist")).resolve()
     shutil.rmtree(folder, ignore_errors=True)
     told = run(sys.executable, "-m", "build", "--outdir", folder, cwd=clone)
     assert "Package would be ignored" not in told
