@@ -156,7 +156,7 @@ LAYERS = {
         "collector", "source", "diagnostics", "types", "operators", "generated", "syntax", "syntax/lr_machine",
         "syntax/error_place", "hints", "syntax/errors", "syntax/parse", "symbols", "declaration_kinds", "decisions", "fields",
         "manifest_file", "manifest", "libraries", "project", "installed", "resolver", "incremental", "checker", "codegen",
-        "format", "pipeline", "repl",
+        "format", "pipeline", "roots", "repl",
     ),
     "runtime": (
         "errors", "trust", "access", "loop", "effects/runner", "records", "connections", "breaker", "media", "prompt_cache",

@@ -1,5 +1,5 @@
-"""`make check-wheel`: what would be uploaded is built from a clean clone, checked, installed with pip into new environments of each
-Python there is, and used. It takes minutes and asks the package index, so `make test` leaves it out (its name says so).
+"""`make check-wheel`: what would be uploaded is built from a clean clone, checked, installed with pip into new environments of
+each Python there is, and used. It takes minutes and asks the package index, so `make test` leaves it out (its name says so).
 
 A Python or a checker that is missing is skipped by its name. DIST in the environment names where the built files are kept.
 """
@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.wheel.lean_commands import COMMANDS, EXAMPLES, KEYS, prepare
 from tests.wheel.pythons import FOREIGN, VERSIONS, Python, find
 
@@ -127,9 +128,11 @@ def wheels_for(python: Python, place: Path, name: str, *wanted: str | Path) -> l
         return list(wanted)
     folder = python.outside(place) / name
     version = python.command[0].rpartition("python")[2]
-    words = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", folder, "--only-binary", ":all:", "--python-version", version]
-    run(*words, *(["--no-deps"] if name == "lean" else []), *wanted)
-    return ["--no-index", "--find-links", place / name, *(Path(place / name, Path(str(word)).name) if Path(str(word)).exists() else word for word in wanted)]
+    words = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", folder]
+    words += ["--only-binary", ":all:", "--python-version", version, *(["--no-deps"] if name == "lean" else [])]
+    run(*words, *wanted)
+    inside = [place / name / Path(word).name if Path(word).exists() else word for word in wanted]
+    return ["--no-index", "--find-links", place / name, *inside]
 
 
 def install(python: Python, interpreter: Path, *words: str | Path) -> None:
@@ -174,8 +177,9 @@ class Provider(http.server.BaseHTTPRequestHandler):
         text = {"type": "output_text", "text": "It checks who owns a value.", "annotations": []}
         message = {"type": "message", "id": "m1", "role": "assistant", "status": "completed", "content": [text]}
         chat = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text["text"]}}
-        body = {"id": "r1", "created_at": 0, "created": 0, "model": "gpt-5.4-mini", "status": "completed", "output": [message], "choices": [chat]}
-        self.answer({**body, "object": "response" if "responses" in self.path else "chat.completion"})
+        body = {"id": "r1", "created_at": 0, "created": 0, "model": "gpt-5.4-mini", "status": "completed"}
+        kind = "response" if "responses" in self.path else "chat.completion"
+        self.answer({**body, "output": [message], "choices": [chat], "object": kind})
 
     def answer(self, body: object) -> None:
         data = json.dumps(body).encode()
@@ -198,7 +202,8 @@ def address() -> Iterator[str]:
 def test_all_that_the_readme_shows(python: Python, place: Path, installed: Path, address: str) -> None:
     """The two commands that need a key get one, and a server of this test at the address of their connection."""
     folder = work(python, place, "readme")
-    manifest = f'[project]\nname = "t"\nversion = "0.1.0"\nentry = "examples/conversation.conc"\n\n[connections.openai]\nbase_url = "{address}"\n'
+    manifest = '[project]\nname = "t"\nversion = "0.1.0"\nentry = "examples/conversation.conc"\n\n'
+    manifest += f'[connections.openai]\nbase_url = "{address}"\n'
     commands = readme_commands()
     assert len(commands) > 7
     for line in commands:

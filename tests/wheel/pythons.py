@@ -32,7 +32,7 @@ class Python(NamedTuple):
             command = [*away, "/bin/sh", "-c", 'cd "$0" && exec "$@"', str(cwd or "/"), *command]
             cwd = None
         environment = {**kept, "PIP_DISABLE_PIP_VERSION_CHECK": "1", **variables}
-        return subprocess.run(command, cwd=cwd, env=environment, input="", capture_output=True, text=True, timeout=900, check=False)
+        return subprocess.run(command, cwd=cwd, env=environment, input="", capture_output=True, text=True, timeout=900)
 
     def outside(self, folder: Path) -> Path:
         """Return a folder of its system as one of this system."""

@@ -1,4 +1,5 @@
-"""Without the SDKs of providers, and whatever else an extra brings, all runs that needs none of it; the rest says what to install.
+"""Without the SDKs of providers, and whatever else an extra brings, all runs that needs none of it; the rest says what to
+install.
 
 The environment is made of links to what is installed here, so nothing is fetched; `installed.py` does the same with pip.
 """
@@ -12,6 +13,7 @@ from pathlib import Path
 import msgpack
 import ply
 import pytest
+
 from tests.command import environment
 from tests.wheel.lean_commands import COMMANDS, KEYS, prepare
 
