@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from concerto.cli.main import main
+
 from tests.command import environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,7 +47,8 @@ fn is_three() {
 @test("two is two")
 fn is_two() { assert_eq(two(), 2); }
 
-@test("nobody reads", expect_fail: "permission denied")
+@test("nobody reads")
+@expect_fail("permission denied")
 fn reads() { std::fs::read_file("two.conc")?; }
 """
 
@@ -67,25 +69,26 @@ def test_an_error_tells_its_way(tmp_path: Path) -> None:
     assert "way.conc:1:31\n  at read (way.conc:1:31)\n  at f (way.conc:4:10)\n" in told
 
 
-@pytest.mark.parametrize(("words", "passed"), [(["-k", "two and not three"], 1), (["-k", "is_two"], 1), (["two.conc::nobody reads"], 1)])
-def test_tests_are_chosen_by_description_and_function(tmp_path: Path, words: list[str], passed: int) -> None:
-    write(tmp_path, two=TWO)
-    assert f"{passed} passed" in run_pytest(tmp_path, *words)
+@pytest.mark.parametrize("words", [["-k", "two and not three"], ["-k", "is_two"], ["pair.conc::nobody reads"]])
+def test_tests_are_chosen_by_description_and_function(tmp_path: Path, words: list[str]) -> None:
+    write(tmp_path, pair=TWO)
+    assert "1 passed" in run_pytest(tmp_path, *words)
 
 
 def test_the_run_is_offline_unless_it_is_said(tmp_path: Path) -> None:
-    asks = 'model M { provider: openai, base: "m" }\n@test("a")\nfn a() { assert_eq(M.execute("x")?, "offline: x"); }\n'
+    asks = 'model M { provider: openai, base: "m" }\n@test("a")\nfn a() { assert_eq(M.execute("x")?.text, "offline: x"); }\n'
     write(tmp_path, asks=asks)
     run_pytest(tmp_path)
     assert "OPENAI_API_KEY is not set" in run_pytest(tmp_path, "--concerto-online", code=1)
 
 
 def test_a_conftest_gives_options_and_the_manifest_permissions(tmp_path: Path) -> None:
-    (tmp_path / "Concerto.toml").write_text('[project]\nname = "p"\nversion = "0.1.0"\nentry = "main.conc"\n[permissions]\nfs_read = ["in.txt"]\n')
+    head = '[project]\nname = "p"\nversion = "0.1.0"\nentry = "main.conc"\n'
+    (tmp_path / "Concerto.toml").write_text(head + '[permissions]\nfs_read = ["in.txt"]\n')
     (tmp_path / "in.txt").write_text("in")
     write(tmp_path, main=(
         'model M { provider: openai, base: "m" }\n'
-        '@test("a") fn a() { assert_eq(M.execute(std::fs::read_file("in.txt")?)?, "scripted"); }\n'
+        '@test("a") fn a() { assert_eq(M.execute(std::fs::read_file("in.txt")?)?.text, "scripted"); }\n'
         "fn main() {}\n"
     ))  # fmt: skip
     (tmp_path / "conftest.py").write_text('def pytest_concerto_options(path):\n    return {"offline_script": ["scripted"]}\n')
@@ -117,7 +120,8 @@ def test_a_module_of_two_programs_is_tested_in_both(tmp_path: Path) -> None:
 def test_a_program_with_errors_is_told_of_and_the_others_run(tmp_path: Path) -> None:
     write(tmp_path, bad='@test("x") fn x() { nmae; }\n', two='@test("y") fn y() {}\n', none="fn main() {}\n")
     told = run_pytest(tmp_path, "--continue-on-collection-errors", code=1)
-    assert "bad.conc:1:21: error[E1001]: undefined name `nmae`" in told and "Traceback" not in told and "1 passed, 1 error" in told
+    assert "bad.conc:1:21: error[E1001]: undefined name `nmae`" in told and "Traceback" not in told
+    assert "1 passed, 1 error" in told
     assert "no tests ran" in run_pytest(tmp_path, "none.conc", code=5)
 
 
@@ -147,9 +151,8 @@ def programs_with_tests() -> list[Path]:
     chosen = []
     for path in sorted(SUITE.rglob("*.conc")):
         text = path.read_bytes()
-        if b"\n@test" in text and not {b"//=====", b"//-----", b"// error"} & set(text.replace(b"\n", b" ").split(b" ")):
-            if b"//=====" not in text and b"//-----" not in text and b"// error" not in text:
-                chosen.append(path)
+        if b"\n@test" in text and not any(part in text for part in (b"//=====", b"//-----", b"// error")):
+            chosen.append(path)
     return chosen
 
 
@@ -164,13 +167,14 @@ def test_the_suite_has_the_verdicts_of_concerto_test(tmp_path: Path, capfd: pyte
             copy.unlink()  # an error that no comment on its own line tells of
             continue
         verdicts[copy.name] = [(row["description"], row["passed"]) for row in json.loads(told)]
-    assert len(verdicts) > 60 and sum(map(len, verdicts.values())) > 100
+    assert len(verdicts) > 40 and sum(map(len, verdicts.values())) > 70
     assert {passed for rows in verdicts.values() for _, passed in rows} == {True, False}
 
     run_pytest(tmp_path, "--junitxml=out.xml", code=1)
     found: dict[str, list[tuple[str, bool]]] = {name: [] for name in verdicts}
     for case in ElementTree.parse(tmp_path / "out.xml").iter("testcase"):
-        found[f"{case.get('classname')}.conc".replace(".conc.conc", ".conc")].append((str(case.get("name")), case.find("failure") is None))
+        file = f"{str(case.get('classname')).removesuffix('.conc')}.conc"
+        found[file].append((str(case.get("name")), case.find("failure") is None))
     assert {name: names(rows) for name, rows in found.items()} == {name: names(rows) for name, rows in verdicts.items()}
 
 
