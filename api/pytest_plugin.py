@@ -42,7 +42,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Add the options of the plugin."""
     # pytest rewrites the asserts of every distribution that has a plugin: for ours that would be two seconds of each run.
-    marked = getattr(pluginmanager.rewrite_hook, "_must_rewrite", set())
+    marked: set[str] = getattr(pluginmanager.rewrite_hook, "_must_rewrite", set())
     marked.discard(__name__.partition(".")[0])
     group = parser.getgroup("concerto")
     online = "let models that tests of .conc files neither mock nor script be asked, with the keys of the environment"
