@@ -17,7 +17,7 @@ $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is older than Python 3.11; set PYTHON=..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check -e .
-	@$(PY) -m compileall -q __init__.py __main__.py api cli colours compiler conformance/*.py lsp runtime vm  # an editable install compiles nothing itself
+	@$(PY) -m compileall -q __init__.py __main__.py api cli colours compiler conformance/*.py lsp notebook runtime vm  # an editable install compiles nothing itself
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -70,15 +71,16 @@ class InteractiveSession:
         assert entry.compilation.image is not None, "the caller has looked for errors"
         program = load_image(entry.compilation.image, self.classes)
         try:
-            self.host.journal = self.journal_of(program, self.host)
-            session = Session(program, self.host, earlier=self.session)
+            host = copy(self.host)  # a journal puts itself between it and one session
+            host.journal = self.journal_of(program, host)
+            session = Session(program, host, earlier=self.session)
         except ConfigFailure as failure:
             return EntryOutcome(panic=f"{failure.code}: {failure.message}")
         session.is_followed = True
         function = next(code.number for code in session.program.codes if code.label == FUNCTION)
         arguments = [self.values[variable.name] for variable in entry.parameters]
         run = partial(self.run_session, session, **limits_of(self.arguments), function=function, arguments=arguments)
-        outcome = run() if self.host.journal is None else run_with_journal(session, run)
+        outcome = run() if host.journal is None else run_with_journal(session, run)
         self.session = session
         return self._ended(entry, outcome, session.redactor.clean)
 
@@ -162,8 +164,9 @@ class Dialogue:
         return True
 
     def _trace(self, trace: tuple[tuple[str, str, int, int] | int, ...]) -> list[str]:
-        places = [
-            # Positions are those of the compiled text, which holds more than the user wrote.
-            frame if isinstance(frame, int) else (*frame[:2], *self.transcript.position(*frame[2:])) for frame in trace
-        ]
-        return trace_lines(places)
+        return trace_lines([frame if isinstance(frame, int) else self.place(frame) for frame in trace])
+
+    def place(self, frame: tuple[str, str, int, int]) -> tuple[str, str, int, int]:
+        """Return a frame (function, file, line, column) with the position that the user sees: the compiled text holds more than
+        was typed."""
+        return (*frame[:2], *self.transcript.position(*frame[2:]))

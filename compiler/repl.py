@@ -2,10 +2,10 @@
 
 Hands on to `cli/dialogue.py` `Transcript`, whose `compile` returns an `Entry` and whose `accept` makes it part of the program;
 FUNCTION, the name of the function to call; and `parts_of`; and `needs_more` and `completed` to the prompt. An entry is items,
-or statements with perhaps a final expression. Items join the program of all later entries; statements become the body of a function that
-takes the variables of earlier entries and returns all of them. Items among statements are local to that function, and join the
-later entries as others do. Variables keep the types that the checker found for them, which need no spelling (`KnownType`).
-Positions are those of the transcript: each entry begins at the line its prompt shows. Running an entry is for
+or statements with perhaps a final expression. Items join the program of all later entries; statements become the body of a
+function that takes the variables of earlier entries and returns all of them. Items among statements are local to that function,
+and join the later entries as others do. Variables keep the types that the checker found for them, which need no spelling
+(`KnownType`). Positions are those of the transcript: each entry begins at the line its prompt shows. Running an entry is for
 `cli/dialogue.py`, talking to a terminal for `cli/repl.py`.
 """
 
@@ -296,18 +296,16 @@ def needs_more(text: str) -> bool:
 
 def parts_of(text: str) -> list[str]:
     """Return the entries of a text that begins with items and goes on with statements, two of them: some items stand at module
-    level alone. A text of one kind, and one with errors in its items, is one entry."""
+    level alone. A text of one kind, and one with errors of syntax, is one entry."""
     diagnostics = Diagnostics()
-    tree = parse(Source(FILE, text), diagnostics)
+    parse(Source(FILE, text), diagnostics)
     errors = diagnostics.ordered()
-    if not errors:
+    items = text[: errors[0].span.start].rstrip() if errors else ""
+    rest = text[len(items) :].removeprefix("\n")  # the line end that the transcript adds
+    tree = parse(Source(FILE, items), Diagnostics())
+    if not tree.items or not rest.strip() or _syntax_errors(items) or _syntax_errors(f"{HEAD}{completed(rest)}\n}}"):
         return [text]
-    whole = [item.span.end for item in tree.items if not isinstance(item, ast.ErrorItem)]
-    end = max((at for at in whole if at <= errors[0].span.start), default=0)
-    rest = text[end:].removeprefix("\n")  # the line end that the transcript adds
-    if not end or not rest.strip() or _syntax_errors(text[:end]) or _syntax_errors(f"{HEAD}{completed(rest)}\n}}"):
-        return [text]
-    return [text[:end], rest]
+    return [items, rest]
 
 
 def completed(text: str) -> str:
