@@ -297,15 +297,15 @@ def needs_more(text: str) -> bool:
 def parts_of(text: str) -> list[str]:
     """Return the entries of a text that begins with items and goes on with statements, two of them: some items stand at module
     level alone. A text of one kind, and one with errors of syntax, is one entry."""
-    diagnostics = Diagnostics()
-    parse(Source(FILE, text), diagnostics)
-    errors = diagnostics.ordered()
-    items = text[: errors[0].span.start].rstrip() if errors else ""
-    rest = text[len(items) :].removeprefix("\n")  # the line end that the transcript adds
-    tree = parse(Source(FILE, items), Diagnostics())
-    if not tree.items or not rest.strip() or _syntax_errors(items) or _syntax_errors(f"{HEAD}{completed(rest)}\n}}"):
-        return [text]
-    return [items, rest]
+    errors = _syntax_errors(text)
+    at = errors[0].span.start if errors else 0
+    # Of `f(1);` it is the bracket that no item has.
+    for end in (at, text.rfind("\n", 0, at) + 1):
+        items = text[:end].rstrip()
+        rest = text[len(items) :].removeprefix("\n")  # the line end that the transcript adds
+        if items and rest.strip() and not _syntax_errors(items) and not _syntax_errors(f"{HEAD}{completed(rest)}\n}}"):
+            return [items, rest] if parse(Source(FILE, items), Diagnostics()).items else [text]
+    return [text]
 
 
 def completed(text: str) -> str:

@@ -1,7 +1,7 @@
 """Where the suite's files lie, and how they become one list of programs: program files, images, known failures.
 
 Hands on `load`, `select` and `known_failures` to `command` and to `concerto conformance`, `suite` to `clauses`, and ROOT to all.
-In the repository programs are files; in a wheel they are the archive `programs.zip`, which `tools/packing.py` writes (C-9.7).
+In the repository programs are files; in a wheel they are the archive `programs.zip`, which `tools/packing.py` writes (C-9.5).
 What is done with the programs is not known here.
 """
 

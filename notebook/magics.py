@@ -45,7 +45,7 @@ class ConcertoMagics(Magics):
         if cell is None or not cell.strip():
             return
         assert self._cells is not None, "it has been begun"
-        if self._cells.run_cell(cell.rstrip("\n"), f"cell[{self._shell.execution_count}]"):
+        if self._cells.run_cell(cell.rstrip("\n"), f"cell[{self._number()}]"):
             self._show_calls()
 
     @line_magic
@@ -69,6 +69,11 @@ class ConcertoMagics(Magics):
             raise CellFailed([refused.message]) from None
         self.close()
         self._cells = cells
+
+    def _number(self) -> int:
+        """Return the number of the cell that runs. `execution_count` is that of the next one in some versions of IPython."""
+        history = self._shell.history_manager
+        return self._shell.execution_count if history is None else len(history.input_hist_parsed) - 1
 
     def _show_calls(self) -> None:
         assert self._cells is not None and self._cells.recording is not None, "something ran"

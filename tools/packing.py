@@ -1,4 +1,4 @@
-"""The build backend: that of setuptools, and one archive of the suite's programs in the wheel (C-9.7).
+"""The build backend: that of setuptools, and one archive of the suite's programs in the wheel (C-9.5).
 
 In the repository and in the source distribution the programs are files, for people who read and change them. Two thousand
 small files would take longest of all when a wheel is installed, so there they are `conformance/programs.zip`, which

@@ -32,7 +32,7 @@ def test_the_notebook_of_the_examples(tmp_path: Path) -> None:
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     _, declared, sorted_, kept, streamed, traced = code
     assert declared.outputs == []
-    assert outputs(sorted_, "stream") == '[emit:kind] bug\nTicket { title: "", kind: "bug" }\n'
+    assert outputs(sorted_, "stream") == '[emit:kind] bug\nTicket {title: "", kind: "bug"}\n'
     assert "<th>tokens in</th>" in outputs(sorted_, "text/html") and "gpt-5.4-mini" in outputs(sorted_, "text/plain")
     assert outputs(kept, "stream") == "2\n"
     assert outputs(streamed, "stream").startswith("offline: Say in three words")

@@ -44,7 +44,7 @@ def test_cells_see_what_earlier_cells_declare(run: Run, capsys: pytest.CaptureFi
     assert run("%concerto --offline") is None and run(DESK) is None
     assert run('%%concerto\nlet t = sort("x")?;\nemit("kind", t.kind);\nt') is None
     told = capsys.readouterr().out
-    assert '[emit:kind] bug\nTicket { title: "", kind: "bug" }\n' in told
+    assert '[emit:kind] bug\nTicket {title: "", kind: "bug"}\n' in told
     assert "model      calls  tokens in  tokens out  cost\noffline-1      1 " in told
     assert run("%%concerto\nchat.len() + t.kind.len()") is None
     assert capsys.readouterr().out == "5\n", "no call, no table"
@@ -72,9 +72,10 @@ def test_an_error_may_point_into_an_earlier_cell(run: Run, capsys: pytest.Captur
     assert isinstance(run("%%concerto\nlet n = 3;\nat(n)"), CellFailed)
     told = "".join(capsys.readouterr())
     assert "panic[P004]: index out of range: index 3, length 1\n  at at (cell[2]:3:5)\n  at entry (cell[3]:2:1)" in told
-    assert isinstance(run("%%concerto\nat(1, 2)"), CellFailed)
+    assert run("%%concerto\nfn first() -> Int {\n    at(0)\n}") is None
+    assert isinstance(run("%%concerto\nfn at(n: String) -> Int { 1 }"), CellFailed)
     told = "".join(capsys.readouterr())
-    assert "cell[4]:1:" in told and "cell[2]:2:1" in told, "where the function is declared"
+    assert "cell[4]:2:8: error[E2009]" in told and "\n  2 |     at(0)\n" in told, "where the function is called"
 
 
 def test_an_error_of_a_cell_names_its_way(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
