@@ -35,7 +35,7 @@ class Stage:
         path = "/usr/local/bin:/usr/bin:/bin"
         environment = {**kept, "PATH": path, "HOME": "/tmp", **self.arguments, **self.environment, **variables}
         inside = ["/bin/sh", "-c", 'cd "$0" && exec "$@"', self.workdir, *words]
-        command = ["chroot", f"--userspec={self.user}", str(self.root), *inside]
+        command = [shutil.which("chroot") or "chroot", f"--userspec={self.user}", str(self.root), *inside]
         return subprocess.run(command, env=environment, input="", capture_output=True, text=True, timeout=900, check=False)
 
 
