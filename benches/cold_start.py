@@ -13,6 +13,7 @@ import argparse
 import http.server
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -95,12 +96,12 @@ def measure(python: str, way: Way, folder: Path, address: str) -> Cost:
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     environment = {**kept, "OPENAI_API_KEY": "k", "ADDRESS": address, "XDG_CACHE_HOME": str(folder / "cache")}
     Model.first = 0.0
-    before, begun = os.times(), time.perf_counter()
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run([python, *way.words], cwd=folder, env=environment, capture_output=True, check=False)
-    ended, after = time.perf_counter(), os.times()
+    ended, after = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode or not (way.offline or Model.first):
         raise RuntimeError(f"{way.name}: {done.stderr.decode()}")
-    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Cost(cpu * 1000, ((Model.first or ended) - begun) * 1000)
 
 
