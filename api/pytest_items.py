@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from ..compiler.incremental import CheckCache
-from ..compiler.manifest import find_manifest
+from ..compiler.manifest_file import find_manifest
 from ..compiler.project import locate
 from ..compiler.roots import extents_of, roots_of, sources_under
 from ..vm.bytecode import image as im
@@ -156,8 +156,8 @@ class SourceTest(pytest.Item):
 
     def runtest(self) -> None:
         """Run the test in a session of its own. Raise TestFailed with its result, and what the options are wrong with."""
-        found = self.found
-        (result,) = tested(found.root.program._linked, [found.test], self._options(), found.root.program._project, _python_functions).tests
+        program, tests = self.found.root.program, [self.found.test]
+        (result,) = tested(program._linked, tests, self._options(), program._project, _python_functions).tests
         emits = "".join(f"[emit:{emit.channel}] {emit.payload!r}\n" for emit in result.emits)
         if emits:
             self.add_report_section("call", "emits", emits)
