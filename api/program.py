@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
+from ..runtime.session.testing import chosen
 from ..vm.bytecode import image as im
 from ..vm.bytecode.encoding import MAGIC, content_hash, encode
 from ..vm.interp import link
@@ -122,7 +123,7 @@ class Program:
         return the report, in which a test that fails is too. Raises TypeError or ValueError for wrong options, TypeError also
         for `emit_mode`, `emit_timeout_ms` and those of recordings; and, if a test is run, ValueError and OSError as `session`
         does, and RuntimeError where an event loop runs."""
-        return tested(self._linked, filter or "", options, self._project, _python_functions)
+        return tested(self._linked, chosen(self._linked, filter or ""), options, self._project, _python_functions)
 
     def __repr__(self) -> str:
         return f"<Program {self.name}>"

@@ -21,7 +21,8 @@ from ..runtime.host import Host
 from ..runtime.host import ToolError as ToolError
 from ..runtime.prompt_cache import PromptCaches
 from ..runtime.session.session import Outcome, Session
-from ..runtime.session.testing import SkippingClock, TestOutcome, chosen, run_tests
+from ..runtime.session.testing import SkippingClock, TestOutcome, run_tests
+from ..vm.bytecode import image as im
 from ..vm.interp import link
 from .options import Options, amounts, check_options, host_of, limits_of, refuse_journal
 from .values import ErrorValue, to_python
@@ -251,13 +252,13 @@ class TestReport:
 
 
 def tested(
-    program: link.Program, part: str, options: Options, project: str | None, python: Callable[[], PythonCaller]
+    program: link.Program, tests: Iterable[im.Test], options: Options, project: str | None, python: Callable[[], PythonCaller]
 ) -> TestReport:
-    """Run each test whose description contains `part` in a session of its own, whose waits take no time unless a test asks a real
-    provider (V-6.6), and return the report. `project` is the folder of the manifest, None for the current one; `python` gives
-    what calls functions of Python. Raise TypeError for options that tests cannot have, and what `check_options` raises; and only
-    if a test is run, ValueError for a wrong configuration, OSError and ValueError as `host_of`, and RuntimeError where an event
-    loop runs."""
+    """Run tests of the program, each in a session of its own, whose waits take no time unless a test asks a real provider
+    (V-6.6), and return the report. `project` is the folder of the manifest, None for the current one; `python` gives what calls
+    functions of Python. Raise TypeError for options that tests cannot have, and what `check_options` raises; and only if a test
+    is run, ValueError for a wrong configuration, OSError and ValueError as `host_of`, and RuntimeError where an event loop
+    runs."""
     if "emit_mode" in options or "emit_timeout_ms" in options:
         raise TypeError("tests have no emit_mode and no emit_timeout_ms: nobody answers their emits")
     refuse_journal(options, "tests are not recorded; `session` takes it")
@@ -283,7 +284,7 @@ def tested(
             return runner.run(session.run(function=function, accounts=accounts(), **limits_of(limits)))
 
     try:
-        results = tuple(map(_result, run_tests(program, chosen(program, part), host, run)))
+        results = tuple(map(_result, run_tests(program, iter(tests), host, run)))
     except ConfigFailure as failure:
         raise ValueError(f"{failure.code}: {failure.message}") from None
     passed = sum(result.passed for result in results)

@@ -215,18 +215,9 @@ def advice(answer: Answer, env: Mapping[str, str]) -> str:
             return "key and address are right; the provider wants fewer requests, or an account that pays"
         case "ConnectionError", "ProviderUnavailable" if status is not None and status >= 500:
             return "address and key got there; the provider itself fails: try again later, and look at its status page"
-        case "ConnectionError", "ProviderUnavailable" if status is None:
-            return _about_the_package(answer)
         case "AgentError", "InvalidRequest":
             return f"the endpoint refuses to be asked: {_about_the_path(settings)}"
     return ""
-
-
-def _about_the_package(answer: Answer) -> str:
-    from importlib.util import find_spec
-
-    missing = answer.provider is not None and find_spec(answer.provider.package) is None
-    return f"install it: `python -m pip install {answer.provider.package}`" if missing and answer.provider is not None else ""
 
 
 def _about_the_key(answer: Answer, status: int | None, variable: str | None) -> str:

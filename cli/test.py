@@ -13,7 +13,6 @@ import os
 import re
 import sys
 import time
-from typing import NamedTuple
 
 from . import exits
 from .inputs import compilation, entry_file, error_lines, file_namer, is_image, is_refused, program_of, read, report
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from ..compiler.pipeline import Compilation
-    from ..compiler.project import ParsedFile, Parser
-    from ..compiler.syntax import ast
     from ..runtime.host import Host
     from ..runtime.session.session import Outcome, Session
     from ..runtime.session.testing import TestOutcome
@@ -56,6 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Run the tests; return 0 if there were some and all passed, else 1. Raises Exit with another code for what cannot be read,
     compiled, verified or configured, and with 1 when the file of `--junit` cannot be written."""
+    from ..compiler.roots import sources_under
     from ..runtime.session.testing import chosen
 
     if not arguments.paths and not sources_under(project_folder()):
@@ -107,6 +105,7 @@ def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
     read and errors in any source raise Exit before the first is yielded; with `--junit` errors are written there too, and Exit
     (1) comes where they cannot be. An image that is refused raises Exit (74) in its turn."""
     from ..compiler.incremental import CheckCache
+    from ..compiler.roots import extents_of, roots_of, sources_under
     from ..vm.interp.link import load_image
 
     paths = [path for argument in arguments.paths or [project_folder()] for path in sources_under(argument)]
@@ -132,77 +131,6 @@ def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
             yield path, load_image(image, trust="local")
 
 
-class Extent(NamedTuple):
-    """The files of one program: the real paths of those besides its root, whose tests run with it, and whether any file has
-    tests."""
-
-    others: set[str]
-    has_tests: bool
-
-
-def extents_of(sources: dict[str, bytes], parse: Parser) -> dict[str, Extent]:
-    """Return the extent of the program of each source, by its path as it was named; `sources` has the bytes. Below one
-    project root each file is read and parsed once, however many programs it belongs to. Nothing is checked: what is wrong with
-    a file is for the compilation of the roots to find."""
-    from ..compiler.collector import gc_pause
-    from ..compiler.diagnostics import Diagnostics
-    from ..compiler.installed import installed_library
-    from ..compiler.project import Location, load, locate, no_files
-
-    files: dict[tuple[str, str], ParsedFile] = {}
-    contents: dict[tuple[str, str], bytes | None] = {}
-    real: dict[tuple[str, str], str] = {}
-    tested: dict[tuple[str, str], bool] = {}
-
-    def extent(path: str, data: bytes) -> Extent:
-        location = Location("", path) if path == "-" else locate(path)
-        root = location.root
-
-        def known(name: str) -> bytes | None:
-            if (root, name) not in contents:
-                contents[root, name] = location.read(name)
-            return contents[root, name]
-
-        def parsed(name: str, data: bytes, with_heads: bool) -> ParsedFile:
-            key = root, name
-            if key not in files:
-                files[key] = parse(name, data, with_heads)
-                tested[key] = _has_tests(files[key].tree)
-                real[key] = os.path.realpath(os.path.join(root, *name.split("/")))
-            return files[key]
-
-        # Each program is loaded from its own root: what a name of a module means depends on where that lies.
-        project = load(location.file, data, no_files if path == "-" else known, Diagnostics(), parsed, installed_library)
-        # Tests in files of libraries are for their authors (P-3.1).
-        names = [(root, name) for name in project.files if name not in project.file_libraries]
-        return Extent({real[key] for key in names if key[1] != location.file}, any(tested[key] for key in names))
-
-    with gc_pause():
-        return {path: extent(path, data) for path, data in sources.items()}
-
-
-def _has_tests(tree: ast.Program | None) -> bool:
-    from ..compiler.syntax import ast
-
-    items = () if tree is None else ast.items_of(tree.items)
-    decorated = (item for item in items if isinstance(item, ast.Function))
-    return any(decorator.name.text == "test" for item in decorated for decorator in item.decorators)
-
-
-def roots_of(includes: dict[str, set[str]]) -> list[str]:
-    """Return the sources to take as roots, in the order given: those that no larger program among them holds already. `includes`
-    has for each source, as it was named, the real paths of the other files of its program. A module of two roots is in both
-    programs. A circle of imports that nobody else imports has one of its files as root."""
-    chosen: set[str] = set()
-    covered: set[str] = set()
-    # The program of an importer holds more files than those of what it imports.
-    for path in sorted(includes, key=lambda path: -len(includes[path])):
-        if os.path.realpath(path) not in covered:
-            chosen.add(path)
-            covered |= includes[path]
-    return [path for path in includes if path in chosen]
-
-
 def project_folder() -> str:
     """Return the directory of the nearest manifest, else this one (O-9.1)."""
     folder = os.getcwd()
@@ -212,19 +140,6 @@ def project_folder() -> str:
             return "."
         folder = parent
     return os.path.relpath(folder)
-
-
-def sources_under(path: str) -> list[str]:
-    """Return the path alone, whatever it is, if it is no directory, else the paths of all sources (.conc) below it, those of a
-    folder before those of its subfolders, each sorted by name; hidden directories are left out."""
-    if not os.path.isdir(path):
-        return [path]
-    sources = []
-    for folder, inner, files in os.walk(path):
-        # Assigning to the slice tells os.walk where to go on.
-        inner[:] = sorted(name for name in inner if not name.startswith("."))
-        sources += [os.path.normpath(os.path.join(folder, name)) for name in sorted(files) if name.endswith(".conc")]
-    return sources
 
 
 # ---------------------------------------------------------------- output

@@ -1,12 +1,12 @@
 """Programs that grow entry by entry: what `concerto repl` compiles (O-9.20).
 
-Hands on to `cli/repl.py` `Transcript`, whose `compile` returns an `Entry` and whose `accept` makes it part of the program;
-FUNCTION, the name of the function to call; and `needs_more` and `completed` for the prompt. An entry is items, or statements
-with perhaps a final expression. Items join the program of all later entries; statements become the body of a function that
-takes the variables of earlier entries and returns all of them. Items among statements are local to that function, and join the
-later entries as others do. Variables keep the types that the checker found for them, which need no spelling (`KnownType`).
-Positions are those of the transcript: each entry begins at the line its prompt shows. Running an entry and talking to a terminal
-are for `cli/repl.py`.
+Hands on to `cli/dialogue.py` `Transcript`, whose `compile` returns an `Entry` and whose `accept` makes it part of the program;
+FUNCTION, the name of the function to call; and `parts_of`; and `needs_more` and `completed` to the prompt. An entry is items,
+or statements with perhaps a final expression. Items join the program of all later entries; statements become the body of a
+function that takes the variables of earlier entries and returns all of them. Items among statements are local to that function,
+and join the later entries as others do. Variables keep the types that the checker found for them, which need no spelling
+(`KnownType`). Positions are those of the transcript: each entry begins at the line its prompt shows. Running an entry is for
+`cli/dialogue.py`, talking to a terminal for `cli/repl.py`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from .types import NEVER, NIL, Function, Generic, Nilable, Nominal, Tuple, Type
 FILE = "repl"  # the name that positions show
 FUNCTION = "entry"
 VALUE = "value_of_the_entry"  # the variable that keeps the value of the final expression
+PIECE = "piece_of_the_value"  # of a stream, which is shown as its text comes
+STREAM = "Stream"
 HEAD = "fn f() {"  # around statements, so that the grammar takes them
 # Codes of diagnostics.
 NEEDS_MORE = ("E0102", "E0003", "E0005", "E0006")  # an open bracket, string or comment
@@ -183,9 +185,12 @@ class Transcript:
         # The name of the final expression's value is the compiler's own.
         value = new.pop(VALUE, None)
         variables = [*(v for v in parameters if v.name not in new), *map(_variable, new.values())]
-        names = ", ".join([VALUE if tail is not None else "nil", *(v.name for v in variables)])
+        is_stream = value is not None and str(value.type) == STREAM
+        if is_stream:
+            insertions[-1].text += f" for {PIECE} in {VALUE} {{ print({PIECE}.text); }} println();"
+        names = ", ".join([VALUE if tail is not None and not is_stream else "nil", *(v.name for v in variables)])
         entry = self._entry(pieces, text, [*insertions, Insertion(len(text), f"\n Ok([{names}]) }}")], parameters)
-        shown_type = None if value is None or value.type in (NIL, NEVER) else value.type
+        shown_type = None if value is None or value.type in (NIL, NEVER) or is_stream else value.type
         return replace(entry, statements=True, type=shown_type, parameters=parameters, variables=variables)
 
     def _entry(
@@ -287,6 +292,20 @@ def needs_more(text: str) -> bool:
     if any(d.code in NEEDS_MORE for d in errors):
         return True
     return bool(errors) and errors[0].span.start > len(HEAD) + len(text) and completed(text) == text
+
+
+def parts_of(text: str) -> list[str]:
+    """Return the entries of a text that begins with items and goes on with statements, two of them: some items stand at module
+    level alone. A text of one kind, and one with errors of syntax, is one entry."""
+    errors = _syntax_errors(text)
+    at = errors[0].span.start if errors else 0
+    # Of `f(1);` it is the bracket that no item has.
+    for end in (at, text.rfind("\n", 0, at) + 1):
+        items = text[:end].rstrip()
+        rest = text[len(items) :].removeprefix("\n")  # the line end that the transcript adds
+        if items and rest.strip() and not _syntax_errors(items) and not _syntax_errors(f"{HEAD}{completed(rest)}\n}}"):
+            return [items, rest] if parse(Source(FILE, items), Diagnostics()).items else [text]
+    return [text]
 
 
 def completed(text: str) -> str:

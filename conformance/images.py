@@ -10,7 +10,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable
-from pathlib import Path
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from . import keys
@@ -21,7 +21,7 @@ _KEYS = {"clause", "also", "level", "program", "bytes", "hex", "mutate", "reject
 HASH_SIZE = 32
 
 
-def read_image(path: Path) -> Program:
+def read_image(path: Traversable) -> Program:
     """Return the program of one description. Raise SuiteError for a wrong one."""
     data = read_object(path)
     if unknown := set(data) - _KEYS:

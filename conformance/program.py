@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from . import keys
@@ -34,16 +34,15 @@ _PREDECLARED_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 _DATA_KEYS = {"memory", "emits", "connections", "memories", "mutate"}
 
 
-def read_file(path: Path, ident: str) -> list[Program]:
-    """Return the programs of the file at `path`, with what the `.expect.json` beside it holds. `ident` is its path below
-    `tests/`. Raise SuiteError as `parse`, and for an `.expect.json` that is no JSON object."""
+def read_file(path: Traversable, ident: str, beside: Traversable | None = None) -> list[Program]:
+    """Return the programs of the file at `path`, with what the JSON file `beside` it holds, if there is one. `ident` is its path
+    below `tests/`. Raise SuiteError as `parse`, and for a JSON file that holds no object."""
     text = path.read_bytes().decode("utf-8", errors="surrogateescape")
-    data = path.with_suffix(".expect.json")
-    expectations = read_object(data) if data.exists() else {}
+    expectations = read_object(beside) if beside is not None else {}
     return parse(text, ident, str(path), expectations)
 
 
-def read_object(path: Path) -> dict[str, Any]:
+def read_object(path: Traversable) -> dict[str, Any]:
     """Return the JSON object in a file. Raise SuiteError, which names the file, for any other content."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))

@@ -1,6 +1,7 @@
 """Where the suite's files lie, and how they become one list of programs: program files, images, known failures.
 
 Hands on `load`, `select` and `known_failures` to `command` and to `concerto conformance`, `suite` to `clauses`, and ROOT to all.
+In the repository programs are files; in a wheel they are the archive `programs.zip`, which `tools/packing.py` writes (C-9.5).
 What is done with the programs is not known here.
 """
 
@@ -8,6 +9,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +20,45 @@ from .records import Program, SuiteError
 
 ROOT = Path(__file__).resolve().parent
 TESTS = ROOT / "tests"
+ARCHIVE = ROOT / "programs.zip"
 _KNOWN = re.compile(r"(\S+)\s+(#\d+.*)$")
 
 
-def load(root: Path = ROOT) -> tuple[list[Program], list[str]]:
-    """Return all programs below a root, program files before images and each in order of path, and a line for each file that
-    cannot be read."""
+def home() -> Traversable:
+    """Return what holds the folders of programs: the folder of the suite, or the archive of an installed wheel."""
+    if TESTS.is_dir():
+        return ROOT
+    from zipfile import Path as ZipPath
+
+    return ZipPath(ARCHIVE)
+
+
+def load(root: Traversable | None = None) -> tuple[list[Program], list[str]]:
+    """Return all programs below a root, by default `home`, program files before images and each in order of path, and a line for
+    each file that cannot be read."""
     programs: list[Program] = []
     errors: list[str] = []
-    tests = root / "tests"
-    for path in sorted(tests.rglob("*.conc")):
-        if "_files" not in path.parts:
-            _collect(lambda path=path: read_file(path, path.relative_to(tests).as_posix()), programs, errors)
-    for path in sorted((root / "images").glob("*.json")):
-        _collect(lambda path=path: [read_image(path)], programs, errors)
+    root = root or home()
+    files = dict(_files(root / "tests"))
+    for name, file in files.items():
+        if name.endswith(".conc"):
+            beside = files.get(f"{name.removesuffix('.conc')}.expect.json")
+            _collect(lambda file=file, name=name, beside=beside: read_file(file, name, beside), programs, errors)
+    for name, file in _files(root / "images"):
+        if name.endswith(".json"):
+            _collect(lambda file=file: [read_image(file)], programs, errors)
     return programs, errors
+
+
+def _files(folder: Traversable, parent: str = "") -> Iterator[tuple[str, Traversable]]:
+    """Yield the files below a folder with their paths from there, in order of path; none where there is no such folder. Folders
+    `_files` hold what programs read."""
+    inside = sorted(folder.iterdir(), key=lambda entry: entry.name) if folder.is_dir() else ()
+    for entry in inside:
+        if not entry.is_dir():
+            yield parent + entry.name, entry
+        elif entry.name != "_files":
+            yield from _files(entry, f"{parent}{entry.name}/")
 
 
 def _collect(read: Any, programs: list[Program], errors: list[str]) -> None:
@@ -72,12 +99,12 @@ def suite() -> dict[str, Any]:
     return data
 
 
-def known_failures(driver: str, root: Path = ROOT) -> dict[str, str]:
-    """Return by ident the issue of each known failure, from `expected-fail/<driver>.txt`; none if there is no such file. Raise
-    SuiteError for a line without an issue number."""
-    path = root / "expected-fail" / f"{driver}.txt"
+def known_failures(driver: str, root: Traversable | None = None) -> dict[str, str]:
+    """Return by ident the issue of each known failure, from `expected-fail/<driver>.txt` below a root, by default `home`; none if
+    there is no such file. Raise SuiteError for a line without an issue number."""
+    path = (root or home()) / "expected-fail" / f"{driver}.txt"
     known: dict[str, str] = {}
-    if not path.exists():
+    if not path.is_file():
         return known
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip() or line.startswith("#"):

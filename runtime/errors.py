@@ -4,9 +4,9 @@ Hands on `CallFailure`, which is raised anywhere in the runtime; the performer o
 language (`records.py: failed`). `NotSent` is one of a request that never left, `Returned` one that carries such a value. `Origin`
 makes the failures of one request: which status means which error is in the tables above it. `ConfigFailure` is a wrong setting,
 found before the run or when what it is for is first used; the command line and the Python API report it. Hands on the classes of
-failures (RATE_LIMIT, SERVER, CONNECTION and TIMEOUT) to calls, agents and `breaker.py`, `install_advice` to what needs such a
-library, `concerto lsp` too, and MESSAGE_LENGTH to who keeps messages of others. Failures of memories are `memory/entries.py:
-MemoryFailure`, a CallFailure too. Nothing here retries or logs.
+failures (RATE_LIMIT, SERVER, CONNECTION and TIMEOUT) to calls, agents and `breaker.py`, `install_advice` and `package_advice` to
+what needs such a library, `concerto lsp` too, and MESSAGE_LENGTH to who keeps messages of others. Failures of memories are
+`memory/entries.py: MemoryFailure`, a CallFailure too. Nothing here retries or logs.
 """
 
 from __future__ import annotations
@@ -198,15 +198,27 @@ def install_advice(extra: str) -> str:
     It is a command with the libraries' own names, which works for a checkout as well as a wheel. When Concerto itself is not
     installed, or knows no such extra, it is the place that lists them."""
     required = _required(extra)
-    if not required:
-        return f"install what the extra `{extra}` in pyproject.toml lists"
+    return _command(required) if required else f"install what the extra `{extra}` in pyproject.toml lists"
+
+
+def package_advice(package: str) -> str:
+    """Return how to install one package that Concerto depends on, as part of a sentence: an install without dependencies
+    (`pip install --no-deps`) may lack it. The command names the versions where the metadata does."""
+    import re
+
+    rows = (row for row in _required("") if re.split(r"[^\w.-]", row, maxsplit=1)[0].lower() == package)
+    return _command([next(rows, package)])
+
+
+def _command(requirements: list[str]) -> str:
     from shlex import quote
 
-    return f"python -m pip install {' '.join(map(quote, required))}"
+    return f"python -m pip install {' '.join(map(quote, requirements))}"
 
 
 def _required(extra: str) -> list[str]:
-    """Return the requirements of an extra, as the installed metadata has them; none when Concerto is not installed."""
+    """Return the requirements of an extra, for "" those of every install, as the installed metadata has them; none when Concerto
+    is not installed."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
@@ -214,4 +226,5 @@ def _required(extra: str) -> list[str]:
     except PackageNotFoundError:
         return []
     parts = (row.partition(";") for row in rows)
-    return [name.strip() for name, _, marker in parts if marker.replace("'", '"').strip() == f'extra == "{extra}"']
+    wanted = f'extra == "{extra}"' if extra else ""
+    return [name.strip() for name, _, marker in parts if marker.replace("'", '"').strip() == wanted]

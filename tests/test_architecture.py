@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("api", "cli", "colours", "compiler", "conformance", "lsp", "vm", "runtime")
+ROOMS = ("api", "cli", "colours", "compiler", "conformance", "lsp", "notebook", "vm", "runtime")
 FACE = ("__init__", "__main__", "importer")  # the root is the package
 
 # Of the suite only the runner is a room: its drivers and its second evaluator speak to implementations.
@@ -32,6 +32,7 @@ ALLOWED = {
     "lsp": ("colours", "compiler", "vm.builtins", "vm.memory_steps"),
     "api": ("compiler", "runtime", "vm"),
     "cli": ("", "api", "compiler", "conformance", "lsp", "runtime", "vm"),  # of the face, the version
+    "notebook": ("cli", "compiler", "runtime", "vm"),
     "": ("api", "cli"),
 }
 # Distributions a room may import besides the standard library.
@@ -46,6 +47,7 @@ LIBRARIES = {
     "colours": {"pygments"},
     "lsp": {"pygls", "lsprotocol"},
     "cli": {"msgpack"},
+    "notebook": {"IPython"},  # whoever has a notebook has it
     "api": {"pytest", "pydantic"},  # whoever tests or makes models with them has them
     "": set(),
 }
@@ -156,7 +158,7 @@ LAYERS = {
         "collector", "source", "diagnostics", "types", "operators", "generated", "syntax", "syntax/lr_machine",
         "syntax/error_place", "hints", "syntax/errors", "syntax/parse", "symbols", "declaration_kinds", "decisions", "fields",
         "manifest_file", "manifest", "libraries", "project", "installed", "resolver", "incremental", "checker", "codegen",
-        "format", "pipeline", "repl",
+        "format", "pipeline", "roots", "repl",
     ),
     "runtime": (
         "errors", "trust", "access", "loop", "effects/runner", "records", "connections", "breaker", "media", "prompt_cache",

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
+import zipfile
 from importlib.metadata import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 from concerto.runtime import errors
-from concerto.runtime.errors import install_advice
+from concerto.runtime.errors import install_advice, package_advice
+
+from conformance import suite
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -54,13 +59,53 @@ def test_there_is_no_folder_called_concerto() -> None:
     assert not (ROOT / "concerto").exists()
 
 
-def test_the_wheel_holds_every_program_of_the_suite() -> None:
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs as the wheel has them."""
+    path = tmp_path_factory.mktemp("wheel") / "programs.zip"
+    packing().write_archive(path)
+    return path
+
+
+def packing() -> Any:
+    spec = importlib.util.spec_from_file_location("packing", ROOT / "tools" / "packing.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_archive_of_the_wheel_has_every_program_of_the_suite(archive: Path, tmp_path: Path) -> None:
+    """C-9.5."""
     folder = ROOT / "conformance"
-    globs = PROJECT["tool"]["setuptools"]["package-data"]["concerto.conformance"]
-    shipped = {path for glob in globs for path in folder.glob(glob) if path.is_file()}
-    wanted = [path for part in ("tests", "images") for path in (folder / part).rglob("*") if path.is_file()]
-    assert len(wanted) > 1000 and set(wanted) <= shipped
-    assert {folder / "drivers" / "concerto.py", folder / "drivers" / "asking.py"} <= set(shipped)
+    wanted = {path for part in ("tests", "images") for path in (folder / part).rglob("*") if path.is_file()}
+    with zipfile.ZipFile(archive) as opened:
+        names = set(opened.namelist())
+    assert len(wanted) > 1000 and {path.relative_to(folder).as_posix() for path in wanted} <= names
+    shipped = PROJECT["tool"]["setuptools"]["package-data"]["concerto.conformance"]
+    assert set(shipped) == {"programs.zip", "drivers/concerto.py", "drivers/asking.py"}
+    from_files, from_archive = suite.load(), suite.load(zipfile.Path(archive))
+    assert from_archive[1] == from_files[1] == []
+    both = [[(one.ident, one.files, one.emits) for one in programs] for programs, _ in (from_files, from_archive)]
+    assert both[0] == both[1]
+    packing().write_archive(tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
+
+
+def test_the_command_reads_the_archive(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from concerto.cli.main import main
+    from concerto.conformance import suite as installed
+
+    monkeypatch.setattr(installed, "TESTS", tmp_path / "none")
+    monkeypatch.setattr(installed, "ARCHIVE", archive)
+    assert main(["conformance", "--filter", "L-5.1.21", "--list"]) == 0 and capsys.readouterr().out.startswith("L-5.1.21 ")
+    assert main(["conformance", "--filter", "L-5.1.21"]) == 0 and "PASS L-5.1.21\n" in capsys.readouterr().out
+    assert installed.known_failures("concerto") == {}
+    monkeypatch.setattr(installed, "ARCHIVE", tmp_path / "gone.zip")
+    with pytest.raises(FileNotFoundError):
+        installed.home()
 
 
 def test_without_its_library_the_language_server_names_the_extra() -> None:
@@ -88,6 +133,14 @@ def test_the_advice_names_what_the_extra_lists(extra: str) -> None:
 def test_the_advice_without_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(errors, "DISTRIBUTION", "no-such-distribution")
     assert install_advice("lsp") == "install what the extra `lsp` in pyproject.toml lists"
+    assert package_advice("openai") == "python -m pip install openai"
+
+
+@pytest.mark.parametrize("row", PROJECT["project"]["dependencies"])
+def test_the_advice_for_a_package_names_its_versions(row: str) -> None:
+    name, limits = canonical(row)
+    *head, requirement = shlex.split(package_advice(name))
+    assert head == ["python", "-m", "pip", "install"] and canonical(requirement) == (name, limits)
 
 
 def test_no_text_tells_of_an_index_that_has_nothing() -> None:
@@ -106,7 +159,7 @@ def canonical(requirement: str) -> tuple[str, frozenset[str]]:
 # A module that is imported, and the distribution that has it.
 DISTRIBUTIONS = {
     "genai_prices": "genai-prices", "opentelemetry": "opentelemetry-sdk", "mcp_types": "mcp-types", "google": "google-auth",
-    "acp": "agent-client-protocol",
+    "acp": "agent-client-protocol", "IPython": "ipython",
 }  # fmt: skip
 
 
@@ -141,9 +194,34 @@ def test_the_metadata_of_the_wheel() -> None:
     assert text.split()[:5] == ["Apache", "License", "Version", "2.0,", "January"] and "END OF TERMS AND CONDITIONS" in text
     assert all(url.startswith("https://") for url in project["urls"].values()) and "Repository" in project["urls"]
     pythons = {row.rpartition(" ")[2] for row in project["classifiers"] if re.search(r":: 3\.\d+$", row)}
-    assert project["requires-python"] == ">=3.11" and {"3.11", "3.12", "3.13"} <= pythons
+    workflow = (ROOT / ".github" / "workflows" / "check.yml").read_text(encoding="utf-8")
+    (matrix,) = re.findall(r"python: \[(.*)\]", workflow)
+    assert project["requires-python"] == ">=3.11" and pythons == set(re.findall(r"[\d.]+", matrix))
+    assert "- run: make check PYTHON=python\n" in workflow and "- run: make check-wheel\n" in workflow
     assert not [row for row in project["classifiers"] if row.startswith("License ::")], "the SPDX expression says it"
     assert len(project["keywords"]) > 5 and project["description"]
+
+
+def test_what_a_public_forge_looks_for_is_there() -> None:
+    named = "SECURITY.md .editorconfig .pre-commit-config.yaml .github/PULL_REQUEST_TEMPLATE.md .github/ISSUE_TEMPLATE/bug.yml"
+    assert [name for name in [*named.split(), "LICENSE", "CONTRIBUTING.md"] if not (ROOT / name).is_file()] == []
+    named_chapters = re.findall(r"G-(\d+)", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
+    chapters = re.findall(r"^## (\d+)\.", (ROOT / "docs" / "spec" / "guarantees.md").read_text(encoding="utf-8"), re.M)
+    assert named_chapters and set(named_chapters) <= set(chapters)
+
+
+def test_hooks_for_repositories_of_programs_are_commands() -> None:
+    """`make check-wheel` runs them with pre-commit."""
+    from concerto.cli.verbs import BY_NAME
+
+    hooks = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
+    entries = [line.split() for line in re.findall(r"^  entry: (.*)$", hooks, re.M)]
+    assert [entry[:2] for entry in entries] == [["concerto", "check"], ["concerto", "fmt"]] and {"check", "fmt"} <= set(BY_NAME)
+
+
+def test_the_types_of_the_package_reach_its_users() -> None:
+    """PEP 561: the marker lies in the package itself, and the wheel has it."""
+    assert (ROOT / "py.typed").is_file() and "py.typed" in PROJECT["tool"]["setuptools"]["package-data"]["*"]
 
 
 def test_the_long_description_stands_alone() -> None:

@@ -12,8 +12,6 @@ import asyncio
 import socket
 import zlib
 
-import httpx2
-
 from ...vm.builtins.capabilities import literal_address
 from .addresses import is_public
 from .http_messages import MOST_BYTES, HttpFailure, HttpReply
@@ -22,7 +20,10 @@ from .permissions import Access, deny, guarded, permissions_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+    from types import ModuleType
     from typing import Any, Protocol, TypeVar
+
+    import httpx2
 
     from ..running import EffectContext
     from .http_messages import HttpRequest
@@ -91,7 +92,8 @@ class SystemNetwork:
         """Send one request to `address` under the name of its target's host, and return the reply with its whole body.
 
         A redirect is returned like any reply. Raises HttpFailure (Network) for every failure, also when the body has more than
-        MOST_BYTES bytes."""
+        MOST_BYTES bytes or when httpx2 is not installed."""
+        httpx2 = _client_library()
         target = request.target
         host = f"[{address}]" if ":" in address else address
         url = f"{target.scheme}://{host}:{target.port}{target.path}"
@@ -111,7 +113,18 @@ class SystemNetwork:
         except HttpFailure:
             raise
         except Exception as error:  # of the libraries below, which have many kinds
-            raise HttpFailure("Network", f"{target.host}: {_reason(error)}") from None
+            raise HttpFailure("Network", f"{target.host}: {_reason(httpx2, error)}") from None
+
+
+def _client_library() -> ModuleType:
+    """Return httpx2, which takes long to load and which no test with answers of its own needs."""
+    try:
+        import httpx2
+    except ImportError:
+        from ..errors import package_advice
+
+        raise HttpFailure("Network", f"the package httpx2 is not installed: {package_advice('httpx2')}") from None
+    return httpx2
 
 
 def _lower(headers: Mapping[str, str]) -> dict[str, str]:
@@ -177,7 +190,7 @@ def _is_zlib(head: bytes) -> bool:
     return head[0] & 15 == 8 and (head[0] << 8 | head[1]) % 31 == 0
 
 
-def _reason(error: Exception) -> str:
+def _reason(httpx2: ModuleType, error: Exception) -> str:
     """Return the kind of a failure in our words: the text of a library might hold a secret (G-10.3)."""
     kinds = {
         httpx2.ConnectError: "cannot connect", httpx2.RemoteProtocolError: "the reply is no HTTP",

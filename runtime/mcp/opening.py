@@ -170,7 +170,8 @@ def require_sdk() -> None:
     """Raise ServerFailure when the MCP SDK, which comes with an extra of its own, is not installed."""
     from importlib.util import find_spec
 
-    if find_spec("mcp") is None:
+    # A folder `mcp` of a project passes for a package where Python runs beside it: hence its companions.
+    if not all(map(find_spec, ("mcp", "mcp_types", "anyio"))):
         from ..errors import install_advice
 
         raise ServerFailure(f"the MCP SDK is not installed: {install_advice('mcp')}")

@@ -17,7 +17,7 @@ from contextvars import ContextVar
 
 from ...vm.providers import WRITTEN
 from ..connections import resolve_headers, resolve_key
-from ..errors import CallFailure
+from ..errors import CallFailure, package_advice
 from ..records import DEFAULTS, NO_CALLS, Msg, ProviderState, Request
 from .base import Provider, origin_of, timed_out
 from .http_answers import (
@@ -651,7 +651,7 @@ class SdkProvider(Provider):
         try:
             return import_module(self.package)
         except ImportError:
-            message = f"the package {self.package} is not installed"
+            message = f"the package {self.package} is not installed: {package_advice(self.package)}"
             raise origin.not_sent("ConnectionError", "ProviderUnavailable", message) from None
 
     def _open_client(self, origin: Origin) -> Any:

@@ -146,7 +146,6 @@ def test_one(concerto_recording, asked=[]):
         session.register_tool("T", "ask", lambda: open("count.txt", "a").write("x") + 6)
         assert session.call("f") == 7
 ''')
-    (tmp_path / "conftest.py").write_text('pytest_plugins = ["concerto.api.pytest_recordings"]')
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
     for extra, count in (([], 1), ([], 1), (["--concerto-record"], 2)):
         done = subprocess.run([*command, *extra], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -210,8 +210,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         text = f"// clause: L-1.1.1\n// level: {level}\n// emit: a 1\n//!{json.dumps(steps)}\n"
         (tests / f"{name}.conc").write_text(text)
     monkeypatch.setattr(suite, "ROOT", tmp_path)
-    monkeypatch.setattr(suite.load, "__defaults__", (tmp_path,))
-    monkeypatch.setattr(suite.known_failures, "__defaults__", (tmp_path,))
+    monkeypatch.setattr(suite, "home", lambda: tmp_path)
     return tmp_path
 
 
