@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("api", "cli", "colours", "compiler", "conformance", "lsp", "vm", "runtime")
+ROOMS = ("api", "batches", "cli", "colours", "compiler", "conformance", "lsp", "vm", "runtime")
 FACE = ("__init__", "__main__", "importer")  # the root is the package
 
 # Of the suite only the runner is a room: its drivers and its second evaluator speak to implementations.
@@ -31,8 +31,9 @@ ALLOWED = {
     "colours": ("compiler",),
     "lsp": ("colours", "compiler", "vm.builtins", "vm.memory_steps"),
     "api": ("compiler", "runtime", "vm"),
-    "cli": ("", "api", "compiler", "conformance", "lsp", "runtime", "vm"),  # of the face, the version
-    "": ("api", "cli"),
+    "batches": ("api", "runtime", "vm"),
+    "cli": ("", "api", "batches", "compiler", "conformance", "lsp", "runtime", "vm"),  # of the face, the version
+    "": ("api", "batches", "cli"),
 }
 # Distributions a room may import besides the standard library.
 LIBRARIES = {
@@ -46,6 +47,7 @@ LIBRARIES = {
     "colours": {"pygments"},
     "lsp": {"pygls", "lsprotocol"},
     "cli": {"msgpack"},
+    "batches": {"anthropic", "openai", "pyarrow", "ray"},
     "api": {"pytest", "pydantic"},  # whoever tests or makes models with them has them
     "": set(),
 }
