@@ -17,7 +17,7 @@ $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is older than Python 3.11; set PYTHON=..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check -e .
-	@$(PY) -m compileall -q __init__.py __main__.py api cli colours compiler conformance/*.py lsp notebook runtime vm  # an editable install compiles nothing itself
+	@$(PY) -m compileall -q __init__.py __main__.py api batches cli colours compiler conformance/*.py lsp notebook runtime vm  # an editable install compiles nothing itself
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed
@@ -44,6 +44,11 @@ mutants: $(VENV)/.dev servers  ## break the product line by line and the laws of
 .PHONY: soak
 soak: $(VENV)/.dev servers  ## every fuzzer at length (an hour or more): docs/generated/soak.md
 	$(PY) -m tests.fuzz.soak
+
+.PHONY: check-ray
+check-ray: $(VENV)/.dev  ## batches on a Ray cluster of three nodes on this machine; installs the extra `ray`
+	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[ray]' pandas
+	$(PY) -m pytest -n 0 tests/batches/test_ray.py
 
 .PHONY: servers
 servers:

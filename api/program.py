@@ -372,6 +372,11 @@ def resume_session(
     return Session(linked, options, None, continued)
 
 
+def program_of(target: PathLike) -> Program:
+    """Return the program of a source or image file. Raises CompileError, ImageError and OSError as `run`."""
+    return _program(target, None, None, None)
+
+
 def _program(
     target: Program | PathLike,
     keys: PathLike | Iterable[PathLike] | None,

@@ -329,29 +329,8 @@ class Session:
         return functions[name]
 
     def _arguments(self, function: str, number: int, args: tuple[Any, ...], named: dict[str, Any]) -> runtime.Arguments:
-        """Return what yields the arguments when the call runs, since defaults are those of the program then (L-5.9.1). What
-        does not fit is refused at once."""
-        parameters = self._program.image.functions[number].params
-        by_name = _by_name(function, parameters, args, named)
-        types = {name: self._program.descriptors[kind] for name, kind, _ in parameters}
-        places = {name: f"argument {name!r} of {function}" for name in by_name}
-        longest = self._longest
-        read = {name: read_value(arg, self._program, types[name], places[name], (), longest) for name, arg in by_name.items()}
-
-        async def completed(run: Run) -> list[Any]:
-            whole: list[Any] = []
-            for name, _, default in parameters:
-                if name not in read:
-                    # A default may use the parameters before it (L-5.9.1).
-                    whole.append(await run(default, list(whole)))
-                    continue
-                value, left_out = read[name]
-                if left_out:
-                    value = await from_python(by_name[name], self._program, run, types[name], places[name], longest)
-                whole.append(value)
-            return whole
-
-        return completed
+        """Return what yields the arguments when the call runs. What does not fit is refused at once."""
+        return arguments_of(self._program, function, number, args, named, self._longest)
 
     async def _outcome(self, number: int, arguments: runtime.Arguments) -> runtime.Outcome | None:
         """Run a function; return None when the call was stopped by `cancel`."""
@@ -543,6 +522,33 @@ def _panic(panic: RaisedPanic, clean: Callable[[str], str]) -> Panic:
 
 def _trace(outcome: runtime.Outcome | None) -> tuple[Frame, ...]:
     return () if outcome is None else frames_of(outcome.trace)
+
+
+def arguments_of(
+    program: link.Program, function: str, number: int, args: tuple[Any, ...], named: dict[str, Any], longest: int = LONGEST_STRING
+) -> runtime.Arguments:
+    """Return what yields the arguments of a call of the function of that number when the call runs, since defaults are those of
+    the program then (L-5.9.1). Raise TypeError, which names the argument, for what does not fit (O-9.38)."""
+    parameters = program.image.functions[number].params
+    by_name = _by_name(function, parameters, args, named)
+    types = {name: program.descriptors[kind] for name, kind, _ in parameters}
+    places = {name: f"argument {name!r} of {function}" for name in by_name}
+    read = {name: read_value(arg, program, types[name], places[name], (), longest) for name, arg in by_name.items()}
+
+    async def completed(run: Run) -> list[Any]:
+        whole: list[Any] = []
+        for name, _, default in parameters:
+            if name not in read:
+                # A default may use the parameters before it (L-5.9.1).
+                whole.append(await run(default, list(whole)))
+                continue
+            value, left_out = read[name]
+            if left_out:
+                value = await from_python(by_name[name], program, run, types[name], places[name], longest)
+            whole.append(value)
+        return whole
+
+    return completed
 
 
 def _by_name(function: str, parameters: list[Any], args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ NO_INPUT = 66  # an input that does not exist or cannot be read
 INTERNAL = 70  # an error of Concerto itself
 IMAGE_REJECTED = 74  # the verifier refused an image
 WAITING = 75  # a run of a store waits for an answer; `resume` goes on with it (EX_TEMPFAIL)
+TERMINATED = 143  # SIGTERM: 128 + its number
 INTERRUPTED = 130  # Ctrl-C: 128 + SIGINT, as shells have it
 
 

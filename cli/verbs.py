@@ -26,6 +26,7 @@ class Verb:
 
 VERBS = (
     Verb("run", "run the main function of a source or image", quiet="no warnings, no emits"),
+    Verb("batch", "call a function for each row of a file", quiet="no warnings, no progress, no summary"),
     Verb("compile", "write the image of a source"),
     Verb("check", "report diagnostics only"),
     Verb("init", "write a new project", quiet="print nothing"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("api", "cli", "colours", "compiler", "conformance", "lsp", "notebook", "vm", "runtime")
+ROOMS = ("api", "batches", "cli", "colours", "compiler", "conformance", "lsp", "notebook", "vm", "runtime")
 FACE = ("__init__", "__main__", "importer")  # the root is the package
 
 # Of the suite only the runner is a room: its drivers and its second evaluator speak to implementations.
@@ -33,7 +33,7 @@ ALLOWED = {
     "api": ("compiler", "runtime", "vm"),
     "cli": ("", "api", "compiler", "conformance", "lsp", "runtime", "vm"),  # of the face, the version
     "notebook": ("cli", "compiler", "runtime", "vm"),
-    "": ("api", "cli"),
+    "": ("api", "batches", "cli"),
 }
 # Distributions a room may import besides the standard library.
 LIBRARIES = {

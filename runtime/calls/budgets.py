@@ -143,7 +143,7 @@ class Account:
     """Limits of tokens, cost in dollars and requests, None for no limit; what is `used` of them, in the order of KINDS; the
     reservations that are `open`, the requests that are `waiting` for some of them to be given back, in their order, and those
     that are `coming`: that were woken because there is room, and have not looked yet. `tasks` and `purses` count those that wait.
-    `whose` names the account in messages. The caller of a method holds the lock, but of `left`."""
+    `whose` names the account in messages. The caller of a method holds the lock, but of `left` and `wake`."""
 
     __slots__ = ("limits", "used", "open", "waiting", "tasks", "purses", "coming", "whose", "_least")
 
@@ -225,6 +225,13 @@ class Account:
             self._forget(turn)
             self.coming.add(turn.reservation)
         return found
+
+    def wake(self) -> None:
+        """Make requests look again for which there is room now, after the limits were raised. The caller must not hold the
+        lock."""
+        with _lock:
+            woken = self.fitting()
+        _wake(woken)
 
     def _may_fit(self, room: Sequence[Any]) -> bool:
         """Return False when there is no room for any request that waits."""

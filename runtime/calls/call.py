@@ -24,7 +24,7 @@ from ..schema.strategy import Plan, why_block
 from ..schema.validation import retries_exhausted, schema_failure
 from .reply_cache import cache_key
 from .retry import retry_wait
-from .usage import ReplyProgress, Use, cost_of, used_by_broken, used_by_reply
+from .usage import BATCH_PRICE, ReplyProgress, Use, cost_of, used_by_broken, used_by_reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -727,7 +727,13 @@ class CallRun:
     def _price(self, request: Request, use: Use) -> float | None:
         if self.provider.free_and_instant:
             return 0.0
-        return cost_of(self.services.pricing, request.model, use, lambda *tokens: self._list_price(request, *tokens))
+        cost = cost_of(self.services.pricing, request.model, use, lambda *tokens: self._list_price(request, *tokens))
+        is_own = request.model in self.services.pricing  # prices of the program are those of single requests
+        return cost * BATCH_PRICE if cost is not None and is_own and self._is_batch else cost
+
+    @property
+    def _is_batch(self) -> bool:
+        return getattr(self.provider, "is_batch", False)
 
     def _list_price(self, request: Request, *tokens: int) -> float | None:
         """Return the published price, None without one, and for a mock: it stands for no endpoint that publishes prices."""
@@ -736,7 +742,7 @@ class CallRun:
             return None
         from .usage import list_price
 
-        return list_price(connection.base_url, request.model, *tokens)
+        return list_price(connection.base_url, request.model, *tokens, is_batch=self._is_batch)
 
     def _log(self, attempt: int, *, reply: Reply | None = None, failure: CallFailure | None = None) -> None:
         """Send the emit of `@log` for one attempt (O-1.58), where the model has that decorator."""

@@ -148,7 +148,8 @@ def _asyncio_future() -> Any:
 if TYPE_CHECKING:
     class Sender(Protocol):
         """What sends requests: a provider, an agent, or a mock of one. A sender that is `free_and_instant` costs nothing and
-        has no latency; one that is `unmetered` counts its requests only, no tokens and no cost."""
+        has no latency; one that is `unmetered` counts its requests only, no tokens and no cost; `is_batch`: the prices are those
+        of a batch."""
 
         name: str
         free_and_instant: bool

@@ -1,11 +1,11 @@
 """What requests use: tokens and cost, by one rule for counters, budgets and programs (G-6.4, G-9.7, O-1.132).
 
 Hands on `Use`, which `used_by_reply` and `used_by_broken` make of a request that was answered or broke, also to `telemetry.py`
-and `effects/world.py`; `price`, `list_price` and `cost_of`, its cost; to the session `Metrics`, its counters (its protocol,
-`running.py`, takes them too), and `Spending`, what each task has used, for `std::usage`; `ReplyProgress`, in which a provider
-notes what has come of a reply, to requests (`records.py`); `prompt_tokens`, `most_calls`, REPLY_TOKENS and HOSTED_CALLS to
-budgets. `call.py` tells all of them of each request of a call, `embedders.py` of those for vectors; `budgets.py` refuses
-requests. Nothing here refuses or delays one.
+and `effects/world.py`; `price`, `list_price` and `cost_of`, its cost, with BATCH_PRICE; to the session `Metrics`, its counters
+(its protocol, `running.py`, takes them too), and `Spending`, what each task has used, for `std::usage`; `ReplyProgress`, in
+which a provider notes what has come of a reply, to requests (`records.py`); `prompt_tokens`, `most_calls`, REPLY_TOKENS and
+HOSTED_CALLS to budgets. `call.py` tells all of them of each request of a call, `embedders.py` of those for vectors;
+`budgets.py` refuses requests. Nothing here refuses or delays one.
 """
 
 from __future__ import annotations
@@ -163,10 +163,12 @@ def _price_package() -> Any:
 
 
 def list_price(
-    address: str | None, model: str, tokens_in: int, tokens_out: int, cached: int = 0, cache_write: int = 0
-) -> float | None:
+    address: str | None, model: str, tokens_in: int, tokens_out: int, cached: int = 0, cache_write: int = 0, *,
+    is_batch: bool = False,
+) -> float | None:  # fmt: skip
     """Return the published cost of a request in dollars; None where nobody publishes one, for counts that the package does not
-    take, without an address, and without the package. The counts are those of `price`.
+    take, without an address, and without the package. The counts are those of `price`. With `is_batch` it is the price of a
+    batch, where one is published, else BATCH_PRICE of the usual one.
 
     The price is looked up by the address (the base URL) of the endpoint, so that a model of the same name elsewhere gets no price
     from it."""
@@ -178,8 +180,16 @@ def list_price(
     usage = prices.Usage(
         input_tokens=tokens_in, cache_read_tokens=cached, cache_write_tokens=cache_write, output_tokens=tokens_out
     )
+
+    def cost(**context: Any) -> float:
+        return float(prices.calc_price(usage, model_ref=model, provider_api_url=address, **context).total_price)
+
     try:
-        return float(prices.calc_price(usage, model_ref=model, provider_api_url=address).total_price)
+        usual = cost()
+        if not is_batch:
+            return usual
+        batch = cost(price_context={"processing": "batch"})
+        return batch if batch < usual else usual * BATCH_PRICE
     except (LookupError, ValueError, ArithmeticError):  # no such provider or model, or counts that it does not take
         return None
 
@@ -253,6 +263,10 @@ class Spending:
 
 
 MILLION, THOUSAND = 1_000_000, 1_000
+# What a request in a batch costs of its usual price, read on 2026-11-27: "50% cost discount vs. the synchronous APIs"
+# (https://help.openai.com/en/articles/9197833-batch-api-faq) and "reducing costs by 50%"
+# (https://platform.claude.com/docs/en/build-with-claude/batch-processing).
+BATCH_PRICE = 0.5
 
 
 class Metrics:

@@ -28,6 +28,8 @@ class Provider:
     free_and_instant = False  # price 0 and latency 0 whatever the clock says (O-1.33)
     unmetered = False  # has neither tokens nor a price: its requests alone are counted
 
+    is_batch = False  # replies are those of a batch of the provider, which are cheaper (S-2.4)
+
     def lower(self, request: Request) -> dict[str, Any]:
         """Return the arguments of the wire for a request's record (O-1.85 ff.), whether it is streamed or not. Raises NotSent
         when the wire cannot carry it."""

@@ -226,6 +226,7 @@ LAST_EVENTS = ("message_stop", "response.completed", "response.incomplete")
 DONE = b"[DONE]"
 FILTERED = "content_filter"  # code of a request that a filter has stopped: Azure's (O-1.290)
 TOO_LARGE = f"the reply is larger than {MOST_REPLY_BYTES} bytes"
+MOST_BATCH_BYTES = 1 << 30  # of the answers of a batch, which are read line by line
 MOST_MODELS = 10_000  # of the list of an endpoint
 MOST_PARTS = 1_000  # calls or content blocks of a reply
 LAST_MOMENT = 0.1  # seconds that the end of a body is waited for
@@ -568,6 +569,53 @@ class SdkProvider(Provider):
                 return fields_of(b'{"data":%s}' % body if body.lstrip().startswith(b"[") else body)
         except RefusedRequest as refused:
             raise refused.failure from None
+
+    # ------------------------------------------------------------ requests that go and come in a batch
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """Return the body of a request as it stands in a batch of the provider (S-2.4). Raises NotSent for a request that has
+        headers of its own, which a batch does not carry, and as `lower`."""
+        arguments = dict(self._with_extra(request, self.lower(request)))
+        if arguments.pop("extra_headers", None):
+            message = "the request needs headers of its own (temperature, top_p or top_k of an older API), which no batch carries"
+            raise origin_of(request).not_sent("AgentError", "InvalidRequest", message)
+        return {**arguments, **arguments.pop("extra_body", {})}
+
+    async def answered(self, request: Request, body: bytes) -> Reply:
+        """Return the reply of a request whose answer, the JSON `body`, has come by a batch. Raises CallFailure as `send`."""
+
+        async def exchange(request: Request, arguments: dict[str, Any]) -> Reply:
+            data = fields_of(body)
+            self._note_usage(request, data.data.get("usage"), is_final=True)
+            return _bounded(self.read(data))
+
+        return await self._send_adapted(request, exchange)
+
+    async def lines(self, request: SideRequest, arguments: dict[str, Any], create: Create) -> AsyncIterator[bytes]:
+        """Yield the lines of an answer. `create` is as in `fetch`. Raises CallFailure."""
+        patience = Patience(request.limits.call)
+        try:
+            response = await self._answer(request, arguments, patience, create)
+        except RefusedRequest as refused:
+            raise refused.failure from None
+        rest = b""
+        try:
+            with self.reading(request):
+                pieces = pieces_of(response.http_response, MOST_BATCH_BYTES)
+                while (piece := await patience.waiting(anext(pieces, None))) is not None:
+                    *whole, rest = (rest + piece).split(b"\n")
+                    for line in whole:
+                        yield line
+                    if len(rest) > MOST_STREAM_BYTES:
+                        raise Unreadable(f"a line of the batch is larger than {MOST_STREAM_BYTES} bytes")
+                if rest:
+                    yield rest
+        except (Unreadable, CallFailure, GeneratorExit):
+            raise
+        except Exception as error:
+            raise self._failure(self._imported(origin_of(request)), error, request, patience) from None
+        finally:
+            await response.http_response.aclose()
 
     async def _answer(self, request: Sent, arguments: dict[str, Any], patience: Patience, create: Create | None = None) -> Any:
         """Return the SDK's answer to a request, with its body not read yet. No exception of the SDK gets out of here."""

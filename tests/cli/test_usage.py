@@ -19,6 +19,8 @@ FLAGS = {
     "run": [*RUN_FLAGS, "--emit-format", "--metrics", "--no-code-cache", "--verbose", "--watch", "--trust-key", "--pin"],
     "resume": [*RUN_FLAGS, "ID", "--store", "--sync-full", "--answer", "--take-over", "--image", "--emit-format", "--debug"],
     "runs": ["ACTION", "WORD", "--store", "--sync-full", "--days", "--json"],
+    "batch": [*RUN_FLAGS, "--fn", "--in", "--out", "--limit", "--retries", "--store", "--key", "--ignore", "--only-failed",
+              "--on", "--provider-batch", "--wait"],  # fmt: skip
     "compile": ["-o", "--check", "--strip", "--emit-tokens", "--emit-ast", "--deny-warnings", "--json"],
     "check": ["--deny-warnings", "--json"],
     "stubs": ["-o", "--check"],

@@ -1,0 +1,61 @@
+"""`concerto.batch` from Python: an iterator over results, which may be left early (S-2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import concerto
+import pytest
+
+from .serving import PROGRAM, served
+
+TWICE = 'pub fn twice(n: Int) -> Result<Int, String> { if n == 2 { Err("two") } else { Ok(2 * n) } }'
+
+
+def test_results_in_order_and_counts() -> None:
+    batch = concerto.batch(concerto.compile(TWICE), "twice", ({"n": n} for n in range(300)), retries=1)
+    found = list(batch)
+    assert [row.value for row in found if row.ok] == [2 * n for n in range(300) if n != 2]
+    assert found[2].error == {"kind": "String", "value": '"two"', "message": "two"} and found[2].attempts == 2
+    assert (batch.counts.done, batch.counts.failed, batch.counts.read) == (299, 1, 300)
+    with pytest.raises(RuntimeError, match="iterated once"):
+        iter(batch)
+
+
+def test_a_batch_that_is_left_asks_no_more_and_another_goes_on(tmp_path: Path) -> None:
+    with served(tmp_path, 0.02) as server:
+        program = concerto.compile(PROGRAM.format(port=server.port))
+        rows = [{"text": f"row {number}"} for number in range(400)]
+        for number, row in enumerate(concerto.batch(program, "ask", rows, limit=4, store=tmp_path / "s")):
+            assert row.ok
+            if number == 20:
+                break
+        asked = sum(server.counts().values())
+        assert 20 <= asked < 400
+        found = list(concerto.batch(program, "ask", rows, store=tmp_path / "s"))
+        assert [row.value for row in found] == [f"re: row {number}" for number in range(400)]
+        assert sum(server.counts().values()) <= 400 + 4  # but for what was on its way
+
+
+def test_an_exception_of_the_rows_is_the_callers() -> None:
+    def rows() -> Iterator[dict[str, Any]]:
+        yield {"n": 1}
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        list(concerto.batch(concerto.compile(TWICE), "twice", rows()))
+
+
+@pytest.mark.parametrize(("options", "error", "words"), [
+    ({"limit": 0}, ValueError, "limit is 0"),
+    ({"on": "spark"}, ValueError, "it is 'ray' or 'ray=ADDRESS'"),
+    ({"max_cost": -1.0}, ValueError, "budget cost is -1.0"),
+    ({"nothing": 1}, TypeError, "unknown option 'nothing'"),
+    ({"provider_batch": True, "max_cost": 1.0}, ValueError, "what is sent is paid"),
+    ({"wait": 1.0}, ValueError, "wait is for a batch of the provider"),
+])  # fmt: skip
+def test_wrong_options(options: dict[str, Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        concerto.batch(concerto.compile(TWICE), "twice", [], **options)
