@@ -7,10 +7,10 @@
         session.on("progress", print)
         print(session.call("triage", "My invoice is wrong."))
 
-Each public name is imported from its module of `api/` when it is first used: `import concerto` alone costs next to nothing. A new
-public name is a word in `_HOMES`, and an import below for type checkers. What the names do is said in those modules; nothing else
-of the package is meant for users. `__version__` is the version of the package, which `concerto version` and the server for
-editors show.
+Each public name is imported from its module of `api/` or `serve/` when it is first used: `import concerto` alone costs next to
+nothing. A new public name is a word in `_HOMES`, and an import below for type checkers. What the names do is said in those
+modules; nothing else of the package is meant for users. `__version__` is the version of the package, which `concerto version`
+and the server for editors show.
 """
 
 from __future__ import annotations
@@ -56,37 +56,39 @@ if TYPE_CHECKING:
     from .api.values import Handle as Handle
     from .api.values import Ok as Ok
     from .api.values import Struct as Struct
+    from .serve.asgi import asgi as asgi
 
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "calls": "Call",
-    "media": "Media",
-    "options": "Browser Budgets Buffered Immediate Permissions SharedBudget",
-    "channels": "Channel",
-    "program": "Program arun compile load resume resume_session run",
-    "recordings": "idempotency_key",
-    "results": (
+    "api.calls": "Call",
+    "api.media": "Media",
+    "api.options": "Browser Budgets Buffered Immediate Permissions SharedBudget",
+    "api.channels": "Channel",
+    "api.program": "Program arun compile load resume resume_session run",
+    "api.recordings": "idempotency_key",
+    "api.results": (
         "Breaker CompileError Diagnostic Emit Frame ImageError Metrics Panic ProgramError RecordingError RunResult "
         "TestReport TestResult ToolError Wait"
     ),
-    "session": "Session",
-    "values": "Enum Err ErrorValue Handle Ok Struct",
+    "api.session": "Session",
+    "api.values": "Enum Err ErrorValue Handle Ok Struct",
+    "serve.asgi": "asgi",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 __all__ = [*_HOME_OF, "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    """Return what a public name stands for, from the module of `api/` that `_HOMES` gives it, and keep it here. Raise
+    """Return what a public name stands for, from the module that `_HOMES` gives it, and keep it here. Raise
     AttributeError for any other name."""
     module = _HOME_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'concerto' has no attribute {name!r}")
     from importlib import import_module
 
-    value: object = getattr(import_module(f".api.{module}", __name__), name)
+    value: object = getattr(import_module(f".{module}", __name__), name)
     globals()[name] = value
     return value
 

@@ -16,6 +16,7 @@ from ..vm.bytecode.encoding import MAGIC, content_hash, encode
 from ..vm.interp import link
 from ..vm.interp.link import load_bytes, load_image
 from .channels import Channel, channels_of
+from .json_calls import Signature, signatures_of
 from .options import Options, RunOptions
 from .results import CompileError, Diagnostic, ImageError, RunResult, TestReport, tested
 from .session import Session
@@ -34,13 +35,17 @@ PathLike = str | os.PathLike[str]
 
 class Program:
     """Code without state: every session begins anew. Made by `compile` and `load`. `warnings` are those of the compiler; a loaded
-    image has none."""
+    image has none. `serve_keys` are those of `[serve.keys]` in the project (S-1.3)."""
 
-    def __init__(self, linked: link.Program, warnings: tuple[Diagnostic, ...] = (), project: str | None = None) -> None:
+    def __init__(
+        self, linked: link.Program, warnings: tuple[Diagnostic, ...] = (), project: str | None = None,
+        served: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
         """`linked`: the image, verified and ready for the machine. `project`: the directory of the manifest, where processes of
-        agents run; None: the current one (O-7.6)."""
+        agents run; None: the current one (O-7.6). `served`: `[serve.keys]` of the manifest."""
         self._linked = linked
         self._project = project
+        self.serve_keys: Mapping[str, str] = served or {}
         self.warnings = warnings
 
     @property
@@ -74,6 +79,11 @@ class Program:
     def channels(self) -> dict[str, Channel]:
         """The declared channels by name, for which a host may have handlers (O-5.36)."""
         return channels_of(self._linked.image)
+
+    @property
+    def signatures(self) -> dict[str, Signature]:
+        """The public functions by name, with the JSON Schemas of what they take and return."""
+        return signatures_of(self._linked.image)
 
     def to_bytes(self) -> bytes:
         """Return the image, which `load` reads."""
@@ -127,8 +137,8 @@ def compile(source: str | None = None, *, path: PathLike | None = None, manifest
         from ..compiler.diagnostics import render_text
 
         raise CompileError(diagnostics, render_text([d for d in result.diagnostics.ordered() if d.is_error], result.sources))
-    folder = None if manifest_of_program is None else manifest_of_program.folder
-    return Program(load_image(result.image, trust="local"), diagnostics, folder)
+    folder, served = (None, None) if manifest_of_program is None else (manifest_of_program.folder, manifest_of_program.serve_keys)
+    return Program(load_image(result.image, trust="local"), diagnostics, folder, served)
 
 
 def _manifest(path: PathLike | None) -> Manifest | None:
@@ -290,6 +300,11 @@ def resume_session(
 
     continued, linked = resumable(run, os.fspath(store), take_over, answers or {}, other, rehearse)
     return Session(linked, options, None, continued)
+
+
+def load_or_compile(target: PathLike) -> Program:
+    """Return the program of a source or image file. Raise CompileError, ImageError and OSError as `run`."""
+    return _program(target, None, None, None)
 
 
 def _program(

@@ -13,7 +13,7 @@ import inspect
 import logging
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from weakref import WeakSet
@@ -28,6 +28,7 @@ from ..vm.interp.machine import Stopped
 from ..vm.panics import Panic as RaisedPanic
 from ..vm.values.limits import LONGEST_STRING
 from .calls import EVERY_CHANNEL, Call, Running, require_callable
+from .json_calls import JsonSide, answer_types, fitting, json_arguments, json_text, read_json
 from .options import Options, amounts, check_options, host_of, limits_of
 from .recordings import ENDED, Continued, Journaling, Rehearsed, Suspended
 from .results import Breaker, Emit, Frame, ImageError, Metrics, Panic, ProgramError, RecordingError, RunResult, frames_of
@@ -162,7 +163,10 @@ class Session:
 
     def _hear(self, channel: str, value: Any, by_runtime: bool) -> None:
         """Hand an emit to the listeners of the session and of the call that runs."""
-        emit, call = Emit(channel, to_python(value)), self._current
+        call = self._current
+        if call is not None and call._json is not None and self._heard_as_json(call._json, channel, value, by_runtime):
+            return
+        emit = Emit(channel, to_python(value))
         # Emits of runtime channels are heard, and are no part of the result.
         if not by_runtime:
             self._emits.append(emit)
@@ -174,6 +178,15 @@ class Session:
                 self._tell(listener, emit.payload, channel)
             for listener in list(listeners.get(EVERY_CHANNEL, ())):
                 self._tell(listener, emit, channel)
+
+    def _heard_as_json(self, side: JsonSide, channel: str, value: Any, by_runtime: bool) -> bool:
+        """Hand an emit to a call that hears JSON, and return whether nobody else hears anything: then nothing of it is kept."""
+        if side.hear is not None:
+            try:
+                side.hear(channel, values.to_json(value), by_runtime)
+            except Exception:
+                log.exception("a listener of channel %s failed", channel)
+        return not any(self._listeners.values())
 
     def _hears(self) -> bool:
         """Return whether anybody listens to memories."""
@@ -194,6 +207,9 @@ class Session:
 
     async def _answer(self, channel: str, value: Any, run: Run) -> Any:
         call = self._current
+        if call is not None and call._json is not None and call._json.answer is not None:
+            text = await call._json.answer(channel, values.to_json(value))
+            return values.from_json(read_json(text, f"the answer on {channel}"))
         handler = (call._handlers.get(channel) if call is not None else None) or self._handlers.get(channel)
         if handler is None:
             raise NoListener
@@ -254,8 +270,27 @@ class Session:
         this call alone, and an end of its own. Within a running event loop it runs from now on, else when `result()` waits
         for it. Raises TypeError and ValueError as `call` does, at once; the handle raises the rest."""
         number = self._function(function)
-        arguments = self._arguments(function, number, args, named)
+        return self._started(number, self._arguments(function, number, args, named), None)
 
+    def start_json(self, function: str, arguments: Mapping[str, Any], side: JsonSide | None = None) -> Call:
+        """Begin a call as `start` does, of a function that gets JSON data by the names of its parameters, read as the language
+        reads JSON (L-7.1.2). The handle gives what the function returned as compact JSON (L-5.1), of a Result the value of its
+        Ok; a ProgramError has the error so, as its `value`. `side` hears and answers this call in JSON. Raise ValueError for a
+        name that is no public function, and Misfitting for names of arguments that do not fit; the handle raises Misfitting for
+        values that do not."""
+        number = self._function(function)
+        parameters = self._program.image.functions[number].params
+        values_of = json_arguments(self._program, self._session.memories.computed, function, parameters, arguments)
+        return self._started(number, values_of, side or JsonSide())
+
+    def require_answer(self, channel: str, text: str) -> None:
+        """Raise Misfitting for a JSON text that is no answer of a declared channel; to another channel any JSON is one."""
+        data = read_json(text, f"the answer on {channel}")
+        declared = answer_types(self._program).get(channel)
+        if declared is not None:
+            fitting(self._program, self._session.memories.computed, data, declared, f"the answer on {channel}")
+
+    def _started(self, number: int, arguments: runtime.Arguments, side: JsonSide | None) -> Call:
         async def work(call: Call) -> Any:
             try:
                 return await self._called(number, arguments, call)
@@ -266,7 +301,7 @@ class Session:
             finally:
                 self._calls.discard(call)
 
-        call = Call(self, work)
+        call = Call(self, work, side)
         self._calls.add(call)
         return call
 
@@ -279,7 +314,9 @@ class Session:
                 call._emits = self._emits
             self._current = call
             try:
-                outcome = await self._outcome(number, arguments)
+                give = self._json_value if call is not None and call._json is not None else self._python_value
+                shared = [] if call is None or call._json is None else [one._account for one in call._json.budgets]
+                outcome = await self._outcome(number, arguments, give, shared)
             finally:
                 self._current, self._emits = None, []
         return self._ended(outcome)
@@ -327,13 +364,17 @@ class Session:
 
         return completed
 
-    async def _outcome(self, number: int, arguments: runtime.Arguments) -> runtime.Outcome | None:
+    async def _outcome(
+        self, number: int, arguments: runtime.Arguments, give: Callable[[Any], Any] | None = None,
+        shared: Sequence[Account] = (),
+    ) -> runtime.Outcome | None:
         """Run a function; return None when the call was stopped by `cancel`."""
         session = self._session
         code = self._program.codes[number]
         # Budgets per call begin anew: each call has its own accounts.
-        accounts = [*(Account(each.tokens, each.cost, each.model_calls, "call") for each in self._per_call), *self._shared]
-        work = session.invoke(code, arguments, give=self._python_value, accounts=accounts, **limits_of(self._limits))
+        own = [Account(each.tokens, each.cost, each.model_calls, "call") for each in self._per_call]
+        accounts = [*own, *self._shared, *shared]
+        work = session.invoke(code, arguments, give=give or self._python_value, accounts=accounts, **limits_of(self._limits))
         call = asyncio.ensure_future(work)
         self._running.begin(self._current, call, lambda: setattr(session.machine, "stop", None))
         try:
@@ -371,6 +412,9 @@ class Session:
             return to_python(self._session.clean(value.value if type(value) in (values.Ok, values.Err) else value))
         except RecursionError:
             raise RaisedPanic("P103", "nesting limit exceeded: the value is nested too deep to be given to Python") from None
+
+    def _json_value(self, value: Any) -> str:
+        return json_text(self._session.clean(value))
 
     def cancel(self) -> None:
         """Stop the call that runs, from any thread: a run ends with exit code 130, a call raises ProgramError. Does nothing when

@@ -19,7 +19,7 @@ from . import notation
 from .notation import Malformed, split_outside_strings, take_json, take_string, take_word
 from .records import Line, Program
 
-CLAUSE = re.compile(r"[LOMVGC]-\d+(?:\.\d+)+$")
+CLAUSE = re.compile(r"[LOMVGCS]-\d+(?:\.\d+)+$")
 _CAPABILITIES = ("fs:read", "fs:write", "net", "env", "run", "disable-tool")
 _LIMITS = ("steps", "depth", "seconds", "tokens", "cost", "model_calls", "size")
 _NAMED = ("reply", "agent", "mcp")

@@ -14,9 +14,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-ID = r"[LOMVGC]-\d+(?:\.\d+)+"
+ID = r"[LOMVGCS]-\d+(?:\.\d+)+"
 _DEFINITION = re.compile(rf"^(?:[-*] |\| *)?\*\*({ID})\*\*")
-_CHAPTER = re.compile(r"^\| *([LOMVGC])-\d+ *\|")
+_CHAPTER = re.compile(r"^\| *([LOMVGCS])-\d+ *\|")
 _ROW = re.compile(r"^\| *(\d+\.\d+) *\|")
 _MAY = re.compile(r"\bmay differ\b|\bimplementation-defined\b|\bRecommended\b|\bTargets?(?: \w+)?:|\(target\)")
 _FENCE = re.compile(r"^\s*```")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("api", "cli", "colours", "compiler", "conformance", "lsp", "vm", "runtime")
+ROOMS = ("api", "cli", "colours", "compiler", "conformance", "lsp", "serve", "vm", "runtime")
 FACE = ("__init__", "__main__")  # the root is the package
 
 # Of the suite only the runner is a room: its drivers and its second evaluator speak to implementations.
@@ -31,8 +31,9 @@ ALLOWED = {
     "colours": ("compiler",),
     "lsp": ("colours", "compiler", "vm.builtins", "vm.memory_steps"),
     "api": ("compiler", "runtime", "vm"),
-    "cli": ("", "api", "compiler", "conformance", "lsp", "runtime", "vm"),  # of the face, the version
-    "": ("api", "cli"),
+    "serve": ("api", "runtime.errors", "vm.declaration_fields"),
+    "cli": ("", "api", "compiler", "conformance", "lsp", "runtime", "serve", "vm"),  # of the face, the version
+    "": ("api", "cli", "serve"),
 }
 # Distributions a room may import besides the standard library.
 LIBRARIES = {
@@ -45,6 +46,7 @@ LIBRARIES = {
     "conformance": {"conformance"},  # its scripts, by the name it has in the repository
     "colours": {"pygments"},
     "lsp": {"pygls", "lsprotocol"},
+    "serve": {"starlette", "uvicorn", "prometheus_client", "mcp", "mcp_types", "anyio"},
     "cli": {"msgpack"},
     "api": {"pytest"},  # whoever tests with it has it
     "": set(),

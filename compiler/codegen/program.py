@@ -188,6 +188,9 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     ):
         if listed:
             module.pool.questions(listing, [module.functions[function] for function in listed])
+    offered = offers(module, checked)
+    if any(offered):
+        module.pool.offers(*offered)
     # Only now are all calls of built-ins known that are written in the language.
     generate_requested(module)
     functions = module.finish_functions()
@@ -596,6 +599,14 @@ def exports(module: Module, checked: CheckedProgram, init: list[int]) -> im.Expo
     """Return the numbers of the public functions by their path, methods apart, and the initialisation."""
     public = {qualified(f): module.functions[f] for f in checked.functions if f.declaration.public and f.owner is None}
     return im.Exports(public, init)
+
+
+def offers(module: Module, checked: CheckedProgram) -> tuple[list[list[Any]], list[list[Any]]]:
+    """Return the numbers and doc comments of public functions that have one, and those of public models, with "" for none."""
+    functions = [f for f in checked.functions if f.declaration.public and f.owner is None and f.declaration.doc]
+    models = [m for m in checked.of(symbols.ModelSymbol) if m.declaration.public]
+    described = [[module.functions[f], f.declaration.doc] for f in functions]
+    return described, [[module.numbers[m], m.declaration.doc or ""] for m in models]
 
 
 def qualified(symbol: symbols.Symbol) -> str:
