@@ -60,6 +60,8 @@ def _form(image: Image, type_: int, definitions: dict[str, Any]) -> dict[str, An
         return {"anyOf": [_form(image, rest[0], definitions), {"type": "null"}]}
     if head in ("array", "set", "queue", "stack"):
         return {"type": "array", "items": _form(image, rest[0], definitions)}
+    if head == "handle" and rest[0] == "Stream":
+        return {"type": "string"}  # its whole text
     if head == "prompt":
         return {"type": "string"}
     if head == "map":

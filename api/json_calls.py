@@ -1,7 +1,7 @@
 """Calls whose arguments, emits and results are JSON: what a server, or whoever else speaks JSON, gets of a program (S-1.1).
 
 Hands on `Signature` with its `Parameter`s to users by `Program.signatures`, and to `session` `JsonSide`, by which a call hears
-and answers in JSON, `json_arguments`, `answer_types`, `json_text` and `Misfitting`. JSON is read as the language reads it, by
+and answers in JSON, `json_arguments`, `answer_types`, `json_text` and `Misfitting`; TEXT_CHANNEL to servers. JSON is read as the language reads it, by
 the declared types (L-7.1.2), and written in the forms of L-5.1; the schemas are those of channels (`channels.py`). Nothing is
 called here.
 """
@@ -15,6 +15,7 @@ from typing import Any
 from ..runtime.schema.lenient_json import JsonRefused, parse_json
 from ..vm import values as v
 from ..vm.builtins.json import ABSENT, Misfit
+from ..vm.builtins.models import TEXT_CHANNEL as TEXT_CHANNEL
 from ..vm.bytecode.image import Image
 from ..vm.bytecode.shape import listed_functions, offers
 from ..vm.interp.context_slots import StoredBuilder
@@ -69,7 +70,8 @@ class Misfitting(TypeError):
 
 @dataclass(frozen=True, slots=True)
 class JsonSide:
-    """How one call speaks JSON. `hear(channel, text, by_runtime)` gets every emit, the payload as compact JSON; `answer(channel,
+    """How one call speaks JSON. `hear(channel, text, by_runtime)` gets every emit, the payload as compact JSON, and the
+    pieces of a stream that the function returns on TEXT_CHANNEL; `answer(channel,
     text)` gives the answer of an awaited emit, likewise in and out, or raises what a handler of `on_emit` may raise; None: the
     handlers of the session do. `budgets` are drawn on by this call, beside those of its session."""
 

@@ -314,7 +314,7 @@ class Session:
                 call._emits = self._emits
             self._current = call
             try:
-                give = self._json_value if call is not None and call._json is not None else self._python_value
+                give = self._json_value if call is not None and call._json is not None else None
                 shared = [] if call is None or call._json is None else [one._account for one in call._json.budgets]
                 outcome = await self._outcome(number, arguments, give, shared)
             finally:
@@ -374,7 +374,7 @@ class Session:
         # Budgets per call begin anew: each call has its own accounts.
         own = [Account(each.tokens, each.cost, each.model_calls, "call") for each in self._per_call]
         accounts = [*own, *self._shared, *shared]
-        work = session.invoke(code, arguments, give=give or self._python_value, accounts=accounts, **limits_of(self._limits))
+        work = session.invoke(code, arguments, give=give or self._python_value, reads_streams=give is not None, accounts=accounts, **limits_of(self._limits))
         call = asyncio.ensure_future(work)
         self._running.begin(self._current, call, lambda: setattr(session.machine, "stop", None))
         try:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..api.json_calls import JsonSide
+from ..api.json_calls import TEXT_CHANNEL, JsonSide
 from ..api.program import Program
 from ..api.results import Panic
 from ..api.session import Session
@@ -125,7 +125,11 @@ class Calls:
         return session.start_json(wanted.function, wanted.arguments, side)
 
     def _heard(self, call: ServedCall, channel: str, payload: str, by_runtime: bool) -> None:
-        if not by_runtime and call.log is not None:
+        if call.log is None or by_runtime:
+            return
+        if channel == TEXT_CHANNEL:
+            call.log.add("text", f'{{"text":{payload}}}')
+        else:
             call.log.add("emit", f'{{"channel":{_quoted(channel)},"payload":{payload}}}')
 
     def _told(self, call: ServedCall, question: Question) -> None:

@@ -108,13 +108,7 @@ def listen(host: str, port: int) -> socket.socket:
 def serve(listener: socket.socket, application: Application | Recipe, *, workers: int, drain: float) -> None:
     """Serve until SIGTERM or SIGINT; then no connection is taken, and calls that run have `drain` seconds to end. With several
     workers `application` is the Recipe by which each makes its own."""
-    made: Any = functools.partial(Recipe.application, application) if isinstance(application, Recipe) else application
-    config = uvicorn.Config(
-        made, factory=made is not application, http=GuardedProtocol,
-        ws="none", lifespan="on", log_config=None, access_log=False, server_header=False, proxy_headers=False,
-        h11_max_incomplete_event_size=HEADER_BYTES, timeout_keep_alive=KEEP_ALIVE, workers=workers,
-        timeout_graceful_shutdown=max(1, round(drain)),
-    )  # fmt: skip
+    config = config_of(application, workers, drain)
     if workers == 1:
         # uvicorn raises the signal again behind its own end, which was asked for and went well.
         with _ignoring_later(signal.SIGTERM, signal.SIGINT):
@@ -126,6 +120,17 @@ def serve(listener: socket.socket, application: Application | Recipe, *, workers
             _Workers(config, [listener]).run()
         finally:
             del os.environ[MULTIPROC]
+
+
+def config_of(application: Application | Recipe, workers: int, drain: float) -> uvicorn.Config:
+    """Return the configuration of uvicorn, whose own logs are silent: the access log is ours."""
+    made: Any = functools.partial(Recipe.application, application) if isinstance(application, Recipe) else application
+    return uvicorn.Config(
+        made, factory=made is not application, http=GuardedProtocol,
+        ws="none", lifespan="on", log_config=None, access_log=False, server_header=False, proxy_headers=False,
+        h11_max_incomplete_event_size=HEADER_BYTES, timeout_keep_alive=KEEP_ALIVE, workers=workers,
+        timeout_graceful_shutdown=max(1, round(drain)),
+    )  # fmt: skip
 
 
 class _Workers(Multiprocess):

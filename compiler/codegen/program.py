@@ -182,6 +182,8 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         module.language_method("StoreWrites", "finish")
         if module.has_stored_hashmaps:
             module.language_method("StoreWrites", "keep")
+    if any(f.declaration.public and f.owner is None and returns_stream(f.result) for f in checked.functions):
+        module.language_method("StreamReads", "send")  # a host that gets the stream reads it
     for listing, listed in (
         ("channels", [function for function in checked.functions if function.channel is not None]),
         ("by_model", [function for function in checked.functions if function.by_model]),
@@ -599,6 +601,12 @@ def exports(module: Module, checked: CheckedProgram, init: list[int]) -> im.Expo
     """Return the numbers of the public functions by their path, methods apart, and the initialisation."""
     public = {qualified(f): module.functions[f] for f in checked.functions if f.declaration.public and f.owner is None}
     return im.Exports(public, init)
+
+
+def returns_stream(result: t.Type) -> bool:
+    """Return whether a function of that result gives a stream, or a Result of one."""
+    inner = result.arguments[0] if isinstance(result, t.Generic) and result.name == "Result" else result
+    return inner == t.STREAM
 
 
 def offers(module: Module, checked: CheckedProgram) -> tuple[list[list[Any]], list[list[Any]]]:

@@ -12,9 +12,8 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx2
-
 import concerto
+import httpx2
 from concerto.serve.app import Application
 
 PROGRAM = """
@@ -94,11 +93,15 @@ def running(folder: Path, *flags: str, source: str = PROGRAM, **environment: str
     words = [sys.executable, "-m", "concerto", "serve", str(file), "--port", "0", "--offline", *flags]
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
     assert process.stderr is not None
-    line = process.stderr.readline()
-    found = re.search(r"on (http://\S+)", line)
+    lines = []
+    for line in process.stderr:  # warnings may come first
+        lines.append(line)
+        if line.startswith("serving "):
+            break
+    found = re.search(r"on (http://\S+)", lines[-1] if lines else "")
     if found is None:
         process.kill()
-        raise AssertionError(line + process.communicate()[1])
+        raise AssertionError("".join(lines) + process.communicate()[1])
     try:
         yield Server(process, found[1])
     finally:

@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import concerto
 import jsonschema
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
-
-import concerto
 
 from .served import events_of, in_loop, program, running, served
 

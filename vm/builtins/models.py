@@ -39,7 +39,7 @@ from ..values import (
 )
 from ..values.text import brief
 from .binding import arguments_of, expect
-from .registry import METHODS, associated_effect, handle, hidden
+from .registry import METHODS, associated_effect, handle, hidden, prelude
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -423,3 +423,20 @@ def leave(machine: MachineContext, task: Task, reply: Any, site: Site, arguments
     SUSPENDED until the host has closed it."""
     stream = reply.stream if type(reply) is ItemStream else reply
     return None if stream.response is not None else machine.close_stream(task, stream)
+
+
+# What a host reads of a stream that a public function returned (S-1.2): its text as emits on TEXT_CHANNEL, then all of it.
+TEXT_CHANNEL = "stream:text"
+READ_OUT = ("StreamReads", "send")
+prelude(
+    READ_OUT[0], "send(stream: Stream) -> Result<String, AgentError>", clause="S-1.2", doc="Tells the host the text of a stream.",
+    source=f"""
+        loop {{
+            let piece = stream._chunk();
+            if piece.is_err() {{ return piece; }}
+            let chunk = piece.unwrap();
+            if chunk == nil {{ return Ok(stream.response().text); }}
+            emit("{TEXT_CHANNEL}", chunk.text);
+        }}
+    """,
+)  # fmt: skip
