@@ -1,9 +1,9 @@
 """Calls whose arguments, emits and results are JSON: what a server, or whoever else speaks JSON, gets of a program (S-1.1).
 
 Hands on `Signature` with its `Parameter`s to users by `Program.signatures`, and to `session` `JsonSide`, by which a call hears
-and answers in JSON, `json_arguments`, `answer_types`, `json_text` and `Misfitting`; TEXT_CHANNEL to servers. JSON is read as the language reads it, by
-the declared types (L-7.1.2), and written in the forms of L-5.1; the schemas are those of channels (`channels.py`). Nothing is
-called here.
+and answers in JSON, `json_arguments`, `answer_types`, `json_text` and `Misfitting`; TEXT_CHANNEL to servers. JSON is read as
+the language reads it, by the declared types (L-7.1.2), and written in the forms of L-5.1; the schemas are those of channels
+(`channels.py`). Nothing is called here.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tokens", metavar="FILE", help=tokens)
     approver = "a name of --tokens that sees and answers the questions of all; repeated: several"
     parser.add_argument("--approver", action="append", default=[], metavar="NAME", help=approver)
-    hosts = "a name of this server, as the header Host has it; repeated: several (a loopback address has its own)"
+    hosts = "a name of this server in the header Host; repeated: several (a loopback address has its own names)"
     parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=hosts)
     parser.add_argument("--body-bytes", type=steps, metavar="N", help="bytes of a request's body, 1048576 by default")
     parser.add_argument("--concurrent", type=steps, metavar="N", help="calls that run at once, 512 by default")

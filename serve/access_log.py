@@ -64,6 +64,7 @@ class _Lines(logging.Formatter):
             last = record.exc_info[2]
             while last.tb_next is not None:
                 last = last.tb_next
+            line["class"] = type(record.exc_info[1]).__name__
             line["at"] = f"{last.tb_frame.f_code.co_filename.rpartition('/')[2]}:{last.tb_lineno}"
         return json.dumps(line, ensure_ascii=False)
 
@@ -72,7 +73,9 @@ def lines_on(stream: TextIO, *, quiet: bool = False) -> None:
     """Send the lines of the logs of the server to a stream; `quiet` leaves out those of requests."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(_Lines())
-    for name in ("concerto.access", "concerto.serve"):
+    of_requests = logging.WARNING if quiet else logging.INFO
+    levels = {"concerto.access": of_requests, "concerto.serve": logging.INFO, "uvicorn": logging.ERROR}
+    for name, level in levels.items():
         logger = logging.getLogger(name)
-        logger.setLevel(logging.WARNING if quiet else logging.INFO)
+        logger.setLevel(level)
         logger.handlers, logger.propagate = [handler], False

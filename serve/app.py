@@ -273,9 +273,6 @@ class Application:
 
 def _require_known(program: Program, settings: Serving) -> None:
     """Raise ValueError for settings that name what the program does not have."""
-    for name in settings.durable:
-        if name not in program.functions:
-            raise ValueError(f"durable: the program has no public function {name!r}")
     parameters = {one.name for signature in program.signatures.values() for one in signature.parameters}
     for name in settings.keys:
         if name not in parameters:

@@ -12,12 +12,14 @@ import ipaddress
 import os
 import signal
 import socket
+import struct
 import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors.multiprocess import Multiprocess
@@ -40,8 +42,15 @@ class GuardedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.app_state = {**self.app_state, "abort": transport.abort}
+        self.app_state = {**self.app_state, "abort": self.abort}
         self._expect_head()
+
+    def abort(self) -> None:
+        """End the connection at once; what the system still holds for its reader is dropped too."""
+        connection = self.transport.get_extra_info("socket")
+        if connection is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -63,7 +72,36 @@ class GuardedProtocol(H11Protocol):
     def _too_slow(self) -> None:
         self.head_timer = None
         if self.cycle is None or self.cycle.response_complete:
-            self.transport.abort()
+            self.abort()
+
+
+class UntilBroken:
+    """An application whose client may break the rules of HTTP behind its request: nothing can be answered then, and the
+    connection is cut, without a word in the log."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        broken = False
+
+        async def sent(message: Any) -> None:
+            nonlocal broken
+            try:
+                await send(message)
+            except h11.LocalProtocolError as error:
+                broken = True
+                raise OSError(str(error)) from None
+
+        try:
+            await self.app(scope, receive, sent)
+        except Exception:
+            if not broken:
+                raise
+        if broken:
+            scope["state"]["abort"]()
+            await asyncio.sleep(0)  # until the protocol knows that the connection is lost
+            await asyncio.sleep(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +113,10 @@ class Recipe:
     options: dict[str, Any]
     quiet: bool = False
 
-    def application(self) -> Application:
+    def application(self) -> UntilBroken:
         """Make the application, in a process of several."""
         lines_on(sys.stderr, quiet=self.quiet)
-        return asgi(self.path, **self.options)
+        return UntilBroken(asgi(self.path, **self.options))
 
 
 def is_loopback(host: str) -> bool:
@@ -124,9 +162,9 @@ def serve(listener: socket.socket, application: Application | Recipe, *, workers
 
 def config_of(application: Application | Recipe, workers: int, drain: float) -> uvicorn.Config:
     """Return the configuration of uvicorn, whose own logs are silent: the access log is ours."""
-    made: Any = functools.partial(Recipe.application, application) if isinstance(application, Recipe) else application
+    made: Any = functools.partial(Recipe.application, application) if isinstance(application, Recipe) else UntilBroken(application)
     return uvicorn.Config(
-        made, factory=made is not application, http=GuardedProtocol,
+        made, factory=isinstance(application, Recipe), http=GuardedProtocol,
         ws="none", lifespan="on", log_config=None, access_log=False, server_header=False, proxy_headers=False,
         h11_max_incomplete_event_size=HEADER_BYTES, timeout_keep_alive=KEEP_ALIVE, workers=workers,
         timeout_graceful_shutdown=max(1, round(drain)),

@@ -33,8 +33,8 @@ class Serving:
     `linger_seconds`: how long a stream may be without a reader before its call is cancelled; `keep_seconds`: how long the end
     of a call is kept for a reader that comes again. `sessions`: named sessions that are kept, 0: none, each call gets a new one;
     `session_seconds`: those that nobody used
-    for so long are forgotten. `state`: a file that keeps budgets of the day, first answers and idle sessions across restarts;
-    `store`: a run store, in which calls of the functions `durable` outlive the process and their clients."""
+    for so long are forgotten. `state`: a file that keeps
+    budgets of the day, first answers and sessions across restarts."""
 
     tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
     authorize: Callable[[Any], Any] | None = None
@@ -56,8 +56,6 @@ class Serving:
     sessions: int = 10_000
     session_seconds: float = 3600.0
     state: str | os.PathLike[str] | None = None
-    store: str | os.PathLike[str] | None = None
-    durable: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, (holds, words) in RULES.items():
@@ -65,8 +63,6 @@ class Serving:
             if not holds(value):
                 shown = f"of the type {type(value).__name__}" if name == "tokens" else repr(value)
                 raise ValueError(f"{name} is {shown}; it is {words}")
-        if self.durable and self.store is None:
-            raise ValueError("durable names functions whose calls outlive the process: `store` names the run store of them")
         if len(set(self.tokens.values())) < len(self.tokens):
             raise ValueError("tokens: two callers have the same token")
 
@@ -132,8 +128,6 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "sessions": _whole(0),
     "session_seconds": _POSITIVE,
     "state": _PLACE,
-    "store": _PLACE,
-    "durable": (_texts, "a tuple of names of functions"),
 }  # fmt: skip
 NAMES = tuple(one.name for one in fields(Serving))
 

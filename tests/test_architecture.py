@@ -46,7 +46,7 @@ LIBRARIES = {
     "conformance": {"conformance"},  # its scripts, by the name it has in the repository
     "colours": {"pygments"},
     "lsp": {"pygls", "lsprotocol"},
-    "serve": {"starlette", "uvicorn", "prometheus_client", "mcp", "mcp_types", "anyio"},
+    "serve": {"starlette", "uvicorn", "h11", "prometheus_client", "mcp", "mcp_types", "anyio"},
     "cli": {"msgpack"},
     "api": {"pytest"},  # whoever tests with it has it
     "": set(),

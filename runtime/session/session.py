@@ -330,8 +330,9 @@ class Session:
         `tokens`, `cost` and `model_calls` are summed over all calls of the session, and `accounts` are further ones that this
         call draws on. Where a limit is None, the program's own budget counts (O-9.7), and without one there is no limit; but for
         `depth` it is 10,000 then, and `value_bytes` and `memory_bytes`, for which a program has no budget, are LONGEST_STRING and
-        LARGEST_MEMORY. `give` turns the value into what the host gets, under the same limits (G-6.10). With `reads_streams` a stream that the function returns is read to its end: its text
-        goes to the host as emits (`vm/builtins/models.py: TEXT_CHANNEL`), and all of it is the value.
+        LARGEST_MEMORY. `give` turns the value into what the host gets, under the same limits (G-6.10). With `reads_streams` a
+        stream that the function returns is read to its end: its text goes to the host as emits (`vm/builtins/models.py:
+        TEXT_CHANNEL`), and all of it is the value.
 
         A panic of the program is in the outcome, also one that `give` raises. Raised are `Stopped`, when the host has called
         `stop`, the cancellation of the task that awaits this, and what code of the host raises that is no panic: its sinks

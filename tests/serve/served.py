@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -73,6 +74,11 @@ class Server:
     def __init__(self, process: subprocess.Popen[str], url: str) -> None:
         self.process = process
         self.url = url
+        self.written: list[str] = []
+        assert process.stderr is not None
+        # Read all the time: a server whose log nobody reads waits for its reader.
+        self.reader = threading.Thread(target=lambda: self.written.extend(process.stderr or ()))
+        self.reader.start()
 
     @property
     def port(self) -> int:
@@ -81,8 +87,9 @@ class Server:
     def end(self) -> tuple[int, str]:
         """End the process by SIGTERM; return its exit status and what it wrote after it began to serve."""
         self.process.terminate()
-        _, text = self.process.communicate(timeout=60)
-        return self.process.returncode, text
+        code = self.process.wait(timeout=60)
+        self.reader.join()
+        return code, "".join(self.written)
 
 
 @contextmanager
@@ -102,12 +109,15 @@ def running(folder: Path, *flags: str, source: str = PROGRAM, **environment: str
     if found is None:
         process.kill()
         raise AssertionError("".join(lines) + process.communicate()[1])
+    server = Server(process, found[1])
     try:
-        yield Server(process, found[1])
+        yield server
     finally:
         if process.poll() is None:
             process.kill()
-        process.communicate()
+        process.wait()
+        server.reader.join()
+        process.stderr.close()
 
 
 def events_of(text: str) -> list[tuple[str, str, str]]:

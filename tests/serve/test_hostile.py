@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
 import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import concerto
 import httpx2
@@ -27,7 +30,8 @@ PATHS = (b"/call/hello", b"/call/echo", b"/call/../../etc/passwd", b"/call/%00",
 HEADERS = (b"content-type: application/json", b"content-length: 5", b"content-length: -1", b"content-length: 9" * 3,
            b"transfer-encoding: chunked", b"transfer-encoding: chunked, chunked", b"x: " + b"y" * 5000, b"\xff\xfe: 1", b"no colon",
            b"host: a\x00b", b"accept: text/event-stream", b"last-event-id: " + b"9" * 50, b"expect: 100-continue",
-           b"authorization: Bearer \xff", b"concerto-session: \x7f", b"upgrade: websocket\r\nconnection: upgrade")  # fmt: skip
+           b"authorization: Bearer \xff",
+           b"host: 127.0.0.1", b"host: localhost", b"concerto-session: \x7f", b"upgrade: websocket\r\nconnection: upgrade")  # fmt: skip
 BODIES = (b"", b"{", b"[" * 3000, b'{"name": NaN}', b'{"name": "\xff"}', b"\x00" * 100, b'{"name": "x"}', b"5\r\nhello\r\n0\r\n\r\n",
           b"zz\r\n", b'{"name": {"a": [1, {}]}}')  # fmt: skip
 
@@ -49,26 +53,24 @@ def test_ten_thousand_malformed_requests(tmp_path: Path) -> None:
     """Each on a connection of its own, many of them left in the middle. A right call between them is answered as ever."""
     chance = random.Random(20261127)
     with running(tmp_path, "--quiet") as server:
-        client = httpx2.Client(base_url=server.url, timeout=30)
-        pid, sizes, statuses = server.process.pid, [], set()
-        for number in range(REQUESTS):
-            with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
-                connection.sendall(malformed(chance))
-                if number % 10 == 0:
-                    connection.settimeout(0.2)
-                    try:
-                        statuses.add(connection.recv(12)[9:12])
-                    except (TimeoutError, ConnectionResetError):
-                        pass
-            if number % 1000 == 999:
-                assert client.post("/call/hello", json={"name": "x"}).json() == "hello x"
-                sizes.append(memory_of(pid))
-        assert b"400" in statuses and b"500" not in statuses, statuses
-        assert sizes[-1] - sizes[2] < 8_000, sizes
-        page = client.get("/metrics").text
-        assert 'status="500"' not in page and "concerto_running 0.0" in page
+        with httpx2.Client(base_url=server.url, timeout=30) as client:
+            pid, sizes, statuses = server.process.pid, [], set()
+            for number in range(REQUESTS):
+                with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+                    connection.sendall(malformed(chance))
+                    if number % 10 == 0:
+                        connection.settimeout(0.2)
+                        with suppress(TimeoutError, ConnectionResetError):
+                            statuses.add(connection.recv(12)[9:12])
+                if number % 1000 == 999:
+                    assert client.post("/call/hello", json={"name": "x"}).json() == "hello x"
+                    sizes.append(memory_of(pid))
+            assert b"400" in statuses and b"500" not in statuses, statuses
+            assert sizes[-1] - sizes[2] < 8_000, sizes
+            page = client.get("/metrics").text
+            assert 'status="500"' not in page and "concerto_running 0.0" in page
         code, log = server.end()
-    assert code == 0 and "Traceback" not in log and "internal" not in log
+    assert code == 0 and "Traceback" not in log and "internal" not in log, log[-3000:]
 
 
 @contextmanager
@@ -99,19 +101,16 @@ def test_slow_heads_and_huge_ones_are_cut(monkeypatch: pytest.MonkeyPatch) -> No
                 while time.monotonic() - began < 10:
                     connection.sendall(b"x")
                     connection.settimeout(0.05)
-                    try:
+                    with suppress(TimeoutError):
                         if connection.recv(100) == b"":
                             raise ConnectionResetError
-                    except TimeoutError:
-                        pass
             except OSError:
                 ended += 1
             connection.close()
         assert ended == 50 and time.monotonic() - began < 10
         silent = socket.create_connection(("127.0.0.1", port), timeout=10)
-        with pytest.raises(ConnectionResetError):
-            assert silent.recv(1) == b"", "it was closed"
-            raise ConnectionResetError
+        with suppress(ConnectionResetError):
+            assert silent.recv(1) == b""
         silent.close()
         with socket.create_connection(("127.0.0.1", port), timeout=10) as huge:
             try:
@@ -137,18 +136,55 @@ def test_a_slow_body_is_refused_and_frees_its_place(tmp_path: Path) -> None:
 
 
 def test_headers_cannot_be_injected_into_requests_to_providers() -> None:
-    """What a request carries reaches a provider as JSON only: session names, keys and arguments with line breaks are no headers."""
-    from ..api.counting_server import running as provider  # noqa: F401
+    """What a request carries reaches a provider as JSON only: arguments with line breaks are no headers, and its own headers stay
+    here."""
+    asked: list[tuple[dict[str, str], Any]] = []
+
+    class Model(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append((dict(self.headers), json.loads(self.rfile.read(int(self.headers["content-length"])))))
+            message = {"role": "assistant", "content": "yes"}
+            body = json.dumps({
+                "id": "1", "object": "chat.completion", "created": 1, "model": "m", "usage": None,
+                "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+            }).encode()  # fmt: skip
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *given: Any) -> None:
+            pass
 
     source = """
-        connect local { provider: openai, base_url: "URL", api: "chat" }
-        model M { provider: local, base: "m" }
+        model M { provider: openai, base: "m" }
         pub fn ask(user: String, q: String) -> Result<String> { M.with_context({ "user": user }).execute(q)?.text }
     """
-    del source
+    injected = "x\r\nX-Evil: 1\r\n\r\nGET /evil HTTP/1.1"
+    models = ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    threading.Thread(target=models.serve_forever, args=(0.02,), daemon=True).start()
+    address = f"http://127.0.0.1:{models.server_address[1]}/v1"
+
+    @in_loop
+    async def check() -> None:
+        connection = {"base_url": address, "api": "chat", "api_key": "sk-planted-0123456789"}
+        async with served(source, offline=False, connections={"openai": connection}) as (client, _):
+            headers = {"x-evil": "2", "authorization": "Bearer of-the-client", "concerto-session": "X-Evil: 3"}
+            answer = await client.post("/call/ask", json={"user": injected, "q": injected}, headers=headers)
+            assert answer.json() == "yes", answer.text
+
+    try:
+        check()
+    finally:
+        models.shutdown()
+        models.server_close()
+    ((headers, body),) = asked
+    assert "x-evil" not in {name.lower() for name in headers} and "of-the-client" not in str(headers)
+    assert body["messages"][-1]["content"] == injected
 
 
-@settings(max_examples=200)
+@settings(max_examples=50)
 @given(st.dictionaries(st.text(max_size=5), st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=10),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3), max_leaves=10,

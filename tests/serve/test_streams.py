@@ -152,7 +152,7 @@ def test_a_slow_reader_is_dropped_by_size(tmp_path: Path) -> None:
     source = 'pub fn flood(n: Int) -> Int { for _i in 0..n { emit("x", "0123456789".repeat(200)); std::time::sleep(0); } n }'
     with running(tmp_path, source=source) as server:
         with socket.create_connection(("127.0.0.1", server.port)) as lazy:
-            lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            lazy.settimeout(10)
             body = b'{"n": 8000}'
             lazy.sendall(
                 b"POST /call/flood HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: text/event-stream\r\ncontent-type: application/json\r\n"
