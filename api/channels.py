@@ -19,7 +19,7 @@ from ..vm.values.types import plain_name
 @dataclass(frozen=True, slots=True)
 class Channel:
     """One channel. `payload` and `answer` are JSON Schemas (draft 2020-12) of the JSON forms of O-5.31; `answer` is None for one
-    that is not answered. Any, Range, Result and the records of the language have the empty schema, which takes every value."""
+    that is not answered. Any, Range, Result and most records of the language have the empty schema, which takes every value."""
 
     name: str
     payload: dict[str, Any]
@@ -37,6 +37,7 @@ def channels_of(image: Image) -> dict[str, Channel]:
     return channels
 
 
+ROLES = ("system", "user", "assistant", "tool")  # of messages
 _SIMPLE: dict[str, dict[str, Any]] = {
     "int": {"type": "integer"}, "float": {"type": "number"}, "string": {"type": "string"}, "bool": {"type": "boolean"},
     "nil": {"type": "null"}, "bytes": {"type": "string", "contentEncoding": "base64"},
@@ -60,6 +61,9 @@ def _form(image: Image, type_: int, definitions: dict[str, Any]) -> dict[str, An
         return {"anyOf": [_form(image, rest[0], definitions), {"type": "null"}]}
     if head in ("array", "set", "queue", "stack"):
         return {"type": "array", "items": _form(image, rest[0], definitions)}
+    if head == "record" and rest[0] == "Message":
+        texts = {"role": {"enum": list(ROLES)}, "content": {"type": "string"}}
+        return {"type": "object", "properties": texts, "required": list(texts)}
     if head == "handle" and rest[0] == "Stream":
         return {"type": "string"}  # its whole text
     if head == "prompt":

@@ -1,7 +1,8 @@
 """Calls whose arguments, emits and results are JSON: what a server, or whoever else speaks JSON, gets of a program (S-1.1).
 
 Hands on `Signature` with its `Parameter`s to users by `Program.signatures`, and to `session` `JsonSide`, by which a call hears
-and answers in JSON, `json_arguments`, `answer_types`, `json_text` and `Misfitting`; TEXT_CHANNEL to servers. JSON is read as
+and answers in JSON, `json_arguments`, `answer_types`, `json_text` and `Misfitting`; TEXT_CHANNEL
+to servers. JSON is read as
 the language reads it, by the declared types (L-7.1.2), and written in the forms of L-5.1; the schemas are those of channels
 (`channels.py`). Nothing is called here.
 """
@@ -78,6 +79,9 @@ class JsonSide:
     hear: Callable[[str, str, bool], object] | None = None
     answer: Callable[[str, str], Awaitable[str]] | None = None
     budgets: Sequence[SharedBudget] = ()
+
+
+MESSAGES = ("array", ("record", "Message"))  # the type of what a public model is asked
 
 
 def read_json(text: str, what: str) -> Any:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from ..vm.bytecode import image as im
 from ..vm.bytecode.encoding import MAGIC, content_hash, encode
+from ..vm.bytecode.shape import offers
 from ..vm.interp import link
 from ..vm.interp.link import load_bytes, load_image
 from .channels import Channel, channels_of
@@ -84,6 +85,12 @@ class Program:
     def signatures(self) -> dict[str, Signature]:
         """The public functions by name, with the JSON Schemas of what they take and return."""
         return signatures_of(self._linked.image)
+
+    @property
+    def models(self) -> dict[str, str]:
+        """The public models (`pub model`) by name, with their doc comments, "" for none."""
+        image = self._linked.image
+        return {image.models[number].name: doc for number, doc in sorted(offers(image)[1].items())}
 
     def to_bytes(self) -> bytes:
         """Return the image, which `load` reads."""

@@ -23,12 +23,14 @@ from ..runtime.errors import ConfigFailure
 from ..runtime.host import NoListener
 from ..runtime.session import session as runtime
 from ..vm import values
+from ..vm.builtins.models import ASK
+from ..vm.bytecode.shape import offers
 from ..vm.interp import link
 from ..vm.interp.machine import Stopped
 from ..vm.panics import Panic as RaisedPanic
 from ..vm.values.limits import LONGEST_STRING
 from .calls import EVERY_CHANNEL, Call, Running, require_callable
-from .json_calls import JsonSide, answer_types, fitting, json_arguments, json_text, read_json
+from .json_calls import MESSAGES, JsonSide, answer_types, fitting, json_arguments, json_text, read_json
 from .options import Options, amounts, check_options, host_of, limits_of
 from .recordings import ENDED, Continued, Journaling, Rehearsed, Suspended
 from .results import Breaker, Emit, Frame, ImageError, Metrics, Panic, ProgramError, RecordingError, RunResult, frames_of
@@ -282,6 +284,23 @@ class Session:
         parameters = self._program.image.functions[number].params
         values_of = json_arguments(self._program, self._session.memories.computed, function, parameters, arguments)
         return self._started(number, values_of, side or JsonSide())
+
+    def start_model(self, model: str, messages: Any, side: JsonSide | None = None) -> Call:
+        """Begin a call of a public model with messages, JSON data of the type Array<Message>, as `start_json` begins one of a
+        function; the handle gives the Response. Raise ValueError for a name that is no public model, and Misfitting for what
+        are no messages."""
+        image = self._program.image
+        names = {image.models[number].name: number for number in offers(image)[1]}
+        code = self._program.language_methods.get(ASK)
+        if model not in names or code is None:
+            raise ValueError(f"the program has no public model {model!r}; public models: {', '.join(names) or 'none'}")
+        sent = fitting(self._program, self._session.memories.computed, messages, MESSAGES, "messages")
+        given = [None, self._program.handle("models", names[model], []), sent]
+
+        async def values_of(run: Run) -> list[Any]:
+            return given
+
+        return self._started(code.number, values_of, side or JsonSide())
 
     def require_answer(self, channel: str, text: str) -> None:
         """Raise Misfitting for a JSON text that is no answer of a declared channel; to another channel any JSON is one."""

@@ -21,8 +21,10 @@ from starlette.routing import BaseRoute, Route
 
 from ..api.json_calls import Misfitting
 from ..api.program import Program
+from . import openai_api
 from .access_log import AccessLog
 from .admission import Admission
+from .answers import SAFE, ident_of, json_response, refusal
 from .bodies import arguments_of, text_body
 from .caller import Caller, Gate, required_name
 from .calls import Calls, ServedCall, Wanted
@@ -39,7 +41,6 @@ from .state import State
 from .tryout import page, policy
 
 Handler = Callable[[Request, Caller], Awaitable[Any]]
-SAFE = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
 
 
 class Application:
@@ -100,13 +101,20 @@ class Application:
         ]
         return [
             *(Route(path, self._guarded(path, handler), methods=[method]) for method, path, handler in rows),
+            *(
+                Route(path, self._guarded(path, handler, openai_api.refusal), methods=[method])
+                for method, path, handler in openai_api.OpenAiApi(self).routes()
+            ),
             Route("/", _page, methods=["GET"]),
             Route("/healthz", _healthy, methods=["GET"]),
             Route("/readyz", self._ready, methods=["GET"]),
         ]
 
-    def _guarded(self, path: str, handler: Handler) -> Callable[[Request], Awaitable[Any]]:
-        """Return a route's function: it finds out who calls, and answers Problems."""
+    def _guarded(
+        self, path: str, handler: Handler, told: Callable[[Problem, str], Response] | None = None
+    ) -> Callable[[Request], Awaitable[Any]]:
+        """Return a route's function: it finds out who calls, and answers Problems; `told` gives the answer to one, with the id
+        of the request, in the form of another protocol."""
 
         async def guarded(request: Request) -> Any:
             known = request.scope["concerto"]
@@ -117,7 +125,7 @@ class Application:
                 return await handler(request, caller)
             except Problem as problem:
                 self.counters.refused.labels(str(problem.status)).inc()
-                return refusal(request, problem)
+                return refusal(request, problem) if told is None else told(problem, ident_of(request))
 
         return guarded
 
@@ -136,26 +144,36 @@ class Application:
         wanted = await self._wanted(request, caller, name)
         if streams:
             return self._stream(await self.calls.begin(ident_of(request), wanted, streams=True), 0)
-        return await self._answered(request, wanted)
+        answer, _ = await self.answered(request, wanted)
+        headers = {**SAFE, **({"idempotent-replayed": "true"} if answer.again else {})}
+        return Response(answer.body, answer.status, headers, "application/json")
 
     async def _wanted(self, request: Request, caller: Caller, name: str) -> Wanted:
+        arguments = await arguments_of(request, self.settings)
+        return self.with_bound(request, caller, name, arguments)
+
+    def with_bound(self, request: Request, caller: Caller, name: str, arguments: dict[str, Any]) -> Wanted:
+        """Return the call of a function with these arguments and those that come from the request. Raise Problem (400) where
+        a bound one is given, or the request lacks one."""
         session = self.gate.session_of(request)
         bound = self.gate.bound(request, caller, session) if self.settings.keys else {}
-        arguments = await arguments_of(request, self.settings)
         given = [key for key in bound if key in arguments]
         if given:
             raise Problem(400, "arguments", f"`{given[0]}` comes from {self.settings.keys[given[0]]}, never from the body")
         taken = {one.name for one in self.signatures[name].parameters}
         return Wanted(name, {**arguments, **{key: value for key, value in bound.items() if key in taken}}, caller.name, session)
 
-    async def _answered(self, request: Request, wanted: Wanted) -> Response:
-        """Return the answer of a call that is not streamed. A client that goes away cancels it, but with an Idempotency-Key: then
-        it comes again for the answer."""
+    async def answered(self, request: Request, wanted: Wanted) -> tuple[Answer, ServedCall | None]:
+        """Return the answer of a call that is not streamed, and the call, None where it was answered before. A client that goes
+        away cancels it, but with an Idempotency-Key: then it comes again for the answer."""
         key = request.headers.get("idempotency-key")
         key = None if key is None else required_name(key, "Idempotency-Key")
 
+        begun: list[ServedCall] = []
+
         async def performed() -> Answer:
             call = await self.calls.begin(ident_of(request), wanted, streams=False)
+            begun.append(call)
             try:
                 return Answer(200, await asyncio.shield(call.ending))
             except Problem as problem:
@@ -184,9 +202,7 @@ class Application:
             gone.cancel()
         if work.cancelled():
             raise Problem(CLIENT_CLOSED, "gone", "the client has gone")
-        answer = work.result()
-        headers = {**SAFE, **({"idempotent-replayed": "true"} if answer.again else {})}
-        return Response(answer.body, answer.status, headers, "application/json")
+        return work.result(), begun[0] if begun else None
 
     def _goes_on(self, work: asyncio.Task[Any]) -> None:
         self.going_on.add(work)
@@ -277,22 +293,6 @@ def _require_known(program: Program, settings: Serving) -> None:
     for name in settings.keys:
         if name not in parameters:
             raise ValueError(f"keys: no public function has a parameter {name!r}")
-
-
-def json_response(text: str, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Return an answer of JSON text."""
-    return Response(text, status, {**SAFE, **(headers or {})}, "application/json")
-
-
-def ident_of(request: Request) -> str:
-    """Return the id of a request, by which its call and the lines of the log are known."""
-    ident: str = request.scope["concerto"]["request"]
-    return ident
-
-
-def refusal(request: Request, problem: Problem) -> Response:
-    """Return the answer to a request that got a Problem."""
-    return json_response(problem.text(ident_of(request)), problem.status, problem.headers)
 
 
 async def _not_routed(request: Request, failure: Exception) -> Response:

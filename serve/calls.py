@@ -21,7 +21,7 @@ from ..api.session import Session
 from .admission import Admission
 from .day_budgets import DayBudgets
 from .events import EventLog
-from .metrics import Counters
+from .metrics import Counters, Spent
 from .problems import CLIENT_CLOSED, Problem, problem_of
 from .questions import Question, Questions
 from .sessions import Sessions
@@ -32,12 +32,14 @@ log = logging.getLogger("concerto.serve")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A call that a request asks for: the function, JSON data by parameter, who asks, and in which session (None: its own)."""
+    """A call that a request asks for: the function, JSON data by parameter, who asks, and in which session (None: its own). With
+    `is_model` the function is a public model, whose one argument are `messages`."""
 
     function: str
     arguments: Mapping[str, Any]
     caller: str
     session: str | None = None
+    is_model: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -52,6 +54,7 @@ class ServedCall:
     ending: asyncio.Future[str] = field(init=False)
     task: asyncio.Task[None] = field(init=False)
     readers: int = 0
+    spent: Spent = Spent(0, 0, 0.0)
     lonely: asyncio.TimerHandle | None = None
     status: int = 0
 
@@ -79,7 +82,7 @@ class Calls:
     async def begin(self, ident: str, wanted: Wanted, *, streams: bool) -> ServedCall:
         """Begin a call when there is a place for it, and return it; `ident` is the id of its request. With `streams` its events
         are kept for readers. Raise Problem: 404 for a function that is not there, 429 and 503 for a call that is not admitted."""
-        if wanted.function not in self.program.functions:
+        if wanted.function not in (self.program.models if wanted.is_model else self.program.functions):
             raise Problem(404, "function", "the program has no such public function")
         self.admission.require_rate(wanted.caller)
         budgets = self.days.of(wanted.caller)
@@ -102,7 +105,8 @@ class Calls:
                 try:
                     text = await work(session)
                 finally:
-                    self.days.spent(wanted.caller, *self.counters.spent(session))
+                    call.spent = self.counters.spent(session)
+                    self.days.spent(wanted.caller, call.spent.tokens_in + call.spent.tokens_out, call.spent.cost)
             self._ended(call, text, None)
         except asyncio.CancelledError:
             self._ended(call, "", Problem(CLIENT_CLOSED, "cancelled", "the call was cancelled"))
@@ -122,6 +126,8 @@ class Calls:
             )  # fmt: skip
 
         side = JsonSide(None if call.log is None else lambda *emit: self._heard(call, *emit), ask, budgets)
+        if wanted.is_model:
+            return session.start_model(wanted.function, wanted.arguments["messages"], side)
         return session.start_json(wanted.function, wanted.arguments, side)
 
     def _heard(self, call: ServedCall, channel: str, payload: str, by_runtime: bool) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -21,6 +21,14 @@ from ..api.session import Session
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
+
+
+class Spent(NamedTuple):
+    """Tokens in and out, and their cost."""
+
+    tokens_in: int
+    tokens_out: int
+    cost: float
 
 
 class Counters:
@@ -50,8 +58,8 @@ class Counters:
         self.calls.labels(function, str(status)).inc()
         self.seconds.labels(function).observe(seconds)
 
-    def spent(self, session: Session) -> tuple[int, float]:
-        """Count what a session has used since this was asked last, and return the tokens and the cost of it."""
+    def spent(self, session: Session) -> Spent:
+        """Count what a session has used since this was asked last, and return it."""
         now, before = session.metrics(), self._seen.get(session)
         self._seen[session] = now
 
@@ -65,7 +73,7 @@ class Counters:
         self.requests.inc(more("model_calls"))
         self.retries.labels("connection").inc(more("retries"))
         self.retries.labels("schema").inc(more("schema_retries"))
-        return more("total_tokens"), cost
+        return Spent(more("tokens_in"), more("tokens_out"), cost)
 
     def page(self) -> bytes:
         """Return the counters as OpenMetrics text."""

@@ -425,9 +425,15 @@ def leave(machine: MachineContext, task: Task, reply: Any, site: Site, arguments
     return None if stream.response is not None else machine.close_stream(task, stream)
 
 
-# What a host reads of a stream that a public function returned (S-1.2): its text as emits on TEXT_CHANNEL, then all of it.
+# What a host does beside calling public functions: it reads a stream that one returned, its text as emits on TEXT_CHANNEL, then
+# all of it (S-1.2), and asks a public model (S-1.4).
 TEXT_CHANNEL = "stream:text"
 READ_OUT = ("StreamReads", "send")
+ASK = ("StreamReads", "ask")
+prelude(
+    ASK[0], "ask(model: Any, messages: Any) -> Any", clause="S-1.4", doc="Asks a public model for a host.",
+    source="model.chat(messages)",
+)  # fmt: skip
 prelude(
     READ_OUT[0], "send(stream: Stream) -> Result<String, AgentError>", clause="S-1.2", doc="Tells the host the text of a stream.",
     source=f"""
