@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
+from ..vm.builtins.models import SHOW
 from ..vm.bytecode import image as im
 from ..vm.bytecode.encoding import MAGIC, content_hash, encode
 from ..vm.bytecode.shape import offers
@@ -91,6 +92,13 @@ class Program:
         """The public models (`pub model`) by name, with their doc comments, "" for none."""
         image = self._linked.image
         return {image.models[number].name: doc for number, doc in sorted(offers(image)[1].items())}
+
+    @property
+    def memories(self) -> tuple[str, ...]:
+        """The names of the memories without keys, in the order of their declarations; without public functions none."""
+        if SHOW not in self._linked.language_methods:
+            return ()
+        return tuple(one.name for one in self._linked.image.memories if "keys" not in one.steps)
 
     def to_bytes(self) -> bytes:
         """Return the image, which `load` reads."""

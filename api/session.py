@@ -23,7 +23,7 @@ from ..runtime.errors import ConfigFailure
 from ..runtime.host import NoListener
 from ..runtime.session import session as runtime
 from ..vm import values
-from ..vm.builtins.models import ASK
+from ..vm.builtins.models import ASK, SHOW
 from ..vm.bytecode.shape import offers
 from ..vm.interp import link
 from ..vm.interp.machine import Stopped
@@ -302,6 +302,21 @@ class Session:
 
         return self._started(code.number, values_of, side or JsonSide())
 
+    def start_memory(self, name: str) -> Call:
+        """Begin a look at a memory, one of `Program.memories`; the handle gives its messages as compact JSON. Raise ValueError
+        for another name."""
+        image = self._program.image
+        numbers = {one.name: number for number, one in enumerate(image.memories) if "keys" not in one.steps}
+        code = self._program.language_methods.get(SHOW)
+        if name not in numbers or code is None:
+            raise ValueError(f"the program has no memory {name!r} without keys")
+        given = [None, self._program.handle("memories", numbers[name], [])]
+
+        async def values_of(run: Run) -> list[Any]:
+            return given
+
+        return self._started(code.number, values_of, JsonSide())
+
     def require_answer(self, channel: str, text: str) -> None:
         """Raise Misfitting for a JSON text that is no answer of a declared channel; to another channel any JSON is one."""
         data = read_json(text, f"the answer on {channel}")
@@ -393,7 +408,10 @@ class Session:
         # Budgets per call begin anew: each call has its own accounts.
         own = [Account(each.tokens, each.cost, each.model_calls, "call") for each in self._per_call]
         accounts = [*own, *self._shared, *shared]
-        work = session.invoke(code, arguments, give=give or self._python_value, reads_streams=give is not None, accounts=accounts, **limits_of(self._limits))
+        work = session.invoke(
+            code, arguments, give=give or self._python_value, reads_streams=give is not None, accounts=accounts,
+            **limits_of(self._limits),
+        )  # fmt: skip
         call = asyncio.ensure_future(work)
         self._running.begin(self._current, call, lambda: setattr(session.machine, "stop", None))
         try:

@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--day-cost", type=seconds, metavar="X", help="their cost")
     parser.add_argument("--linger", type=seconds, metavar="S", help="a stream without a reader is cancelled then, 5 by default")
     parser.add_argument("--state", metavar="FILE", help="keeps sessions, budgets of the day and first answers across restarts")
-    parser.add_argument("--drain", type=seconds, default=30.0, metavar="S", help="after SIGTERM calls have so long, 30 by default")
+    parser.add_argument("--drain", type=seconds, default=30.0, metavar="S", help="seconds for calls after SIGTERM, 30 by default")
     session_flags(parser)
 
 

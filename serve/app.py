@@ -31,6 +31,7 @@ from .calls import Calls, ServedCall, Wanted
 from .day_budgets import DayBudgets
 from .events import EventStream, disconnected, sse
 from .first_answers import Answer, FirstAnswers
+from .mcp_endpoint import McpEndpoint
 from .metrics import CONTENT_TYPE, Counters
 from .openapi import description
 from .problems import CLIENT_CLOSED, Problem, problem_of
@@ -63,6 +64,7 @@ class Application:
         self.days = DayBudgets(settings, self.state)
         self.calls = Calls(program, settings, self.sessions, self.questions, self.counters, self.admission, self.days)
         self.first = FirstAnswers(self.state)
+        self.mcp = McpEndpoint(self)
         self.described = json.dumps(description(program, settings), ensure_ascii=False)
         self.going_on: set[asyncio.Task[Any]] = set()  # first answers whose client has gone
         self.inner = Starlette(
@@ -81,6 +83,7 @@ class Application:
     async def aclose(self) -> None:
         """End the calls that run, and close sessions and files."""
         self.admission.draining = True
+        await self.mcp.aclose()
         await self.calls.aclose()
         await self.sessions.aclose()
         if self.state is not None:
@@ -105,6 +108,7 @@ class Application:
                 Route(path, self._guarded(path, handler, openai_api.refusal), methods=[method])
                 for method, path, handler in openai_api.OpenAiApi(self).routes()
             ),
+            Route("/mcp", self.mcp),
             Route("/", _page, methods=["GET"]),
             Route("/healthz", _healthy, methods=["GET"]),
             Route("/readyz", self._ready, methods=["GET"]),

@@ -27,6 +27,8 @@ from .questions import Question, Questions
 from .sessions import Sessions
 from .settings import Serving
 
+PATIENCE = 3600.0  # seconds in which a client brings an answer
+
 log = logging.getLogger("concerto.serve")
 
 
@@ -177,6 +179,11 @@ class Calls:
         if call is None or call.wanted.caller != caller:
             raise Problem(404, "call", "there is no such call, or it ended too long ago")
         return call
+
+    def waits_for_people(self, call: ServedCall) -> None:
+        """Note that a call waits for an answer that a client brings with another request: it has PATIENCE for that."""
+        if not call.readers and not call.ending.done():
+            call.lonely = asyncio.get_running_loop().call_later(PATIENCE, call.cancel)
 
     def opened(self, call: ServedCall) -> None:
         """Note that somebody reads the events of a call."""

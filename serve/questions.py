@@ -37,6 +37,10 @@ class Question:
     require: Callable[[str], None]
 
 
+class Declined(Exception):
+    """A person would not answer."""
+
+
 class Questions:
     """The open questions of one process, oldest first."""
 
@@ -72,7 +76,15 @@ class Questions:
         """Answer a question with a JSON text. Raise Misfitting for one that does not fit, and Problem (409) where another answer
         was first."""
         question.require(text)
+        self._close(question)
+        question.answered.set_result(text)
+
+    def decline(self, question: Question) -> None:
+        """Tell a program that nobody will answer: its emit fails. Raise Problem (409) where an answer was first."""
+        self._close(question)
+        question.answered.set_exception(Declined("the person declined to answer"))
+
+    def _close(self, question: Question) -> None:
         if question.answered.done() or self.open.get(question.key) is not question:
             raise Problem(409, "answered", "the question has been answered, or its call has ended")
-        question.answered.set_result(text)
         del self.open[question.key]

@@ -162,7 +162,8 @@ def serve(listener: socket.socket, application: Application | Recipe, *, workers
 
 def config_of(application: Application | Recipe, workers: int, drain: float) -> uvicorn.Config:
     """Return the configuration of uvicorn, whose own logs are silent: the access log is ours."""
-    made: Any = functools.partial(Recipe.application, application) if isinstance(application, Recipe) else UntilBroken(application)
+    is_recipe = isinstance(application, Recipe)
+    made: Any = functools.partial(Recipe.application, application) if is_recipe else UntilBroken(application)  # type: ignore[arg-type]
     return uvicorn.Config(
         made, factory=isinstance(application, Recipe), http=GuardedProtocol,
         ws="none", lifespan="on", log_config=None, access_log=False, server_header=False, proxy_headers=False,

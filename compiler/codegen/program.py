@@ -186,6 +186,8 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         module.language_method("StreamReads", "send")  # a host that gets the stream reads it
     if any(model.declaration.public for model in checked.of(symbols.ModelSymbol)):
         module.language_method("StreamReads", "ask")
+    if checked.of(symbols.MemorySymbol) and any(f.declaration.public and f.owner is None for f in checked.functions):
+        module.language_method("StreamReads", "show")
     for listing, listed in (
         ("channels", [function for function in checked.functions if function.channel is not None]),
         ("by_model", [function for function in checked.functions if function.by_model]),

@@ -28,11 +28,14 @@ METHODS = (b"GET", b"POST", b"PUT", b"DELETE", b"OPTIONS", b"TRACE", b"\x00", b"
 PATHS = (b"/call/hello", b"/call/echo", b"/call/../../etc/passwd", b"/call/%00", b"/calls/x/events", b"/questions/%2e%2e", b"*",
          b"http://evil/call/hello", b"/" + b"a" * 3000, b"/call/\xff", b"/metrics?x=%0d%0aSet-Cookie:%20a=b")  # fmt: skip
 HEADERS = (b"content-type: application/json", b"content-length: 5", b"content-length: -1", b"content-length: 9" * 3,
-           b"transfer-encoding: chunked", b"transfer-encoding: chunked, chunked", b"x: " + b"y" * 5000, b"\xff\xfe: 1", b"no colon",
+           b"transfer-encoding: chunked", b"transfer-encoding: chunked, chunked", b"x: " + b"y" * 5000, b"\xff\xfe: 1",
+           b"no colon",
            b"host: a\x00b", b"accept: text/event-stream", b"last-event-id: " + b"9" * 50, b"expect: 100-continue",
            b"authorization: Bearer \xff",
-           b"host: 127.0.0.1", b"host: localhost", b"concerto-session: \x7f", b"upgrade: websocket\r\nconnection: upgrade")  # fmt: skip
-BODIES = (b"", b"{", b"[" * 3000, b'{"name": NaN}', b'{"name": "\xff"}', b"\x00" * 100, b'{"name": "x"}', b"5\r\nhello\r\n0\r\n\r\n",
+           b"host: 127.0.0.1", b"host: localhost", b"concerto-session: \x7f", b"upgrade: websocket\r\nconnection: upgrade",
+)  # fmt: skip
+BODIES = (b"", b"{", b"[" * 3000, b'{"name": NaN}', b'{"name": "\xff"}', b"\x00" * 100, b'{"name": "x"}',
+          b"5\r\nhello\r\n0\r\n\r\n",
           b"zz\r\n", b'{"name": {"a": [1, {}]}}')  # fmt: skip
 
 
@@ -130,7 +133,8 @@ def test_slow_heads_and_huge_ones_are_cut(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_slow_body_is_refused_and_frees_its_place(tmp_path: Path) -> None:
     with in_thread(concerto.asgi(program(), offline=True, body_seconds=0.5)) as port:
         with socket.create_connection(("127.0.0.1", port), timeout=10) as slow:
-            slow.sendall(b"POST /call/hello HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{")
+            head = b"POST /call/hello HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n"
+            slow.sendall(head + b"{")
             assert slow.recv(12).endswith(b"408")
         assert "concerto_running 0.0" in httpx2.get(f"http://127.0.0.1:{port}/metrics").text
 

@@ -426,13 +426,17 @@ def leave(machine: MachineContext, task: Task, reply: Any, site: Site, arguments
 
 
 # What a host does beside calling public functions: it reads a stream that one returned, its text as emits on TEXT_CHANNEL, then
-# all of it (S-1.2), and asks a public model (S-1.4).
+# all of it (S-1.2), asks a public model (S-1.4), and looks at a memory (S-1.5).
 TEXT_CHANNEL = "stream:text"
 READ_OUT = ("StreamReads", "send")
 ASK = ("StreamReads", "ask")
 prelude(
     ASK[0], "ask(model: Any, messages: Any) -> Any", clause="S-1.4", doc="Asks a public model for a host.",
     source="model.chat(messages)",
+)  # fmt: skip
+SHOW = ("StreamReads", "show")
+prelude(
+    SHOW[0], "show(memory: Any) -> Any", clause="S-1.5", doc="Shows a host what a memory holds.", source="memory.messages()",
 )  # fmt: skip
 prelude(
     READ_OUT[0], "send(stream: Stream) -> Result<String, AgentError>", clause="S-1.2", doc="Tells the host the text of a stream.",
