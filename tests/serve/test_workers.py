@@ -60,7 +60,7 @@ class RoundRobin:
 
 
 def test_one_conversation_behind_a_balancer(tmp_path: Path) -> None:
-    """Three servers on one PostgreSQL: of twenty clients that talk in one conversation at once, no turn is lost, doubled or torn."""
+    """Three servers on one PostgreSQL: of twenty clients that talk in one conversation at once, no turn is lost or doubled."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: it is of the extra postgres")
     (tmp_path / "Concerto.toml").write_text(MANIFEST)
     with postgres_url() as url, ExitStack() as servers:
