@@ -31,7 +31,7 @@ def asgi(target: Program | str | os.PathLike[str], **options: Any) -> Applicatio
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in LIBRARIES:
             raise
-        from ..runtime.errors import install_advice
+        from ..api.json_calls import install_advice
 
         raise ImportError(f"asgi needs the library {missing.name}, which is not installed: {install_advice('serve')}") from None
     program = target if isinstance(target, Program) else load_or_compile(target)

@@ -1,8 +1,7 @@
 """What a served program is given besides the options of its sessions (S-1.1, S-1.3, S-1.7).
 
 Hands on `Serving`, the settings with their bounds, and `settings_of`, which takes them out of the keyword arguments of
-`concerto.asgi`, to `app`. A new setting is a field of `Serving` with a row in
-`RULES`, and a flag of `cli/serve.py` where the command has it.
+`concerto.asgi`, to it. A new setting is a field of `Serving` with a row in `RULES`, and a flag of `cli/serve.py` where the command has it.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ..vm.declaration_fields import KEY_SOURCE
+from ..api.json_calls import KEY_SOURCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +31,8 @@ class Serving:
     calls of a caller in a day of UTC. `buffer_bytes`: how much of a stream is kept for a reader that lags or comes again;
     `linger_seconds`: how long a stream may be without a reader before its call is cancelled; `keep_seconds`: how long the end
     of a call is kept for a reader that comes again. `sessions`: named sessions that are kept, 0: none, each call gets a new one;
-    `session_seconds`: those that nobody used
-    for so long are forgotten. `state`: a file that keeps
-    budgets of the day, first answers and sessions across restarts."""
+    `session_seconds`: those that nobody used for so long are forgotten. `state`: a file that keeps budgets of the day, first
+    answers and sessions across restarts."""
 
     tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
     authorize: Callable[[Any], Any] | None = None
