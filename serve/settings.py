@@ -1,7 +1,8 @@
 """What a served program is given besides the options of its sessions (S-1.1, S-1.3, S-1.7).
 
 Hands on `Serving`, the settings with their bounds, and `settings_of`, which takes them out of the keyword arguments of
-`concerto.asgi`, to it. A new setting is a field of `Serving` with a row in `RULES`, and a flag of `cli/serve.py` where the command has it.
+`concerto.asgi`, to it. A new setting is a field of `Serving` with a row in `RULES`, and a flag of `cli/serve.py` where the
+command has it.
 """
 
 from __future__ import annotations

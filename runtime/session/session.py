@@ -20,8 +20,7 @@ from ...vm.interp.tasks import DONE
 from ...vm.memory_steps import TOOL_METHODS
 from ...vm.panics import Panic
 from ...vm.schema import STORE_METHODS, store_name
-from ...vm.values import Closure, EnumValue, Err, ErrorValue, Map, Struct, display, from_json, get_error_member
-from ...vm.values import Closure, EnumValue, Err, Map, Ok, Stream, Struct, display, from_json, get_error_member
+from ...vm.values import Closure, EnumValue, Err, ErrorValue, Map, Ok, Stream, Struct, display, from_json, get_error_member
 from ...vm.values.limits import LONGEST_STRING
 from ...vm.values.ways import frames
 from ..calls.budgets import Account, Purse

@@ -18,8 +18,8 @@ CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chro
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.skipif(CHROMIUM is None or not (HERE / "node_modules").exists(), reason="no Chromium or no npm packages here")
 def test_a_person_tries_functions_and_answers(scheme: str, tmp_path: Path) -> None:
-    """With a token and a session: a call, a stream, bad JSON, a question, a cancelled stream. Nothing comes from elsewhere, nothing
-    that a program says is markup, and axe-core finds nothing."""
+    """With a token and a session: a call, a stream, bad JSON, a question, a cancelled stream. Nothing comes from elsewhere,
+    nothing that a program says is markup, and axe-core finds nothing."""
     tokens = tmp_path / "tokens"
     tokens.write_text("me 0123456789abcdef\n")
     with running(tmp_path, "--tokens", str(tokens)) as server:

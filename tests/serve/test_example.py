@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parent.parent.parent / "examples" / "serve"
 @in_loop
 async def test_two_tenants_and_a_person_who_approves() -> None:
     rows = [line.split() for line in (FOLDER / "tokens.txt").read_text().splitlines() if not line.startswith("#")]
-    tokens = {name: token for name, token in rows}
+    tokens = dict(rows)
     desk = concerto.compile(path=FOLDER / "main.conc")
     async with served(desk, tokens=tokens, approvers=("desk",)) as (client, app):
 
