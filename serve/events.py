@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 HEARTBEAT = 15.0  # seconds after which a silent stream sends a comment, by which proxies and readers know that it lives
 LAST = ("result", "error")
+BURST = 16  # times the bytes that are kept: what a program may tell before readers have a turn
 
 
 class Event(NamedTuple):
@@ -37,16 +38,30 @@ class EventLog:
         self.bytes = 0
         self.count = 0
         self.ended = False
+        self._trims = False  # a trim is to come
         self._arrivals: set[asyncio.Future[None]] = set()
 
     def add(self, kind: str, data: str) -> None:
-        """Append an event; the oldest ones go where there is no room. The newest is always kept."""
+        """Append an event; the oldest ones go where there is no room, but not before readers had a turn: a program that tells much
+        at once makes nobody slow. The newest is always kept."""
         self.count += 1
         self.kept.append(Event(self.count, kind, data))
         self.bytes += len(data)
+        self.ended = self.ended or kind in LAST
+        self._wake()
+        if self.bytes > BURST * self.most:
+            self._trim()
+        elif self.bytes > self.most and not self._trims:
+            self._trims = True
+            asyncio.get_running_loop().call_soon(self._trim)
+
+    def _trim(self) -> None:
+        self._trims = False
         while self.bytes > self.most and len(self.kept) > 1:
             self.bytes -= len(self.kept.popleft().data)
-        self.ended = self.ended or kind in LAST
+        self._wake()
+
+    def _wake(self) -> None:
         for arrival in self._arrivals:
             if not arrival.done():
                 arrival.set_result(None)
@@ -152,9 +167,9 @@ class EventStream:
             if events:
                 # Many small events are one piece, so that a reader that lags costs few calls.
                 piece = b"".join(map(self.form, events))
+                self.number = events[-1].number
                 if piece:
                     yield piece
-                self.number = events[-1].number
             elif self.log.ended:
                 return
             else:

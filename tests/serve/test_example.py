@@ -38,7 +38,8 @@ async def test_two_tenants_and_a_person_who_approves() -> None:
         assert await history("south", "ada") == [] and await history("north", "eve") == []
         small = await client.post("/call/refund", json={"order": "o1", "cents": 500}, headers=head("north", "ada"))
         assert small.json() == "refunded 500 cents of o1"
-        large = asyncio.create_task(client.post("/call/refund", json={"order": "o2", "cents": 5000}, headers=head("south", "eve")))
+        order = {"order": "o2", "cents": 5000}
+        large = asyncio.create_task(client.post("/call/refund", json=order, headers=head("south", "eve")))
         while not app.questions.open:
             await asyncio.sleep(0.01)
         (question,) = (await client.get("/questions", headers=head("desk", "-"))).json()
