@@ -42,8 +42,8 @@ class EventLog:
         self._arrivals: set[asyncio.Future[None]] = set()
 
     def add(self, kind: str, data: str) -> None:
-        """Append an event; the oldest ones go where there is no room, but not before readers had a turn: a program that tells much
-        at once makes nobody slow. The newest is always kept."""
+        """Append an event; the oldest ones go where there is no room, but not before readers had a turn: a program that tells
+        much at once makes nobody slow. The newest is always kept."""
         self.count += 1
         self.kept.append(Event(self.count, kind, data))
         self.bytes += len(data)

@@ -200,3 +200,15 @@ def test_a_program_without_functions_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.conc").write_text("fn main() { }")
     done = subprocess.run([sys.executable, "-m", "concerto", "serve", "a.conc"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 65 and "declare a function with `pub fn`" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["serve", "a.conc"], ["mcp", "a.conc"]])
+def test_a_missing_library_is_told(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "a.conc").write_text("pub fn f() -> Int { 1 }")
+    code = f"import sys; sys.modules['starlette'] = None; from concerto.cli.main import main; sys.exit(main({words!r}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "starlette" in done.stderr and "python -m pip install" in done.stderr, done.stderr
+    code = "import sys; sys.modules['starlette'] = None; import concerto; "
+    code += "concerto.asgi(concerto.compile('pub fn f() -> Int { 1 }'))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert "ImportError: asgi needs the library starlette" in done.stderr, done.stderr

@@ -209,3 +209,25 @@ async def test_a_question_is_an_event_of_its_stream() -> None:
         assert [kind for _, kind, _ in rows] == ["emit", "question", "result"]
         told = json.loads(rows[1][2])
         assert told["key"] == question.key and told["payload"] == "pay 5?" and told["answer"] == {"type": "boolean"}
+
+
+@in_loop
+async def test_claims_and_sessions_of_the_host() -> None:
+    """A function of the host says who calls and more of it, another one which session a request is of."""
+
+    def authorize(request: Any) -> Any:
+        name, _, customer = request.headers.get("x-ticket", "").partition("/")
+        return {"name": name, "customer": customer} if name else None
+
+    options = {"authorize": authorize, "keys": {"user": "claim:customer"}}
+    async with served(TALK, **options, session_of=lambda request: request.headers.get("x-ticket")) as (client, _):
+
+        async def write(ticket: str) -> Any:
+            return await client.post("/call/write", json={"text": "x"}, headers={"x-ticket": ticket})
+
+        assert [(await write(ticket)).json() for ticket in ("shop/ada", "shop/ada", "shop/eve")] == [1, 2, 1]
+        assert (await write("")).status_code == 401
+    async with served(TALK, authorize=lambda request: 5, keys={"user": "caller"}) as (client, app):
+        with pytest.raises(TypeError, match="authorize returned neither"):
+            await client.post("/call/write", json={"text": "x"})
+        assert app.admission.running == 0
