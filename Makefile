@@ -53,7 +53,7 @@ check-ray: $(VENV)/.dev  ## batches on a Ray cluster of three nodes on this mach
 .PHONY: servers
 servers:
 	@if command -v npm >/dev/null 2>&1; then \
-		for folder in tests/servers tests/colours tests/page editors/vscode; do \
+		for folder in tests/servers tests/serve tests/colours tests/page editors/vscode; do \
 			test -d $$folder/node_modules || npm ci --prefix $$folder --silent --no-audit --no-fund || exit 1; \
 		done; \
 	else echo "make: no npm here; the tests against the independent model server, of the colours in editors and of the page in a browser are skipped"; fi

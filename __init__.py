@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .batches.batch import BatchError as BatchError
     from .batches.batch import RowResult as RowResult
     from .batches.batch import batch as batch
+    from .serve.asgi import asgi as asgi
 
 
 __version__ = "0.1.0"
@@ -84,6 +85,7 @@ _HOMES = {
     ),
     "api.session": "Session",
     "api.values": "Enum Err ErrorValue Handle Ok Struct",
+    "serve.asgi": "asgi",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 __all__ = [*_HOME_OF, "__version__"]

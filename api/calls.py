@@ -14,6 +14,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
+from .json_calls import JsonSide
 from .results import Emit
 
 EVERY_CHANNEL = "*"
@@ -39,12 +40,15 @@ class Call:
     `await` and `result`. As `async with session.start(…) as call` the call is cancelled when the block is left before the call
     has ended; that raises nothing."""
 
-    def __init__(self, session: Hosting, work: Callable[[Call], Coroutine[Any, Any, Any]]) -> None:
+    def __init__(
+        self, session: Hosting, work: Callable[[Call], Coroutine[Any, Any, Any]], json: JsonSide | None = None
+    ) -> None:
         """`work` gets this call, and returns the coroutine that waits for its turn, runs the function and returns its value; it
         looks whether the call was cancelled (`_cancelled`), also while it waits, and ends with ProgramError (Cancelled) then,
         never with CancelledError. It is begun at once within a running event loop, else by `await`, iteration, `async with` or
-        `result`."""
+        `result`. `json`: how it speaks JSON, None for a call that speaks Python."""
         self._session = session
+        self._json = json
         self._work = work
         self._listeners: dict[str, list[Callable[[Any], object]]] = {}
         self._handlers: dict[str, Callable[[Any], Any]] = {}

@@ -12,13 +12,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ..runtime.session.testing import chosen
+from ..vm.builtins.models import SHOW
 from ..vm.bytecode import image as im
 from ..vm.bytecode.encoding import MAGIC, content_hash, encode
+from ..vm.bytecode.shape import offers
 from ..vm.interp import link
 from ..vm.interp.link import load_bytes, load_image
 from .channels import Channel, channels_of
 from .declared_classes import Declared, classes_of
 from .interface import Interface, interface_of
+from .json_calls import Signature, signatures_of
 from .options import Options, RunOptions
 from .results import CompileError, Diagnostic, ImageError, RunResult, TestReport, tested
 from .session import Session
@@ -39,7 +42,7 @@ PathLike = str | os.PathLike[str]
 
 class Program:
     """Code without state: every session begins anew. Made by `compile` and `load`. `warnings` are those of the compiler; a loaded
-    image has none."""
+    image has none. `serve_keys` are those of `[serve.keys]` in the project (S-1.3)."""
 
     def __init__(
         self,
@@ -47,11 +50,14 @@ class Program:
         warnings: tuple[Diagnostic, ...] = (),
         project: str | None = None,
         interface: Interface | None = None,
+        served: Mapping[str, str] | None = None,
     ) -> None:
         """`linked`: the image, verified and ready for the machine. `project`: the directory of the manifest, where processes of
-        agents run; None: the current one (O-7.6). `interface`: what the source says besides, None where there is none."""
+        agents run; None: the current one (O-7.6). `interface`: what the source says besides, None where there is none. `served`:
+        `[serve.keys]` of the manifest."""
         self._linked = linked
         self._project = project
+        self.serve_keys: Mapping[str, str] = served or {}
         self.warnings = warnings
         classes = classes_of(linked)  # values get the classes of their types
         if interface is not None:
@@ -100,6 +106,24 @@ class Program:
     def channels(self) -> dict[str, Channel]:
         """The declared channels by name, for which a host may have handlers (O-5.36)."""
         return channels_of(self._linked.image)
+
+    @property
+    def signatures(self) -> dict[str, Signature]:
+        """The public functions by name, with the JSON Schemas of what they take and return."""
+        return signatures_of(self._linked.image)
+
+    @property
+    def models(self) -> dict[str, str]:
+        """The public models (`pub model`) by name, with their doc comments, "" for none."""
+        image = self._linked.image
+        return {image.models[number].name: doc for number, doc in sorted(offers(image)[1].items())}
+
+    @property
+    def memories(self) -> tuple[str, ...]:
+        """The names of the memories without keys, in the order of their declarations; without public functions none."""
+        if SHOW not in self._linked.language_methods:
+            return ()
+        return tuple(one.name for one in self._linked.image.memories if "keys" not in one.steps)
 
     def to_bytes(self) -> bytes:
         """Return the image, which `load` reads."""
@@ -190,9 +214,9 @@ def _program_of(result: Compilation, manifest_of_program: Manifest | None) -> Pr
         from ..compiler.diagnostics import render_text
 
         raise CompileError(diagnostics, render_text([d for d in result.diagnostics.ordered() if d.is_error], result.sources))
-    folder = None if manifest_of_program is None else manifest_of_program.folder
     interface = None if result.checked is None else interface_of(result.checked)
-    return Program(load_image(result.image, trust="local"), diagnostics, folder, interface)
+    folder, served = (None, None) if manifest_of_program is None else (manifest_of_program.folder, manifest_of_program.serve_keys)
+    return Program(load_image(result.image, trust="local"), diagnostics, folder, interface, served)
 
 
 def _manifest(path: PathLike | None) -> Manifest | None:

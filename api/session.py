@@ -13,7 +13,7 @@ import inspect
 import logging
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import WeakSet
@@ -23,12 +23,15 @@ from ..runtime.errors import ConfigFailure
 from ..runtime.host import NoListener
 from ..runtime.session import session as runtime
 from ..vm import values
+from ..vm.builtins.models import ASK, SHOW
+from ..vm.bytecode.shape import offers
 from ..vm.interp import link
 from ..vm.interp.machine import Stopped
 from ..vm.panics import Panic as RaisedPanic
 from ..vm.values.limits import LONGEST_STRING
 from .calls import EVERY_CHANNEL, Call, Running, require_callable
 from .declared_classes import classes_of
+from .json_calls import MESSAGES, JsonSide, answer_types, fitting, json_arguments, json_text, read_json
 from .options import Options, amounts, check_options, host_of, limits_of
 from .recordings import ENDED, Continued, Journaling, Rehearsed, Suspended
 from .results import Breaker, Emit, Frame, ImageError, Metrics, Panic, ProgramError, RecordingError, RunResult, frames_of
@@ -188,7 +191,10 @@ class Session:
 
     def _hear(self, channel: str, value: Any, by_runtime: bool) -> None:
         """Hand an emit to the listeners of the session and of the call that runs."""
-        emit, call = Emit(channel, to_python(value)), self._current
+        call = self._current
+        if call is not None and call._json is not None and self._heard_as_json(call._json, channel, value, by_runtime):
+            return
+        emit = Emit(channel, to_python(value))
         # Emits of runtime channels are heard, and are no part of the result.
         if not by_runtime:
             self._emits.append(emit)
@@ -200,6 +206,15 @@ class Session:
                 self._tell(listener, emit.payload, channel)
             for listener in list(listeners.get(EVERY_CHANNEL, ())):
                 self._tell(listener, emit, channel)
+
+    def _heard_as_json(self, side: JsonSide, channel: str, value: Any, by_runtime: bool) -> bool:
+        """Hand an emit to a call that hears JSON, and return whether nobody else hears anything: then nothing of it is kept."""
+        if side.hear is not None:
+            try:
+                side.hear(channel, values.to_json(value), by_runtime)
+            except Exception:
+                log.exception("a listener of channel %s failed", channel)
+        return not any(self._listeners.values())
 
     def _hears(self) -> bool:
         """Return whether anybody listens to memories."""
@@ -220,6 +235,9 @@ class Session:
 
     async def _answer(self, channel: str, value: Any, run: Run) -> Any:
         call = self._current
+        if call is not None and call._json is not None and call._json.answer is not None:
+            text = await call._json.answer(channel, values.to_json(value))
+            return values.from_json(read_json(text, f"the answer on {channel}"))
         handler = (call._handlers.get(channel) if call is not None else None) or self._handlers.get(channel)
         if handler is None:
             raise NoListener
@@ -280,8 +298,59 @@ class Session:
         this call alone, and an end of its own. Within a running event loop it runs from now on, else when `result()` waits
         for it. Raises TypeError and ValueError as `call` does, at once; the handle raises the rest."""
         number = self._function(function)
-        arguments = self._arguments(function, number, args, named)
+        return self._started(number, self._arguments(function, number, args, named), None)
 
+    def start_json(self, function: str, arguments: Mapping[str, Any], side: JsonSide | None = None) -> Call:
+        """Begin a call as `start` does, of a function that gets JSON data by the names of its parameters, read as the language
+        reads JSON (L-7.1.2). The handle gives what the function returned as compact JSON (L-5.1), of a Result the value of its
+        Ok; a ProgramError has the error so, as its `value`. `side` hears and answers this call in JSON. Raise ValueError for a
+        name that is no public function, and Misfitting for names of arguments that do not fit; the handle raises Misfitting for
+        values that do not."""
+        number = self._function(function)
+        parameters = self._program.image.functions[number].params
+        values_of = json_arguments(self._program, self._session.memories.computed, function, parameters, arguments)
+        return self._started(number, values_of, side or JsonSide())
+
+    def start_model(self, model: str, messages: Any, side: JsonSide | None = None) -> Call:
+        """Begin a call of a public model with messages, JSON data of the type Array<Message>, as `start_json` begins one of a
+        function; the handle gives the Response. Raise ValueError for a name that is no public model, and Misfitting for what
+        are no messages."""
+        image = self._program.image
+        names = {image.models[number].name: number for number in offers(image)[1]}
+        code = self._program.language_methods.get(ASK)
+        if model not in names or code is None:
+            raise ValueError(f"the program has no public model {model!r}; public models: {', '.join(names) or 'none'}")
+        sent = fitting(self._program, self._session.memories.computed, messages, MESSAGES, "messages")
+        given = [None, self._program.handle("models", names[model], []), sent]
+
+        async def values_of(run: Run) -> list[Any]:
+            return given
+
+        return self._started(code.number, values_of, side or JsonSide())
+
+    def start_memory(self, name: str) -> Call:
+        """Begin a look at a memory, one of `Program.memories`; the handle gives its messages as compact JSON. Raise ValueError
+        for another name."""
+        image = self._program.image
+        numbers = {one.name: number for number, one in enumerate(image.memories) if "keys" not in one.steps}
+        code = self._program.language_methods.get(SHOW)
+        if name not in numbers or code is None:
+            raise ValueError(f"the program has no memory {name!r} without keys")
+        given = [None, self._program.handle("memories", numbers[name], [])]
+
+        async def values_of(run: Run) -> list[Any]:
+            return given
+
+        return self._started(code.number, values_of, JsonSide())
+
+    def require_answer(self, channel: str, text: str) -> None:
+        """Raise Misfitting for a JSON text that is no answer of a declared channel; to another channel any JSON is one."""
+        data = read_json(text, f"the answer on {channel}")
+        declared = answer_types(self._program).get(channel)
+        if declared is not None:
+            fitting(self._program, self._session.memories.computed, data, declared, f"the answer on {channel}")
+
+    def _started(self, number: int, arguments: runtime.Arguments, side: JsonSide | None) -> Call:
         async def work(call: Call) -> Any:
             try:
                 return await self._called(number, arguments, call)
@@ -292,7 +361,7 @@ class Session:
             finally:
                 self._calls.discard(call)
 
-        call = Call(self, work)
+        call = Call(self, work, side)
         self._calls.add(call)
         return call
 
@@ -305,7 +374,9 @@ class Session:
                 call._emits = self._emits
             self._current = call
             try:
-                outcome = await self._outcome(number, arguments)
+                give = self._json_value if call is not None and call._json is not None else None
+                shared = [] if call is None or call._json is None else [one._account for one in call._json.budgets]
+                outcome = await self._outcome(number, arguments, give, shared)
             finally:
                 self._current, self._emits = None, []
         return self._ended(outcome)
@@ -332,13 +403,20 @@ class Session:
         """Return what yields the arguments when the call runs. What does not fit is refused at once."""
         return arguments_of(self._program, function, number, args, named, self._longest)
 
-    async def _outcome(self, number: int, arguments: runtime.Arguments) -> runtime.Outcome | None:
+    async def _outcome(
+        self, number: int, arguments: runtime.Arguments, give: Callable[[Any], Any] | None = None,
+        shared: Sequence[Account] = (),
+    ) -> runtime.Outcome | None:
         """Run a function; return None when the call was stopped by `cancel`."""
         session = self._session
         code = self._program.codes[number]
         # Budgets per call begin anew: each call has its own accounts.
-        accounts = [*(Account(each.tokens, each.cost, each.model_calls, "call") for each in self._per_call), *self._shared]
-        work = session.invoke(code, arguments, give=self._python_value, accounts=accounts, **limits_of(self._limits))
+        own = [Account(each.tokens, each.cost, each.model_calls, "call") for each in self._per_call]
+        accounts = [*own, *self._shared, *shared]
+        work = session.invoke(
+            code, arguments, give=give or self._python_value, reads_streams=give is not None, accounts=accounts,
+            **limits_of(self._limits),
+        )  # fmt: skip
         call = asyncio.ensure_future(work)
         self._running.begin(self._current, call, lambda: setattr(session.machine, "stop", None))
         try:
@@ -376,6 +454,9 @@ class Session:
             return to_python(self._session.clean(value.value if type(value) in (values.Ok, values.Err) else value))
         except RecursionError:
             raise RaisedPanic("P103", "nesting limit exceeded: the value is nested too deep to be given to Python") from None
+
+    def _json_value(self, value: Any) -> str:
+        return json_text(self._session.clean(value))
 
     def cancel(self) -> None:
         """Stop the call that runs, from any thread: a run ends with exit code 130, a call raises ProgramError. Does nothing when

@@ -44,6 +44,8 @@ VERBS = (
     Verb("runs", "list, show, answer, cancel and remove the runs of a store", quiet="nothing less"),
     Verb("trace", "show a recording of a run, or compare it with a program", quiet="no warnings, no notes"),
     Verb("view", "show a recording in a browser, following a run that goes on", quiet="the address only"),
+    Verb("serve", "serve the public functions of a program as a web service", quiet="no warnings, no log of requests"),
+    Verb("mcp", "offer the public functions of a program as an MCP server on standard input and output"),
     Verb("pin", "accept the tools of MCP servers as they are now", quiet="not what has changed"),
     Verb("conformance", "run the programs of the conformance suite", quiet="summary and failures only"),
     Verb("lsp", "serve an editor: a language server on standard input and output"),

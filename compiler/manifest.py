@@ -22,6 +22,7 @@ from ..vm.builtins.capabilities import BY_KEY, GROUP_KEYS, Malformed
 from ..vm.declaration_fields import (
     CONNECTION,
     HOSTED,
+    KEY_SOURCE,
     MCP,
     OBJECT,
     OTHER_PRICES,
@@ -364,7 +365,8 @@ class Manifest:
     `connections`, `agents` and `servers` have the legal fields by name; `memory_tables` what it says of memories; `pricing` the
     prices per model id as [input, output] for a million tokens, with those of OTHER_PRICES behind where one of these is set
     (others are None), those of hosted tools only where one of them is; `budgets` the limits of a run; `threads` says by module of
-    Python whether its plain functions run in a thread. `diagnostics` has what is wrong with the file."""
+    Python whether its plain functions run in a thread; `serve_keys` by parameter where a server takes it from (S-1.3).
+    `diagnostics` has what is wrong with the file."""
 
     def __init__(self, path: str) -> None:
         self.folder = os.path.dirname(os.path.realpath(path))
@@ -379,6 +381,7 @@ class Manifest:
         self.pricing: dict[str, list[float | None]] = {}
         self.budgets: dict[str, object] = {}
         self.threads: dict[str, bool] = {}
+        self.serve_keys: dict[str, str] = {}
         self.memory_tables = MemoryTables()
         self.source = Source(NAME, "")
         self._places: Places | None = None  # where things stand in the source, once something is reported
@@ -645,6 +648,23 @@ def _budgets(manifest: Manifest, table: dict[str, Any]) -> None:
             manifest.budgets[key] = value
 
 
+def _serve(manifest: Manifest, table: dict[str, Any]) -> None:
+    """Read `[serve.keys]`: parameters that a server takes from the request, never from its body (S-1.3)."""
+    for key in table:
+        if key != "keys":
+            manifest.report("E4001", ("serve", key), f"[serve] has no key `{key}`", suggestion("keys", key, ["keys"]))
+    keys = table.get("keys", {})
+    if not isinstance(keys, dict):
+        manifest.report("E4004", ("serve", "keys"), "`keys` of [serve] is a table: write [serve.keys]")
+        return
+    for name, source in keys.items():
+        if not isinstance(source, str) or not re.fullmatch(KEY_SOURCE, source):
+            says = '"header:NAME", "claim:NAME", "caller" or "session"'
+            manifest.report("E4004", ("serve", "keys", name), f"`{name}` of [serve.keys] is {says}")
+        else:
+            manifest.serve_keys[name] = source
+
+
 def _agents(manifest: Manifest, table: dict[str, Any]) -> None:
     manifest.agents = read_agents(table, manifest.report)
 
@@ -685,6 +705,7 @@ def _memory(manifest: Manifest, table: dict[str, Any]) -> None:
 TABLES: dict[str, Callable[[Manifest, dict[str, Any]], None]] = {
     "project": _project, "permissions": _permissions, "connections": _connections, "pricing": _pricing, "budgets": _budgets,
     "agents": _agents, "mcp": _mcp, "python": _python, "stores": _stores, "embedders": _embedders, "memory": _memory,
+    "serve": _serve,
 }  # fmt: skip
 
 

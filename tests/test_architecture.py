@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("api", "batches", "cli", "colours", "compiler", "conformance", "lsp", "notebook", "vm", "runtime")
+ROOMS = ("api", "batches", "cli", "colours", "compiler", "conformance", "lsp", "notebook", "serve", "vm", "runtime")
 FACE = ("__init__", "__main__", "importer")  # the root is the package
 
 # Of the suite only the runner is a room: its drivers and its second evaluator speak to implementations.
@@ -31,9 +31,11 @@ ALLOWED = {
     "colours": ("compiler",),
     "lsp": ("colours", "compiler", "vm.builtins", "vm.memory_steps"),
     "api": ("compiler", "runtime", "vm"),
-    "cli": ("", "api", "compiler", "conformance", "lsp", "runtime", "vm"),  # of the face, the version
+    "batches": ("api", "runtime", "vm"),
+    "serve": ("api",),
+    "cli": ("", "api", "batches", "compiler", "conformance", "lsp", "runtime", "serve", "vm"),  # of the face, the version
     "notebook": ("cli", "compiler", "runtime", "vm"),
-    "": ("api", "batches", "cli"),
+    "": ("api", "batches", "cli", "serve"),
 }
 # Distributions a room may import besides the standard library.
 LIBRARIES = {
@@ -46,6 +48,8 @@ LIBRARIES = {
     "conformance": {"conformance"},  # its scripts, by the name it has in the repository
     "colours": {"pygments"},
     "lsp": {"pygls", "lsprotocol"},
+    "batches": {"pyarrow", "ray"},
+    "serve": {"starlette", "uvicorn", "h11", "prometheus_client", "mcp", "mcp_types", "anyio"},
     "cli": {"msgpack"},
     "notebook": {"IPython"},  # whoever has a notebook has it
     "api": {"pytest", "pydantic"},  # whoever tests or makes models with them has them

@@ -159,7 +159,7 @@ def canonical(requirement: str) -> tuple[str, frozenset[str]]:
 # A module that is imported, and the distribution that has it.
 DISTRIBUTIONS = {
     "genai_prices": "genai-prices", "opentelemetry": "opentelemetry-sdk", "mcp_types": "mcp-types", "google": "google-auth",
-    "acp": "agent-client-protocol", "IPython": "ipython",
+    "acp": "agent-client-protocol", "IPython": "ipython", "prometheus_client": "prometheus-client",
 }  # fmt: skip
 
 

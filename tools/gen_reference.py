@@ -15,6 +15,7 @@ from concerto.cli.verbs import VERBS
 from concerto.compiler.diagnostics import CODES
 from concerto.vm.builtins import FUNCTIONS, METHODS, STD_MODULES, Row, std_module
 from concerto.vm.builtins.hashmaps import MACHINERY
+from concerto.vm.builtins.models import READ_OUT
 from concerto.vm.bytecode import operands as k
 from concerto.vm.bytecode.opcodes import FLOWS, OPCODE_SET_VERSION, OPCODES, Opcode
 from concerto.vm.bytecode.operands import KINDS
@@ -64,7 +65,7 @@ def builtins() -> str:
     parts = ["# Built-in functions and methods\n\nWritten by `tools/gen_reference.py` from `vm/builtins/`.\n"]
     head = "| Signature | Clause | What it does |"
     parts.append(_table("## Functions", head, map(_builtin, FUNCTIONS.values())))
-    for receiver in dict.fromkeys(row.receiver_text for row in METHODS.values() if row.receiver != MACHINERY):
+    for receiver in dict.fromkeys(row.receiver_text for row in METHODS.values() if row.receiver not in (MACHINERY, READ_OUT[0])):
         rows = [row for row in METHODS.values() if row.receiver_text == receiver]
         parts.append(_table(f"## `{receiver}`", head, map(_builtin, rows)))
     for module in STD_MODULES:

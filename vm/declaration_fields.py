@@ -622,3 +622,7 @@ DECORATORS: dict[str, Decorator] = {
     ),
     "was": Decorator("slot", "struct field", "schema field", arguments={"name": text()}, required="name"),
 }  # fmt: skip
+
+
+# Where a server takes the value of a parameter from, in `[serve.keys]` and in the Python API (S-1.3): a regular expression.
+KEY_SOURCE = r"header:[A-Za-z0-9!#$%&'*+.^_`|~-]+|claim:[A-Za-z0-9_.-]+|caller|session"

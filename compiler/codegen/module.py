@@ -164,6 +164,11 @@ class Pool:
         V-3.10); return its index. To be called once for each kind."""
         return self._add(kind, [kind, numbers])
 
+    def offers(self, functions: list[list[Any]], models: list[list[Any]]) -> int:
+        """Add the entry that describes public functions and models, each [number, doc comment] (V-3.11); return its index. To be
+        called once."""
+        return self._add("offers", ["offers", functions, models])
+
     def _entry(self, type_: t.Type) -> list[Any]:
         if isinstance(type_, t.Simple):
             return _SIMPLE.get(type_.name) or ["handle", "ModelBuilder" if type_ == t.AGENT_BUILDER else type_.name]

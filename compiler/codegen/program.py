@@ -185,12 +185,21 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         module.language_method("StoreWrites", "finish")
         if module.has_stored_hashmaps:
             module.language_method("StoreWrites", "keep")
+    if any(f.declaration.public and f.owner is None and returns_stream(f.result) for f in checked.functions):
+        module.language_method("StreamReads", "send")  # a host that gets the stream reads it
+    if any(model.declaration.public for model in checked.of(symbols.ModelSymbol)):
+        module.language_method("StreamReads", "ask")
+    if checked.of(symbols.MemorySymbol) and any(f.declaration.public and f.owner is None for f in checked.functions):
+        module.language_method("StreamReads", "show")
     for listing, listed in (
         ("channels", [function for function in checked.functions if function.channel is not None]),
         ("by_model", [function for function in checked.functions if function.by_model]),
     ):
         if listed:
             module.pool.questions(listing, [module.functions[function] for function in listed])
+    offered = offers(module, checked)
+    if any(offered):
+        module.pool.offers(*offered)
     # Only now are all calls of built-ins known that are written in the language.
     generate_requested(module)
     functions = module.finish_functions()
@@ -674,6 +683,20 @@ def exports(module: Module, checked: CheckedProgram, init: list[int]) -> im.Expo
     functions = [f for f in checked.functions if f.declaration.span.file not in checked.file_libraries]  # hosts call the program
     public = {qualified(f): module.functions[f] for f in functions if f.declaration.public and f.owner is None}
     return im.Exports(public, init)
+
+
+def returns_stream(result: t.Type) -> bool:
+    """Return whether a function of that result gives a stream, or a Result of one."""
+    inner = result.arguments[0] if isinstance(result, t.Generic) and result.name == "Result" else result
+    return inner == t.STREAM
+
+
+def offers(module: Module, checked: CheckedProgram) -> tuple[list[list[Any]], list[list[Any]]]:
+    """Return the numbers and doc comments of public functions that have one, and those of public models, with "" for none."""
+    functions = [f for f in checked.functions if f.declaration.public and f.owner is None and f.declaration.doc]
+    models = [m for m in checked.of(symbols.ModelSymbol) if m.declaration.public]
+    described = [[module.functions[f], f.declaration.doc] for f in functions]
+    return described, [[module.numbers[m], m.declaration.doc or ""] for m in models]
 
 
 def qualified(symbol: symbols.Symbol) -> str:

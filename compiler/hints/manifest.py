@@ -25,6 +25,7 @@ HEADERS = {
     "embedders": "[embedders.small]",
     "memory": "[memory]",
     "memory.defaults": "[memory.defaults]",
+    "serve": "[serve]",
 }
 COMMAND = {"command": 'command = "python3"\nargs = ["worker.py"]', "args": 'args = ["worker.py"]'}
 PROCESS = {"timeout": "timeout = 30", "env": 'env = { API_KEY = "WORKER_API_KEY", MODE = { value = "production" } }'}
@@ -114,6 +115,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "namespace": 'namespace = "support"',
         "defaults": "defaults = { window = 40 }",
     },
+    "serve": {"keys": 'keys = { user = "header:X-User" }'},
     "memory.defaults": {
         "retain": "retain = 500",
         "window": "window = 40",

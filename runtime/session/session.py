@@ -13,13 +13,14 @@ from contextlib import suppress
 
 from ...vm.builtins.handles import READING
 from ...vm.builtins.hashmaps import LOAD, machinery
+from ...vm.builtins.models import READ_OUT
 from ...vm.declaration_fields import OTHER_PRICES, PRICES
 from ...vm.interp.machine import LARGEST_MEMORY, Machine, Stopped
 from ...vm.interp.tasks import DONE
 from ...vm.memory_steps import TOOL_METHODS
 from ...vm.panics import Panic
 from ...vm.schema import STORE_METHODS, store_name
-from ...vm.values import Closure, EnumValue, Err, ErrorValue, Map, Struct, display, from_json, get_error_member
+from ...vm.values import Closure, EnumValue, Err, ErrorValue, Map, Ok, Stream, Struct, display, from_json, get_error_member
 from ...vm.values.limits import LONGEST_STRING
 from ...vm.values.ways import frames
 from ..calls.budgets import Account, Purse
@@ -315,6 +316,7 @@ class Session:
         tasks: int = 1024,
         accounts: Sequence[Account] = (),
         give: Callable[[Any], Any] | None = None,
+        reads_streams: bool = False,
     ) -> Outcome:
         """Run a function of the program and return how it ended. The first call initialises the program before.
 
@@ -325,6 +327,14 @@ class Session:
         and without one there is no limit; but for `depth` it is 10,000 then, and `value_bytes` and `memory_bytes`, for which a
         program has no budget, are LONGEST_STRING and LARGEST_MEMORY. `give` turns the value into what the host gets, under the
         same limits (G-6.10).
+        The limits are those of G-6.1 and G-6.4. `steps` are units of fuel, `depth` calls inside one another, `tasks` those that
+        are at work at a time, `value_bytes` the bytes of one String and `memory_bytes` those of all values; `cost` is in dollars.
+        `tokens`, `cost` and `model_calls` are summed over all calls of the session, and `accounts` are further ones that this
+        call draws on. Where a limit is None, the program's own budget counts (O-9.7), and without one there is no limit; but for
+        `depth` it is 10,000 then, and `value_bytes` and `memory_bytes`, for which a program has no budget, are LONGEST_STRING and
+        LARGEST_MEMORY. `give` turns the value into what the host gets, under the same limits (G-6.10). With `reads_streams` a
+        stream that the function returns is read to its end: its text goes to the host as emits (`vm/builtins/models.py:
+        TEXT_CHANNEL`), and all of it is the value.
 
         A panic of the program is in the outcome, also one that `give` raises. Raised are `Stopped`, when the host has called
         `stop`, the cancellation of the task that awaits this, and what code of the host raises that is no panic: its sinks
@@ -364,7 +374,11 @@ class Session:
                 await self._initialise()
             await self._read_files()
             values = await arguments(self._call_for_host) if callable(arguments) else list(arguments)
-            value = await self._finish(self.machine.start(code, values))
+            task = self.machine.start(code, values)
+            machine.handing = task if reads_streams else None
+            value = await self._finish(task)
+            if reads_streams:
+                value = await self._read_out(value)
             if give is not None:
                 outcome = self.machine.under_limits(lambda: self._outcome(value, give))
             else:
@@ -385,6 +399,16 @@ class Session:
         self.metrics.execution_time_ms += round((self.host.now() - started) * 1000)
         outcome.fuel = self.machine.used if self.machine.exact else None
         return outcome
+
+    async def _read_out(self, value: Any) -> Any:
+        """Return the text of a stream that was returned, or of the stream in its Ok, as a Result; any other value as it is."""
+        stream = value.value if type(value) is Ok else value
+        code = self.program.language_methods.get(READ_OUT)
+        if type(stream) is not Stream or code is None:
+            return value
+        reader = self.machine.start(code, [None, stream])
+        reader.streams = self.machine.handed
+        return await self._finish(reader)
 
     async def _end_call(self, timer: Any) -> None:
         """End all that a call has begun. Tasks end before the jobs that perform their effects, so that no result begins anything.

@@ -57,6 +57,7 @@ ARGUMENTS: dict[str, st.SearchStrategy[Any]] = {
     "W": st.lists(TEXT, max_size=3),
     "F": st.lists(st.tuples(TEXT, NATURAL, st.booleans()).map(list), max_size=3),
     "V": st.lists(st.tuples(TEXT, st.lists(NATURAL, max_size=2)).map(list), max_size=3),
+    "D": st.lists(st.tuples(NATURAL, TEXT).map(list), max_size=2),
     "Q": st.lists(NATURAL, max_size=3),
     "I": st.lists(st.tuples(NATURAL, st.lists(NATURAL, max_size=2)).map(list), max_size=3),
 }

@@ -13,6 +13,7 @@ from concerto.vm.bytecode import encoding
 from concerto.vm.bytecode import image as i
 from concerto.vm.bytecode.encoding import position_at
 from concerto.vm.bytecode.image import ImageError
+from concerto.vm.bytecode.shape import offers
 from concerto.vm.interp.link import load_image
 
 SOURCE = """
@@ -275,4 +276,25 @@ def test_channels_and_functions_by_models_are_listed() -> None:
         entry = next(entry for entry in compiled.types if entry[0] == "channels")
         entry[1][:] = numbers
         with pytest.raises(ImageError, match=code):
+            load_image(compiled)
+
+
+def test_what_a_program_offers_is_described() -> None:
+    """`["offers", [[function, text]…], [[model, text]…]]`, absent without any; of public functions and models that are there
+    (V-3.11)."""
+    source = b"/// Adds.\npub fn add() -> Int { 1 }\npub fn plain() -> Int { 1 }\n/// Hidden.\nfn own() -> Int { 1 }\n"
+    source += b"pub model A { provider: offline }\nmodel B { provider: offline }\n/// Asked.\npub model C { provider: offline }\n"
+    compiled = compile_source(source, "main.conc").image
+    assert compiled is not None
+    image = encoding.decode(encoding.encode(compiled))
+    functions, models = offers(image)
+    assert {image.functions[number].name: doc for number, doc in functions.items()} == {"add": "Adds."}
+    assert {image.models[number].name: doc for number, doc in models.items()} == {"A": "", "C": "Asked."}
+    plain = compile_source(b"pub fn f() -> Int { 1 }", "main.conc").image
+    assert plain is not None and all(entry[0] != "offers" for entry in plain.types)
+    of_own = next(number for number, function in enumerate(compiled.functions) if function.name == "own")
+    entry = next(entry for entry in compiled.types if entry[0] == "offers")
+    for wrong in (["offers", [[of_own, "x"]], []], ["offers", [], [[99, "x"]]]):
+        entry[:] = wrong
+        with pytest.raises(ImageError, match="V106"):
             load_image(compiled)

@@ -121,6 +121,7 @@ UNDRAWN = {
     "Test": "the compiler alone calls it, for `mock`",
     "Index": "its methods ask the host, and call functions of the program between: tests/search",
     "StoreWrites": "the compiler alone calls it, behind the calls of a store",
+    "StreamReads": "a host calls it, for a stream that a function returned",
 }
 """Receivers of which nothing is drawn, and why."""
 ENDING = {

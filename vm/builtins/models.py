@@ -41,7 +41,7 @@ from ..values import (
 )
 from ..values.text import brief
 from .binding import arguments_of, expect
-from .registry import METHODS, associated_effect, handle, hidden
+from .registry import METHODS, associated_effect, handle, hidden, prelude
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -458,3 +458,30 @@ def leave_elements(machine: MachineContext, task: Task, stream: Any, site: Site,
     stream.ended = True
     machine.suspend(task, "extern_close", stream)
     return SUSPENDED
+
+
+# What a host does beside calling public functions: it reads a stream that one returned, its text as emits on TEXT_CHANNEL, then
+# all of it (S-1.2), asks a public model (S-1.4), and looks at a memory (S-1.5).
+TEXT_CHANNEL = "stream:text"
+READ_OUT = ("StreamReads", "send")
+ASK = ("StreamReads", "ask")
+prelude(
+    ASK[0], "ask(model: Any, messages: Any) -> Any", clause="S-1.4", doc="Asks a public model for a host.",
+    source="model.chat(messages)",
+)  # fmt: skip
+SHOW = ("StreamReads", "show")
+prelude(
+    SHOW[0], "show(memory: Any) -> Any", clause="S-1.5", doc="Shows a host what a memory holds.", source="memory.messages()",
+)  # fmt: skip
+prelude(
+    READ_OUT[0], "send(stream: Stream) -> Result<String, AgentError>", clause="S-1.2", doc="Tells the host the text of a stream.",
+    source=f"""
+        loop {{
+            let piece = stream._chunk();
+            if piece.is_err() {{ return piece; }}
+            let chunk = piece.unwrap();
+            if chunk == nil {{ return Ok(stream.response().text); }}
+            emit("{TEXT_CHANNEL}", chunk.text);
+        }}
+    """,
+)  # fmt: skip

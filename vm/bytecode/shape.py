@@ -3,8 +3,9 @@
 `check_sections` looks at decoded plain data, `build` and `lower` lead from it to records and back; encoding and assembler use
 them, and `concerto inspect` uses `lower`. Hands on also what a type descriptor names (`inner_types`, `inner_functions`,
 `default_functions`, `questions`) to hashing and verifier, `field_count` and `DECLARED` to the verifier, and `listed_functions` to
-linking, to the channels of the Python API and to `concerto inspect`. A new field of a record needs its checker in `RECORDS`, a
-new kind of type a row in `HEADS`. Whether a number is in range is not checked here but by the verifier.
+linking, to the channels of the Python API and to `concerto inspect`, to these two also `offers`. A new field of a record needs
+its checker in `RECORDS`, a new kind of type a row in `HEADS`. Whether a number is in range is not checked here but by the
+verifier.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 # Arguments of a head: T a type index, L a list of type indexes, N a name, O a name that may be missing, W a list of
 # texts, F fields [name, type, public] and, where there is one, the function of the default, then the name before, V variants
 # [name, payload types, names of the parts of a struct variant…], I impls of a trait [type, [function…]],
-# Q numbers of functions.
+# Q numbers of functions, D what a program offers [number, its doc comment].
 HEADS: dict[str, str] = {
     "int": "", "float": "", "string": "", "bool": "", "nil": "", "any": "", "never": "", "range": "", "prompt": "", "bytes": "",
     "array": "T", "map": "TT", "option": "T", "result": "TT", "nilable": "T", "set": "T", "queue": "T",
     "stack": "T", "tuple": "L", "fn": "LT", "union": "W",
-    "trait": "NI", "errors": "L", "channels": "Q", "by_model": "Q",
+    "trait": "NI", "errors": "L", "channels": "Q", "by_model": "Q", "offers": "DD",
     "struct": "NF", "schema": "NF", "enum": "NV", "record": "N", "error": "NO", "handle": "N",
 }  # fmt: skip
 
@@ -54,6 +55,7 @@ _CHECKERS: dict[str, f.Checker] = {
     "V": f.listed(f.row(f.name, f.listed(f.natural), rest=f.name)),
     "I": f.listed(f.row(f.natural, f.listed(f.natural))),
     "Q": f.listed(f.natural),
+    "D": f.listed(f.row(f.natural, f.text)),
 }
 
 
@@ -109,6 +111,13 @@ def questions(descriptor: list[Any]) -> list[int]:
 def listed_functions(image: i.Image, kind: str) -> list[i.Function]:
     """Return the functions that a verified image lists as channels (`kind` "channels"), or as by models ("by_model"; V-3.10)."""
     return [image.functions[number] for entry in image.types if entry[0] == kind for number in questions(entry)]
+
+
+def offers(image: i.Image) -> tuple[dict[int, str], dict[int, str]]:
+    """Return what a verified image offers (V-3.11): by number the doc comments of its public functions that have one, and those
+    of its public models, "" for one without."""
+    rows: list[Any] = next((entry for entry in image.types if entry[0] == "offers"), ["offers", [], []])
+    return dict(rows[1]), dict(rows[2])
 
 
 def field_rows(descriptor: list[Any]) -> list[list[Any]]:

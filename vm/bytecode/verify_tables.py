@@ -50,11 +50,23 @@ def _types(scope: Scope) -> None:
                 refuse("V106", f"type {index}", f"it names function {number} of {len(functions)}")
             elif functions[number].captures or (descriptor[0] == "channels" and len(functions[number].params) != 1):
                 refuse("V105", f"type {index}", f"`{functions[number].name}` captures cells, or takes more than a payload")
+        if descriptor[0] == "offers":
+            _offers(scope.image, f"type {index}", descriptor)
         for inner in inner_types(descriptor):
             if inner >= len(types):
                 refuse("V107", f"type {index}", f"it names type {inner} of {len(types)}")
         _type_names(f"type {index}", descriptor)
     _check_nesting(types)
+
+
+def _offers(image: i.Image, at: str, descriptor: list[Any]) -> None:
+    """Refuse an entry of what is offered that names what is not there (V-3.11)."""
+    for number, _ in descriptor[1]:
+        if number not in image.exports.functions.values():
+            refuse("V106", at, f"it describes function {number}, which is not public")
+    for number, _ in descriptor[2]:
+        if number >= len(image.models):
+            refuse("V106", at, f"it offers model {number} of {len(image.models)}")
 
 
 def _type_names(at: str, descriptor: list[Any]) -> None:

@@ -211,6 +211,8 @@ class Scheduler:
         self.at_work = 0
         self.running: Task | None = None
         self.effects: list[Effect] = []  # new ones, which the host has not seen yet
+        self.handing: Task | None = None  # whose open streams the host reads once it has ended
+        self.handed: dict[Effect, None] = {}  # they, once it has ended
         self.closed: list[Effect] = []  # effects that the host performs and no task waits for any more
 
     # ------------------------------------------------------------ making and running
@@ -293,7 +295,10 @@ class Scheduler:
 
     def _leave(self, task: Task) -> None:
         watchers = task.watchers
-        self.closed.extend(task.streams)  # replies that were not read to their end
+        if task is self.handing:
+            self.handing, self.handed = None, task.streams
+        else:
+            self.closed.extend(task.streams)  # replies that were not read to their end
         self.roots.pop(task, None)
         task.drop()
         self._rest(task)

@@ -88,7 +88,7 @@ _TESTS: dict[str, Callable[[Any, Descriptor], bool]] = {
     "record": _is_nominal,
     "error": _is_error,
     "trait": lambda value, descriptor: any(matches(value, each) for each in descriptor[2]),
-    **dict.fromkeys(("errors", "channels", "by_model"), lambda value, descriptor: False),  # no types, but lists
+    **dict.fromkeys(("errors", "channels", "by_model", "offers"), lambda value, descriptor: False),  # no types, but lists
     "handle": _is_handle,
 }
 

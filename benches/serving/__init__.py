@@ -1,0 +1,1 @@
+"""Serving beside what people write by hand: `python -m benches.serving.streams`."""

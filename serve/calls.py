@@ -1,0 +1,218 @@
+"""The calls of a server from their admission to their end (S-1.1, S-1.2, S-1.7).
+
+Hands on `Calls`, which begins calls and knows those that run and those that ended lately, `ServedCall`, and `Wanted`, what a
+request asks for, to the application and to the protocols beside it. How an end is told is in `problems.py` and `events.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..api.json_calls import TEXT_CHANNEL, JsonSide
+from ..api.program import Program
+from ..api.results import Panic
+from ..api.session import Session
+from .admission import Admission
+from .day_budgets import DayBudgets
+from .events import EventLog
+from .metrics import Counters, Spent
+from .problems import CLIENT_CLOSED, Problem, problem_of
+from .questions import Question, Questions
+from .sessions import Sessions
+from .settings import Serving
+
+PATIENCE = 3600.0  # seconds in which a client brings an answer
+
+log = logging.getLogger("concerto.serve")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A call that a request asks for: the function, JSON data by parameter, who asks, and in which session (None: its own). With
+    `is_model` the function is a public model, whose one argument are `messages`."""
+
+    function: str
+    arguments: Mapping[str, Any]
+    caller: str
+    session: str | None = None
+    is_model: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class ServedCall:
+    """A call of a server. `ending` gives the JSON text of its result, or raises the Problem of its failure; `log` has its events,
+    None where nobody hears them. `readers` counts those who read them now."""
+
+    id: str
+    wanted: Wanted
+    log: EventLog | None
+    began: float
+    ending: asyncio.Future[str] = field(init=False)
+    task: asyncio.Task[None] = field(init=False)
+    readers: int = 0
+    spent: Spent = Spent(0, 0, 0.0)
+    lonely: asyncio.TimerHandle | None = None
+    status: int = 0
+
+    def cancel(self) -> None:
+        """End the call, if it has not ended."""
+        self.task.cancel()
+
+
+class Calls:
+    """The calls of one process."""
+
+    def __init__(
+        self, program: Program, settings: Serving, sessions: Sessions, questions: Questions, counters: Counters,
+        admission: Admission, days: DayBudgets,
+    ) -> None:  # fmt: skip
+        self.program = program
+        self.settings = settings
+        self.sessions = sessions
+        self.questions = questions
+        self.counters = counters
+        self.admission = admission
+        self.days = days
+        self.known: dict[str, ServedCall] = {}
+
+    async def begin(self, ident: str, wanted: Wanted, *, streams: bool) -> ServedCall:
+        """Begin a call when there is a place for it, and return it; `ident` is the id of its request. With `streams` its events
+        are kept for readers. Raise Problem: 404 for a function that is not there, 429 and 503 for a call that is not admitted."""
+        if wanted.function not in (self.program.models if wanted.is_model else self.program.functions):
+            raise Problem(404, "function", "the program has no such public function")
+        self.admission.require_rate(wanted.caller)
+        budgets = self.days.of(wanted.caller)
+        await self.admission.enter()
+        call = ServedCall(ident, wanted, EventLog(self.settings.buffer_bytes) if streams else None, time.monotonic())
+        return self._run(call, lambda session: self._performed(call, session, budgets))
+
+    def _run(self, call: ServedCall, work: Callable[[Session], Coroutine[Any, Any, str]]) -> ServedCall:
+        call.ending = asyncio.get_running_loop().create_future()
+        call.ending.add_done_callback(_retrieved)
+        self.known[call.id] = call
+        call.task = asyncio.create_task(self._to_its_end(call, work))
+        return call
+
+    async def _to_its_end(self, call: ServedCall, work: Callable[[Session], Coroutine[Any, Any, str]]) -> None:
+        """Run a call in its session, tell its end, and give its place back."""
+        wanted = call.wanted
+        try:
+            async with self.sessions.lent(wanted.caller, wanted.session) as session:
+                try:
+                    text = await work(session)
+                finally:
+                    call.spent = self.counters.spent(session)
+                    self.days.spent(wanted.caller, call.spent.tokens_in + call.spent.tokens_out, call.spent.cost)
+            self._ended(call, text, None)
+        except asyncio.CancelledError:
+            self._ended(call, "", Problem(CLIENT_CLOSED, "cancelled", "the call was cancelled"))
+        except Exception as failure:
+            self._note(call, failure)
+            self._ended(call, "", problem_of(failure))
+        finally:
+            self.admission.leave()
+
+    def _performed(self, call: ServedCall, session: Session, budgets: Any) -> Any:
+        wanted = call.wanted
+
+        async def ask(channel: str, payload: str) -> str:
+            return await self.questions.ask(
+                call.id, wanted.caller, wanted.function, channel, payload,
+                lambda text: session.require_answer(channel, text), lambda question: self._told(call, question),
+            )  # fmt: skip
+
+        side = JsonSide(None if call.log is None else lambda *emit: self._heard(call, *emit), ask, budgets)
+        if wanted.is_model:
+            return session.start_model(wanted.function, wanted.arguments["messages"], side)
+        return session.start_json(wanted.function, wanted.arguments, side)
+
+    def _heard(self, call: ServedCall, channel: str, payload: str, by_runtime: bool) -> None:
+        if call.log is None or by_runtime:
+            return
+        if channel == TEXT_CHANNEL:
+            call.log.add("text", f'{{"text":{payload}}}')
+        else:
+            call.log.add("emit", f'{{"channel":{_quoted(channel)},"payload":{payload}}}')
+
+    def _told(self, call: ServedCall, question: Question) -> None:
+        if call.log is not None:
+            call.log.add("question", self.questions.shown(question))
+
+    def _ended(self, call: ServedCall, text: str, problem: Problem | None) -> None:
+        call.status = 200 if problem is None else problem.status
+        self.counters.ended(call.wanted.function, call.status, time.monotonic() - call.began)
+        if call.log is not None:
+            if problem is None:
+                call.log.add("result", text)
+            else:
+                call.log.add("error", problem.text(call.id))
+        if not call.ending.done():
+            if problem is None:
+                call.ending.set_result(text)
+            else:
+                call.ending.set_exception(problem)
+        if call.log is None:
+            self.known.pop(call.id, None)
+        else:
+            asyncio.get_running_loop().call_later(self.settings.keep_seconds, self.known.pop, call.id, None)
+
+    def _note(self, call: ServedCall, failure: Exception) -> None:
+        """Tell the log of a panic or a defect: where it was, and no content."""
+        fields = {"call": call.id, "function": call.wanted.function}
+        if isinstance(failure, Panic):
+            place = next((f"{one.file}:{one.line}" for one in failure.trace if one.line), "")
+            log.error("panic", extra={"concerto": {**fields, "code": failure.code, "at": place}})
+        elif problem_of(failure).code == "internal":
+            log.error("internal", extra={"concerto": {**fields, "class": type(failure).__name__}}, exc_info=failure)
+
+    # ------------------------------------------------------------ readers of streams
+
+    def found(self, ident: str, caller: str) -> ServedCall:
+        """Return a call of a caller by its id. Raise Problem (404) for one that is not known, or of somebody else."""
+        call = self.known.get(ident)
+        if call is None or call.wanted.caller != caller:
+            raise Problem(404, "call", "there is no such call, or it ended too long ago")
+        return call
+
+    def waits_for_people(self, call: ServedCall) -> None:
+        """Note that a call waits for an answer that a client brings with another request: it has PATIENCE for that."""
+        if not call.readers and not call.ending.done():
+            call.lonely = asyncio.get_running_loop().call_later(PATIENCE, call.cancel)
+
+    def opened(self, call: ServedCall) -> None:
+        """Note that somebody reads the events of a call."""
+        call.readers += 1
+        if call.lonely is not None:
+            call.lonely.cancel()
+            call.lonely = None
+
+    def closed(self, call: ServedCall) -> None:
+        """Note that a reader has gone: without any, the call is cancelled after the time that it may be lonely."""
+        call.readers -= 1
+        if not call.readers and not call.ending.done():
+            loop = asyncio.get_running_loop()
+            call.lonely = loop.call_later(self.settings.linger_seconds, call.cancel)
+
+    async def aclose(self) -> None:
+        """Cancel the calls that run, and wait until they have ended."""
+        tasks = [call.task for call in self.known.values() if not call.ending.done()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+
+def _retrieved(ending: asyncio.Future[str]) -> None:
+    """Take the failure of a call that nobody waits for: it is told by its events, or its client has gone."""
+    if not ending.cancelled():
+        ending.exception()
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

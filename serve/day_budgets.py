@@ -1,0 +1,55 @@
+"""What a caller may use in a day of UTC (S-1.7).
+
+Hands on `DayBudgets` to the calls. In one process the budget is exact, requests on their way included; what other processes
+with the same file of states have used is seen when a call begins.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from ..api.options import SharedBudget
+from .problems import Problem
+from .settings import Serving
+from .state import State
+
+
+class DayBudgets:
+    """The budgets of this day by caller."""
+
+    def __init__(self, settings: Serving, state: State | None, clock: Callable[[], float] = time.time) -> None:
+        self.settings = settings
+        self.state = state
+        self.clock = clock
+        self.day = ""
+        self.budgets: dict[str, SharedBudget] = {}
+
+    def of(self, caller: str) -> list[SharedBudget]:
+        """Return what the calls of a caller draw on. Raise Problem (429) where it is spent."""
+        tokens, cost = self.settings.day_tokens, self.settings.day_cost
+        if tokens is None and cost is None:
+            return []
+        today = time.strftime("%Y-%m-%d", time.gmtime(self.clock()))
+        if today != self.day:
+            self.day, self.budgets = today, {}
+        used = (0, 0.0) if self.state is None else self.state.used(today, caller)
+        if caller not in self.budgets:
+            left = None if tokens is None else tokens - used[0], None if cost is None else cost - used[1]
+            if any(one is not None and one <= 0 for one in left):
+                raise self._spent()
+            self.budgets[caller] = SharedBudget(tokens=left[0], cost=left[1])
+        now = self.budgets[caller].left()
+        beyond = (tokens is not None and used[0] >= tokens) or (cost is not None and used[1] >= cost)
+        if beyond or now.tokens == 0 or now.cost == 0:
+            raise self._spent()
+        return [self.budgets[caller]]
+
+    def spent(self, caller: str, tokens: int, cost: float) -> None:
+        """Keep what a call has used."""
+        if self.state is not None and self.day and (tokens or cost):
+            self.state.add_used(self.day, caller, tokens, cost)
+
+    def _spent(self) -> Problem:
+        midnight = 86400 - int(self.clock()) % 86400
+        return Problem(429, "budget", "the budget of the day is spent", headers={"Retry-After": str(midnight)})

@@ -1,0 +1,186 @@
+"""The events of one call, in order and with numbers, for readers that lag, go and come again (S-1.2).
+
+Hands on `EventLog` and `Event` to the calls, and `EventStream`, the answer that sends them as server-sent events. Events are
+kept up to a number of bytes: of more, the oldest are dropped, and a reader that has not had those is dropped too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+HEARTBEAT = 15.0  # seconds after which a silent stream sends a comment, by which proxies and readers know that it lives
+LAST = ("result", "error")
+BURST = 16  # times the bytes that are kept: what a program may tell before readers have a turn
+
+
+class Event(NamedTuple):
+    """One event of a call: its number, from 1, what kind it is, and its JSON text."""
+
+    number: int
+    kind: str
+    data: str
+
+
+class Lost(Exception):
+    """Events that a reader wants are not kept any more."""
+
+
+class EventLog:
+    """The events of a call, at most `most` bytes of them. It has ended with an event of a kind of LAST."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.kept: deque[Event] = deque()
+        self.bytes = 0
+        self.count = 0
+        self.ended = False
+        self._trims = False  # a trim is to come
+        self._arrivals: set[asyncio.Future[None]] = set()
+
+    def add(self, kind: str, data: str) -> None:
+        """Append an event; the oldest ones go where there is no room, but not before readers had a turn: a program that tells
+        much at once makes nobody slow. The newest is always kept."""
+        self.count += 1
+        self.kept.append(Event(self.count, kind, data))
+        self.bytes += len(data)
+        self.ended = self.ended or kind in LAST
+        self._wake()
+        if self.bytes > BURST * self.most:
+            self._trim()
+        elif self.bytes > self.most and not self._trims:
+            self._trims = True
+            asyncio.get_running_loop().call_soon(self._trim)
+
+    def _trim(self) -> None:
+        self._trims = False
+        while self.bytes > self.most and len(self.kept) > 1:
+            self.bytes -= len(self.kept.popleft().data)
+        self._wake()
+
+    def _wake(self) -> None:
+        for arrival in self._arrivals:
+            if not arrival.done():
+                arrival.set_result(None)
+
+    @property
+    def first(self) -> int:
+        """The number of the oldest event that is kept."""
+        return self.count - len(self.kept) + 1
+
+    def after(self, number: int) -> list[Event]:
+        """Return the kept events behind the one of that number. Raise Lost where one of them is kept no more."""
+        if number + 1 < self.first:
+            raise Lost
+        return [self.kept[at] for at in range(number + 1 - self.first, len(self.kept))]
+
+    async def arrived(self, number: int) -> None:
+        """Return when there is an event behind the one of that number, or the log has ended."""
+        while self.count <= number and not self.ended:
+            arrival = asyncio.get_running_loop().create_future()
+            self._arrivals.add(arrival)
+            try:
+                await arrival
+            finally:
+                self._arrivals.discard(arrival)
+
+    async def overrun(self, position: Callable[[], int]) -> None:
+        """Return when an event is dropped that the reader at `position()` has not had."""
+        while position() + 1 >= self.first:
+            arrival = asyncio.get_running_loop().create_future()
+            self._arrivals.add(arrival)
+            try:
+                await arrival
+            finally:
+                self._arrivals.discard(arrival)
+
+
+def sse(call: str, event: Event) -> bytes:
+    """Return an event as it is sent: its id leads back to it, its data is one line, since JSON text has no line breaks."""
+    return f"id: {call}-{event.number}\nevent: {event.kind}\ndata: {event.data}\n\n".encode()
+
+
+class EventStream:
+    """The answer that streams a log from behind event `number` on. `opened` and `closed` are told when a reader begins and ends;
+    `form(event)` gives the bytes of an event, b"" for one that is not sent, `end` those behind the last one. A reader for whom
+    events are lost gets a comment that says so, if it takes anything, and its connection is cut."""
+
+    def __init__(
+        self, log: EventLog, number: int, form: Callable[[Event], bytes], *, headers: dict[str, str], opened: Callable[[], None],
+        closed: Callable[[], None], end: bytes = b"", heartbeat: float = HEARTBEAT,
+    ) -> None:  # fmt: skip
+        self.log = log
+        self.number = number
+        self.form = form
+        self.headers = headers
+        self.opened = opened
+        self.closed = closed
+        self.end = end
+        self.heartbeat = heartbeat
+        self.status_code = 200
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.opened()
+        try:
+            await self._serve(scope, receive, send)
+        finally:
+            self.closed()
+
+    async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
+        """Send until the log ends, the reader goes, or it has lost events, whichever is first."""
+        sending = asyncio.ensure_future(self._send(send))
+        gone = asyncio.ensure_future(disconnected(receive))
+        lost = asyncio.ensure_future(self.log.overrun(lambda: self.number))
+        try:
+            await asyncio.wait({sending, gone, lost}, return_when=asyncio.FIRST_COMPLETED)
+            if lost.done() and not sending.done():
+                abort = scope.get("state", {}).get("abort")
+                if abort is not None:
+                    abort()
+        finally:
+            for task in (sending, gone, lost):
+                task.cancel()
+            await asyncio.wait({sending, gone, lost})
+        if sending.cancelled():
+            return
+        with suppress(OSError, Lost):  # the reader has gone, or lost its place
+            sending.result()
+
+    async def _send(self, send: Any) -> None:
+        headers = {
+            "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store", "x-accel-buffering": "no",
+            **self.headers,
+        }  # fmt: skip
+        raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": raw})
+        async for piece in self._pieces():
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": self.end, "more_body": False})
+
+    async def _pieces(self) -> AsyncIterator[bytes]:
+        yield b": open\n\n"
+        while True:
+            events = self.log.after(self.number)
+            if events:
+                # Many small events are one piece, so that a reader that lags costs few calls.
+                piece = b"".join(map(self.form, events))
+                self.number = events[-1].number
+                if piece:
+                    yield piece
+            elif self.log.ended:
+                return
+            else:
+                try:
+                    async with asyncio.timeout(self.heartbeat):
+                        await self.log.arrived(self.number)
+                except TimeoutError:
+                    yield b": alive\n\n"
+
+
+async def disconnected(receive: Any) -> None:
+    """Return when the client has gone; what it still sends is read and dropped."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,262 @@
+"""A program as an MCP server: public functions as tools, memories as resources, awaited emits as elicitation (S-1.5).
+
+Hands on `server_of`, the server of the official SDK that an application is, to the endpoint (`mcp_endpoint.py`), and
+`serve_stdio` to `concerto mcp`. Calls are those of the application, with its limits. A question goes to the client that called,
+and stands among the open questions as well: whoever answers first does. Clients of the revisions with a handshake are asked
+while the call runs; newer ones get the question as the answer, and call again with what the person said.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import anyio
+import mcp_types as types
+from mcp.server import Server, ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from ..api.json_calls import Misfitting, Signature
+from .caller import ANYONE, LONGEST_NAME, Caller
+from .calls import ServedCall, Wanted
+from .events import Lost
+from .problems import Problem
+from .questions import Question
+
+if TYPE_CHECKING:
+    from .app import Application
+
+Json = dict[str, Any]
+SCHEME = "memory://"
+PRIMITIVE = ("string", "number", "integer", "boolean")  # what a form of an elicitation may ask for
+STDIO_SESSION = "stdio"  # the one session of a server on standard input and output
+WRAPPED = "result"  # the field of a result that is no object
+
+
+def server_of(app: Application) -> Server[Any]:
+    """Return the server of an application."""
+    offered = _Offered(app)
+    return Server(
+        app.program.name, version=app.program.content_hash[:12], on_list_tools=offered.list_tools, on_call_tool=offered.call_tool,
+        on_list_resources=offered.list_resources if app.program.memories else None,
+        on_read_resource=offered.read_resource if app.program.memories else None,
+    )  # fmt: skip
+
+
+async def serve_stdio(app: Application) -> None:
+    """Serve one client on standard input and output until it closes the input. What the program prints goes to standard error."""
+    out = TextIOWrapper(sys.stdout.buffer, encoding="utf-8", line_buffering=True)
+    sys.stdout = sys.stderr
+    server = server_of(app)
+    try:
+        async with stdio_server(stdout=anyio.wrap_file(out)) as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+    finally:
+        await app.aclose()
+
+
+class _Offered:
+    """What one application offers."""
+
+    def __init__(self, app: Application) -> None:
+        self.app = app
+        self.tools = [_tool(one, app.settings.keys) for one in app.signatures.values()]
+        self.wrapped = {one.name for one in self.tools if WRAPPED in (one.output_schema or {}).get("properties", {})}
+
+    async def list_tools(self, context: ServerRequestContext[Any], params: Any) -> types.ListToolsResult:
+        """Return the public functions."""
+        return types.ListToolsResult(tools=self.tools)
+
+    async def call_tool(
+        self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Call a function, or go on with a call whose question is answered; return its result, or its next question."""
+        caller, session = self._who(context)
+        try:
+            if params.request_state is not None:
+                call = self.app.calls.found(params.request_state, caller.name)
+                self._take_answers(call, params.input_responses or {})
+            else:
+                wanted = self._wanted(context, caller, session, params)
+                call = await self.app.calls.begin(uuid4().hex, wanted, streams=True)
+        except (Problem, Misfitting) as refused:
+            return _failed(refused.message if isinstance(refused, Problem) else str(refused), None)
+        return await self._followed(context, call)
+
+    def _who(self, context: ServerRequestContext[Any]) -> tuple[Caller, str | None]:
+        """Return the caller and the session of a request: over HTTP those of the request, else the one client's."""
+        request = context.request
+        if request is None:
+            return Caller(ANYONE), STDIO_SESSION
+        caller: Caller = request.scope["concerto_caller"]
+        name = request.headers.get("concerto-session") or request.headers.get("mcp-session-id")
+        return caller, None if name is None else name[:LONGEST_NAME]
+
+    def _wanted(
+        self, context: ServerRequestContext[Any], caller: Caller, session: str | None, params: types.CallToolRequestParams
+    ) -> Wanted:
+        if params.name not in self.app.signatures:
+            raise Problem(404, "function", f"the program has no public function {params.name!r}")
+        arguments = dict(params.arguments or {})
+        if context.request is not None:
+            wanted = self.app.with_bound(context.request, caller, params.name, arguments)
+            return Wanted(wanted.function, wanted.arguments, wanted.caller, session)
+        if self.app.settings.keys:
+            raise Problem(400, "key", "bound parameters come from a request of HTTP; here there is none")
+        return Wanted(params.name, arguments, caller.name, session)
+
+    async def _followed(
+        self, context: ServerRequestContext[Any], call: ServedCall
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Follow a call to its end or its next question. A client that gives up cancels it."""
+        log, number = call.log, 0
+        assert log is not None
+        self.app.calls.opened(call)
+        asked: Question | None = None
+        try:
+            while True:
+                await log.arrived(number)
+                number, events = log.count, self._kept(call, number)
+                for event in events:
+                    if event.kind in ("result", "error"):
+                        return self._ended(call, event.kind, event.data)
+                    if event.kind == "question":
+                        asked = self.app.questions.open.get(json.loads(event.data)["key"])
+                        if asked is not None and context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                            params = types.ElicitRequestFormParams(message=_message(asked), requested_schema=self._form(asked))
+                            requests: Any = {asked.key: types.ElicitRequest(params=params)}
+                            return types.InputRequiredResult(input_requests=requests, request_state=call.id)
+                        if asked is not None:
+                            said = await context.session.elicit_form(_message(asked), self._form(asked), context.request_id)
+                            self._take(asked, said)
+                            asked = None
+        except MCPError as refused:
+            call.cancel()
+            return _failed(f"the client cannot be asked: {refused}", None)
+        except BaseException:
+            call.cancel()
+            raise
+        finally:
+            call.readers -= 1
+            if asked is not None:
+                self.app.calls.waits_for_people(call)
+
+    def _kept(self, call: ServedCall, number: int) -> list[Any]:
+        assert call.log is not None
+        try:
+            return call.log.after(number)
+        except Lost:  # of many emits, which nobody needs here: the end and an open question are always kept
+            return list(call.log.kept)
+
+    def _take_answers(self, call: ServedCall, answers: types.InputResponses) -> None:
+        """Give a call the answers that its client brings. Raise Problem and Misfitting for those that do not fit."""
+        for key, said in answers.items():
+            question = self.app.questions.open.get(key)
+            if question is None or question.call != call.id or not isinstance(said, types.ElicitResult):
+                raise Problem(409, "answered", "the question has been answered, or its call has ended")
+            self._take(question, said)
+
+    def _take(self, question: Question, said: types.ElicitResult) -> None:
+        if said.action != "accept":
+            self.app.questions.decline(question)
+            return
+        value = (said.content or {}).get("answer")
+        is_text = self._form(question)["properties"]["answer"].get("type") == "string"
+        as_json = is_text and self._answer(question).get("type") != "string" and not self._answer(question).get("enum")
+        text = value if as_json and isinstance(value, str) else json.dumps(value)
+        self.app.questions.answer(question, text)
+
+    def _answer(self, question: Question) -> Json:
+        declared = self.app.questions.channels.get(question.channel)
+        return {} if declared is None or declared.answer is None else declared.answer
+
+    def _form(self, question: Question) -> Json:
+        """Return the schema of the form: the answer where it is a primitive, else its JSON as a text."""
+        schema = self._answer(question)
+        simple = schema.get("type") in PRIMITIVE and "contentEncoding" not in schema
+        names = schema.get("enum")
+        if names and all(isinstance(one, str) for one in names):
+            field: Json = {"type": "string", "enum": names}
+        else:
+            field = schema if simple else {"type": "string", "description": "JSON"}
+        return {"type": "object", "properties": {"answer": field}, "required": ["answer"]}
+
+    def _ended(self, call: ServedCall, kind: str, data: str) -> types.CallToolResult:
+        if kind == "error":
+            error = json.loads(data)["error"]
+            return _failed(error["message"], error.get("value"))
+        value = json.loads(data)
+        text = value if isinstance(value, str) else data
+        structured = {WRAPPED: value} if call.wanted.function in self.wrapped else value
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=structured)
+
+    # ------------------------------------------------------------ memories
+
+    async def list_resources(self, context: ServerRequestContext[Any], params: Any) -> types.ListResourcesResult:
+        """Return the memories without keys."""
+        names = self.app.program.memories
+        described = "The messages of the memory, as JSON"
+        rows = [types.Resource(uri=SCHEME + n, name=n, description=described, mime_type="application/json") for n in names]
+        return types.ListResourcesResult(resources=rows)
+
+    async def read_resource(
+        self, context: ServerRequestContext[Any], params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        """Return what a memory of the caller's session holds."""
+        caller, session = self._who(context)
+        name = str(params.uri).removeprefix(SCHEME)
+        if name not in self.app.program.memories:
+            raise MCPError(types.INVALID_PARAMS, f"there is no resource {params.uri}")
+        async with self.app.sessions.lent(caller.name, session) as lent:
+            text = await lent.start_memory(name)
+        contents = types.TextResourceContents(uri=params.uri, mime_type="application/json", text=text)
+        return types.ReadResourceResult(contents=[contents])
+
+
+def _message(question: Question) -> str:
+    payload = json.loads(question.payload)
+    shown = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False)
+    return f"{question.channel}: {shown}"
+
+
+def _failed(message: str, value: Any) -> types.CallToolResult:
+    """Return the result of a call that failed, with the error of the program where there is one."""
+    texts = [message] if value is None else [message, json.dumps(value, ensure_ascii=False)]
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text) for text in texts], is_error=True)
+
+
+def _tool(signature: Signature, bound: Any) -> types.Tool:
+    own = [one for one in signature.parameters if one.name not in bound]
+    definitions: Json = {}
+    properties = {one.name: _without_definitions(one.schema, definitions) for one in own}
+    arguments: Json = {"type": "object", "properties": properties, "additionalProperties": False}
+    required = [one.name for one in own if one.required]
+    if required:
+        arguments["required"] = required
+    if definitions:
+        arguments["$defs"] = definitions
+    return types.Tool(
+        name=signature.name, description=signature.doc or None, input_schema=arguments, output_schema=_result(signature)
+    )
+
+
+def _result(signature: Signature) -> Json:
+    """Return the schema of a structured result: an object, in which one that is none stands as a field."""
+    definitions: Json = {}
+    schema = _without_definitions(signature.result, definitions)
+    target = definitions.get(str(schema.get("$ref", "")).removeprefix("#/$defs/"), schema)
+    if target.get("type") == "object" and WRAPPED not in target.get("properties", {}):
+        whole = dict(target)
+    else:
+        whole = {"type": "object", "properties": {WRAPPED: schema}, "required": [WRAPPED]}
+    return {**whole, "$defs": definitions} if definitions else whole
+
+
+def _without_definitions(schema: Json, definitions: Json) -> Json:
+    definitions.update(schema.get("$defs", {}))
+    return {key: part for key, part in schema.items() if key != "$defs"}

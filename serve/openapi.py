@@ -1,0 +1,129 @@
+"""The description of a served program in OpenAPI 3.1 (S-1.1).
+
+Hands on `description` to the application. The schemas of arguments and results are those by which models are told of types
+(`api/channels.py`), moved to where OpenAPI keeps them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..api.json_calls import Signature
+from ..api.program import Program
+from .problems import HINTS
+from .settings import Serving
+
+ERROR = {
+    "type": "object",
+    "properties": {
+        "error": {
+            "type": "object",
+            "properties": {
+                "code": {"type": "string"}, "message": {"type": "string"}, "request": {"type": "string"},
+                "value": {"description": "The error of the program, in its JSON form."},
+            },
+            "required": ["code", "message", "request"],
+        }
+    },
+    "required": ["error"],
+}  # fmt: skip
+HEADERS = (
+    ("Concerto-Session", "The session that the call belongs to: what the program keeps, it keeps there."),
+    ("Idempotency-Key", "With the same key the first answer is given again."),
+    ("Last-Event-ID", "Of a stream that broke: it goes on behind this event."),
+)
+
+
+class _Schemas:
+    """The declared types of all signatures, by the names that OpenAPI allows."""
+
+    def __init__(self) -> None:
+        self.components: dict[str, Any] = {"ConcertoError": ERROR}
+        self._names: dict[str, str] = {}
+
+    def moved(self, schema: dict[str, Any]) -> Any:
+        """Return a schema whose definitions stand among the components."""
+        for key, definition in schema.get("$defs", {}).items():
+            if key not in self._names:
+                self._names[key] = self._free(re.sub(r"[^A-Za-z0-9._-]", "_", key))
+                self.components[self._names[key]] = {}  # for a type inside itself
+                self.components[self._names[key]] = self._replaced(definition)
+        return self._replaced({key: part for key, part in schema.items() if key != "$defs"})
+
+    def _free(self, name: str) -> str:
+        while name in self.components:
+            name += "_"
+        return name
+
+    def _replaced(self, part: Any) -> Any:
+        if isinstance(part, list):
+            return [self._replaced(one) for one in part]
+        if not isinstance(part, dict):
+            return part
+        reference = part.get("$ref")
+        if isinstance(reference, str):
+            key = reference.removeprefix("#/$defs/")
+            self._names.setdefault(key, self._free(re.sub(r"[^A-Za-z0-9._-]", "_", key)))
+            return {**part, "$ref": f"#/components/schemas/{self._names[key]}"}
+        return {name: self._replaced(one) for name, one in part.items()}
+
+
+def description(program: Program, settings: Serving) -> dict[str, Any]:
+    """Return the document, as JSON data."""
+    schemas = _Schemas()
+    # Types are named before any is referred to, whichever function has them.
+    every = program.signatures
+    for signature in every.values():
+        for schema in (*(one.schema for one in signature.parameters), signature.result):
+            schemas.moved(schema)
+    paths = {f"/call/{name}": {"post": _operation(signature, schemas, settings)} for name, signature in every.items()}
+    document: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {"title": program.name, "version": program.content_hash[:12]},
+        "paths": paths,
+        "components": {"schemas": schemas.components},
+    }
+    if not settings.is_open:
+        document["components"]["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"bearer": []}]
+    return document
+
+
+def _operation(signature: Signature, schemas: _Schemas, settings: Serving) -> dict[str, Any]:
+    own = [one for one in signature.parameters if one.name not in settings.keys]
+    body: dict[str, Any] = {
+        "type": "object",
+        "properties": {one.name: schemas.moved(one.schema) for one in own},
+        "additionalProperties": False,
+    }
+    required = [one.name for one in own if one.required]
+    if required:
+        body["required"] = required
+    result = {
+        "application/json": {"schema": schemas.moved(signature.result)},
+        "text/event-stream": {"schema": {"type": "string"}},
+    }
+    first_line, _, rest = signature.doc.partition("\n")
+    operation: dict[str, Any] = {
+        "operationId": signature.name,
+        "parameters": [
+            {"name": name, "in": "header", "required": False, "description": text, "schema": {"type": "string"}}
+            for name, text in HEADERS
+        ],
+        "requestBody": {"required": bool(required), "content": {"application/json": {"schema": body}}},
+        "responses": {
+            "200": {"description": "What the function returned; of a Result the value of its Ok.", "content": result},
+            **{str(status): _refusal(text) for status, text in HINTS.items()},
+        },
+    }
+    if first_line:
+        operation["summary"] = first_line
+    if rest.strip():
+        operation["description"] = rest.strip()
+    return operation
+
+
+def _refusal(text: str) -> dict[str, Any]:
+    schema = {"$ref": "#/components/schemas/ConcertoError"}
+    return {"description": text, "content": {"application/json": {"schema": schema}}}

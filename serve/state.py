@@ -1,0 +1,83 @@
+"""The file of states: what a server remembers across restarts (S-1.3, S-1.7).
+
+Hands on `State` to sessions, budgets and idempotency: a SQLite file with the states of named sessions, what each caller used on
+each day, and the first answers by their keys. Several processes of one machine may have it open. It holds data of programs:
+keep it as such.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+
+TABLES = (
+    "sessions (caller TEXT, name TEXT, image TEXT, state BLOB, used REAL, PRIMARY KEY (caller, name))",
+    "days (day TEXT, caller TEXT, tokens INTEGER, cost REAL, PRIMARY KEY (day, caller))",
+    "answers (caller TEXT, key TEXT, digest TEXT, status INTEGER, body TEXT, given REAL, PRIMARY KEY (caller, key))",
+)
+
+
+class State:
+    """The file at `path`, which is made. Raises OSError where it cannot be used."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        try:
+            descriptor = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)  # for this user alone
+            os.close(descriptor)
+            self.database = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+            self.database.execute("PRAGMA journal_mode=WAL")
+            self.database.execute("PRAGMA synchronous=NORMAL")
+            for table in TABLES:
+                self.database.execute(f"CREATE TABLE IF NOT EXISTS {table}")
+        except sqlite3.Error as error:
+            raise OSError(f"{self.path}: {error}") from None
+
+    def session(self, image: str, key: tuple[str, str]) -> bytes | None:
+        """Return the state of a session of the program with that content hash; None without one."""
+        row = self.database.execute("SELECT state FROM sessions WHERE caller=? AND name=? AND image=?", (*key, image)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def save_session(self, image: str, key: tuple[str, str], state: bytes) -> None:
+        """Write the state of a session in place of the one before."""
+        self.database.execute("INSERT OR REPLACE INTO sessions VALUES (?,?,?,?,?)", (*key, image, state, time.time()))
+
+    def forget_session(self, key: tuple[str, str]) -> None:
+        """Remove the state of a session."""
+        self.database.execute("DELETE FROM sessions WHERE caller=? AND name=?", key)
+
+    def forget_old(self, seconds: float) -> None:
+        """Remove the states of sessions that nobody used for so long."""
+        self.database.execute("DELETE FROM sessions WHERE used < ?", (time.time() - seconds,))
+
+    def used(self, day: str, caller: str) -> tuple[int, float]:
+        """Return the tokens and the cost that a caller has used on a day."""
+        row = self.database.execute("SELECT tokens, cost FROM days WHERE day=? AND caller=?", (day, caller)).fetchone()
+        return (0, 0.0) if row is None else (int(row[0]), float(row[1]))
+
+    def add_used(self, day: str, caller: str, tokens: int, cost: float) -> None:
+        """Add to what a caller has used on a day."""
+        self.database.execute(
+            "INSERT INTO days VALUES (?,?,?,?) ON CONFLICT (day, caller) DO UPDATE SET tokens=tokens+excluded.tokens, "
+            "cost=cost+excluded.cost",
+            (day, caller, tokens, cost),
+        )
+
+    def answer(self, caller: str, key: str) -> tuple[str, int, str] | None:
+        """Return digest of the request, status and body of the first answer; None without one."""
+        row = self.database.execute(
+            "SELECT digest, status, body FROM answers WHERE caller=? AND key=?", (caller, key)
+        ).fetchone()
+        return None if row is None else (str(row[0]), int(row[1]), str(row[2]))
+
+    def save_answer(self, caller: str, key: str, digest: str, status: int, body: str, most_age: float) -> None:
+        """Write a first answer, and forget those that are older than `most_age` seconds."""
+        now = time.time()
+        self.database.execute("DELETE FROM answers WHERE given < ?", (now - most_age,))
+        row = (caller, key, digest, status, body, now)
+        self.database.execute("INSERT OR IGNORE INTO answers VALUES (?,?,?,?,?,?)", row)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.database.close()

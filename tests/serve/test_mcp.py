@@ -1,0 +1,151 @@
+"""A served program as an MCP server, by the client of the official SDK (S-1.5)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import concerto
+import httpx2
+import mcp_types as types
+import pytest
+from concerto.serve.mcp_server import server_of
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from .served import in_loop, program, running
+
+SOURCE = """
+schema Ticket { topic: String, urgent: Bool = false }
+memory chat { retain: 20 }
+memory notes { per: user, retain: 5 }
+model Sorter { provider: openai, base: "m", memory: chat }
+channel approve: String -> Bool;
+channel reason: Ticket -> Ticket;
+/// Adds two numbers.
+pub fn add(a: Int, b: Int = 2) -> Int { println("adding"); a + b }
+pub fn sort(mail: String) -> Result<Ticket> { Sorter.execute<Ticket>(mail)? }
+pub fn pay(sum: Int) -> Result<String> {
+    if approve("pay ${sum}?")? { "paid ${sum}" } else { throw ToolError::new("refused"); }
+}
+pub fn correct(topic: String) -> Result<Ticket> { reason(Ticket { topic: topic })? }
+pub fn failing() -> Result<Int> { throw ToolError::new("out of paper"); }
+"""
+MODES = ("legacy", "auto")
+
+
+def answering(*answers: Any) -> tuple[Any, list[Any]]:
+    left, asked = list(answers), list[Any]()
+
+    async def answer(context: Any, params: Any) -> types.ElicitResult:
+        asked.append((params.message, params.requested_schema["properties"]["answer"]))
+        given = left.pop(0)
+        if given is None:
+            return types.ElicitResult(action="decline")
+        return types.ElicitResult(action="accept", content={"answer": given})
+
+    return answer, asked
+
+
+async def check_client(client: Client) -> None:
+    """What a client sees, over whichever transport."""
+    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert sorted(tools) == ["add", "correct", "failing", "pay", "sort"] and tools["add"].description == "Adds two numbers."
+    assert tools["add"].input_schema["required"] == ["a"]
+    added = await client.call_tool("add", {"a": 3})
+    assert added.structured_content == {"result": 5} and added.content[0].text == "5" and not added.is_error
+    ticket = await client.call_tool("sort", {"mail": "x"})
+    assert ticket.structured_content == {"topic": "", "urgent": False}, ticket
+    wrong = await client.call_tool("add", {"a": "three"})
+    assert wrong.is_error and "expected Int" in wrong.content[0].text
+    failed = await client.call_tool("failing", {})
+    assert failed.is_error and failed.content[0].text == "out of paper"
+    assert json.loads(failed.content[1].text)["kind"] == "ToolError"
+    unknown = await client.call_tool("nothing", {})
+    assert unknown.is_error and "no public function" in unknown.content[0].text
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_on_standard_input_and_output(mode: str, tmp_path: Path) -> None:
+    """What the program prints is not on the protocol's stream; the memory that a call wrote is a resource."""
+
+    @in_loop
+    async def check() -> None:
+        file = tmp_path / "desk.conc"
+        file.write_text(SOURCE)
+        words = ["-m", "concerto", "mcp", str(file), "--offline", "--quiet"]
+        answer, asked = answering(True, False, '{"topic": "better"}')
+        parameters = StdioServerParameters(command=sys.executable, args=words)
+        async with Client(parameters, mode=mode, elicitation_callback=answer) as client:
+            await check_client(client)
+            (resource,) = (await client.list_resources()).resources
+            assert (str(resource.uri), resource.name) == ("memory://chat", "chat")
+            text = (await client.read_resource(resource.uri)).contents[0].text
+            assert [message["role"] for message in json.loads(text)] == ["user", "assistant"]
+            paid = await client.call_tool("pay", {"sum": 7})
+            assert paid.structured_content == {"result": "paid 7"}
+            assert (await client.call_tool("pay", {"sum": 8})).content[0].text == "refused"
+            corrected = await client.call_tool("correct", {"topic": "worse"})
+            assert corrected.structured_content == {"topic": "better", "urgent": False}
+            assert asked[0] == ("approve: pay 7?", {"type": "boolean"}) and asked[2][1]["description"] == "JSON"
+
+    check()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_over_streamable_http(mode: str, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text("me 0123456789abcdef\n")
+
+    @in_loop
+    async def check() -> None:
+        with running(tmp_path, "--tokens", str(tokens), source=SOURCE) as server:
+            head = {"authorization": "Bearer 0123456789abcdef"}
+            async with httpx2.AsyncClient(headers=head, timeout=30) as http:
+                answer, asked = answering(True, None)
+                transport = streamable_http_client(f"{server.url}/mcp", http_client=http)
+                async with Client(transport, mode=mode, elicitation_callback=answer) as client:
+                    await check_client(client)
+                    assert (await client.call_tool("pay", {"sum": 7})).content[0].text == "paid 7"
+                    declined = await client.call_tool("pay", {"sum": 8})
+                    assert declined.is_error and "declined" in declined.content[0].text and len(asked) == 2
+                metrics = (await http.get(f"{server.url}/metrics")).text
+                assert 'function="pay",status="200"} 1.0' in metrics and "concerto_running 0.0" in metrics
+            refused = httpx2.post(f"{server.url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
+            assert refused.status_code == 401
+            code, log = server.end()
+        assert code == 0 and "Traceback" not in log
+
+    check()
+
+
+@in_loop
+async def test_a_question_is_answered_on_the_page_too() -> None:
+    """It stands among the open questions; a client that cannot be asked is told so where nobody answers."""
+    app = concerto.asgi(program(SOURCE), offline=True)
+    async with Client(server_of(app), mode="legacy") as client:
+        refused = await client.call_tool("pay", {"sum": 7})
+        assert refused.is_error
+    await app.aclose()
+    assert app.questions.open == {} and app.admission.running == 0
+
+
+def test_bound_keys_are_no_arguments(tmp_path: Path) -> None:
+    source = "pub fn mine(user: String, n: Int) -> String { \"${user} ${n}\" }"
+
+    @in_loop
+    async def check() -> None:
+        app = concerto.asgi(program(source), offline=True, keys={"user": "header:X-User"})
+        http = httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://t", headers={"x-user": "ada"})
+        async with http, Client(streamable_http_client("http://t/mcp", http_client=http)) as client:
+            (tool,) = (await client.list_tools()).tools
+            assert list(tool.input_schema["properties"]) == ["n"]
+            assert (await client.call_tool("mine", {"n": 1})).content[0].text == "ada 1"
+            stolen = await client.call_tool("mine", {"n": 1, "user": "eve"})
+            assert stolen.is_error and "never from the body" in stolen.content[0].text
+        await app.aclose()
+
+    check()
