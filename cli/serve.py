@@ -141,7 +141,7 @@ def program_of(arguments: argparse.Namespace) -> Program:
     if not linked.image.exports.functions:
         raise exits.Exit(exits.COMPILE_ERRORS, f"{arguments.file}: there is nothing to serve: declare a function with `pub fn`")
     own = manifest_file(arguments.file, linked)
-    return Program(linked, (), project_folder(own), _keys(own))
+    return Program(linked, (), project_folder(own), None, _keys(own))
 
 
 def _keys(file: str) -> dict[str, str]:

@@ -21,8 +21,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 COPIED = (
-    "__init__.py", "__main__.py", "Makefile", "pyproject.toml", "api", "batches", "cli", "colours", "compiler", "conformance",
-    "lsp", "runtime", "tests", "tools", "vm", "docs/spec", "docs/generated", "editors",
+    "__init__.py", "__main__.py", "importer.py", "py.typed", "Makefile", "pyproject.toml", "api", "batches", "cli", "colours",
+    "compiler", "conformance", "lsp", "notebook", "runtime", "serve", "tests", "tools", "vm", "docs/spec", "docs/generated",
+    "editors",
 )  # fmt: skip
 EVENT = re.compile(
     r"new file `(?P<new>[^`]+)`"

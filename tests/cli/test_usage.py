@@ -34,6 +34,8 @@ FLAGS = {
     "models": ["CONNECTION", "--program", "--env-file", "--json"],
     "trace": ["--store", "--json", "--kind", "--effect", "--html", "--check", "--program", "--allow-net", "--max-steps"],
     "view": ["--store", "--port"],
+    "serve": ["--host", "--port", "--workers", "--tokens", "--rate", "--day-cost", "--state", "--offline", "--max-cost"],
+    "mcp": ["FILE"],
     "pin": ["--server", "--check", "--env-file", "--allow-net", "--allow-run"],
     "keygen": ["NAME", "--force"],
     "sign": ["--key", "--comment"],
