@@ -111,21 +111,38 @@ def reply_of(form: Json) -> Reply:
     try:
         return Reply(
             _typed(form.get("text", ""), str),
-            calls=[Call(_typed(i, str), _typed(n, str), a, _typed(t, str)) for i, n, a, t in form.get("calls", ())],
+            calls=[_call_of(*each) for each in _typed(form.get("calls", []), list)],
             finish=_typed(form.get("finish", "stop"), str),
             model=_typed(form.get("model", ""), str),
-            reports=tuple(form.get("reports", (True, True))),
+            reports=_pair_of(form.get("reports", [True, True])),
             raw=form.get("raw"),
-            notes=form.get("notes", []),
+            notes=[_typed(note, str) for note in _typed(form.get("notes", []), list)],
             data=form.get("data"),
-            thoughts=form.get("thoughts"),
-            citations=[Citation(*each) for each in form.get("citations", ())],
-            hosted=form.get("hosted", {}),
-            container=form.get("container"),
+            thoughts=_optional(form.get("thoughts"), str),
+            citations=[_citation_of(*each) for each in _typed(form.get("citations", []), list)],
+            hosted={name: _typed(count, int) for name, count in _typed(form.get("hosted", {}), dict).items()},
+            container=_optional(form.get("container"), str),
             **{name: _typed(form.get(name, 0), int) for name in _COUNTS},
         )
     except (TypeError, ValueError, AttributeError):
         raise JournalRefused("holds a reply that none is") from None
+
+
+def _call_of(id: Json, name: Json, arguments: Json, text: Json) -> Call:
+    return Call(_typed(id, str), _typed(name, str), _optional(arguments, dict), _typed(text, str))
+
+
+def _citation_of(url: Json, title: Json, start: Json, end: Json) -> Citation:
+    return Citation(_typed(url, str), _optional(title, str), _typed(start, int), _typed(end, int))
+
+
+def _pair_of(reports: Json) -> tuple[bool, bool]:
+    tokens_in, tokens_out = _typed(reports, list)
+    return _typed(tokens_in, bool), _typed(tokens_out, bool)
+
+
+def _optional(value: Json, kind: type) -> Any:
+    return None if value is None else _typed(value, kind)
 
 
 def _typed(value: Json, kind: type) -> Any:
@@ -162,9 +179,10 @@ def failure_of(form: Json) -> CallFailure:
         }
         cls = NotSent if form.get("not_sent") else CallFailure
         return cls(
-            _typed(form["kind"], str), form.get("variant"), _typed(form["message"], str), form.get("retry_class"), **fields
-        )
-    except (TypeError, KeyError, AttributeError):
+            _typed(form["kind"], str), _optional(form.get("variant"), str), _typed(form["message"], str),
+            _optional(form.get("retry_class"), str), **fields,
+        )  # fmt: skip
+    except (TypeError, ValueError, KeyError, AttributeError):
         raise JournalRefused("holds a failure that none is") from None
 
 
