@@ -43,7 +43,7 @@ async def model(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             await reader.readexactly(length)
             await asyncio.sleep(LATENCY)
             writer.write((head + body).encode())
-    except (asyncio.IncompleteReadError, ConnectionError):
+    except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
         writer.close()
 
 

@@ -11,6 +11,8 @@ HTTP client reads there, such as proxies (O-1.25). Whether a failed request is s
 from __future__ import annotations
 
 import asyncio
+import functools
+import os
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -735,7 +737,19 @@ class SdkProvider(Provider):
 
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS)
         hooks = {"request": [self._gate.watch]}
-        return sdk.DefaultAsyncHttpxClient(timeout=None, limits=limits, follow_redirects=False, event_hooks=hooks)
+        trusted = trusted_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+        return sdk.DefaultAsyncHttpxClient(
+            timeout=None, limits=limits, follow_redirects=False, event_hooks=hooks, verify=trusted
+        )  # fmt: skip
+
+
+@functools.cache
+def trusted_certificates(file: str | None, folder: str | None) -> Any:
+    """Return what connections trust, by the variables SSL_CERT_FILE and SSL_CERT_DIR. Reading certificates takes 15 ms, more than
+    all else of a small call, and each session makes a client of its own."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 def stream_failure(event: Fields) -> Unreadable:

@@ -27,7 +27,7 @@ def test_every_clause_has_a_row() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
 def test_a_row_is_whole(row: Row) -> None:
     assert row.doc.endswith(".") and "\n" not in row.doc
-    assert row.clause[:2] in ("L-", "O-", "M-")
+    assert row.clause[:2] in ("L-", "O-", "M-", "S-")
     assert row.signature.name == row.name
     assert (row.body is not None) == (row.kind in ("python", "handle"))
     assert bool(row.source) == (row.kind == "prelude")
