@@ -304,6 +304,8 @@ _TO_PYTHON: dict[type, Callable[[_Exporter, Any], Any]] = {
 class Misfit(TypeError):
     """A value of another type than is expected: `place`, what was `wanted` there, and what was `found`."""
 
+    public_name = "TypeError"
+
     def __init__(self, place: str, wanted: str, found: str) -> None:
         super().__init__(f"{place}: expected {wanted}, got {found}")
         self.place = place

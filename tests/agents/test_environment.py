@@ -11,7 +11,9 @@ from concerto.runtime.agents.children import Missing, environment
 
 
 def running(**host: str) -> Any:
-    return SimpleNamespace(host=SimpleNamespace(env=host), redactor=Redactor())
+    return SimpleNamespace(
+        host=SimpleNamespace(env=host), redactor=Redactor(), services=SimpleNamespace(telemetry=None)
+    )
 
 
 def test_a_written_value_is_hidden_under_its_owner() -> None:

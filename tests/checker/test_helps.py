@@ -78,7 +78,7 @@ EVERYDAY = [
     ("model M { provider: offline, model: \"m\" } fn main() {}", "E4001", "use `base`"),
     (
         'fn f(@param("q") b: Int) { print(b); } fn main() { f(1); }', "E4009",
-        "it belongs on: tool method, mcp method, parameter of one of these, parameter of a fn by a model",
+        "it belongs on: tool method, mcp method, parameter of one of these, parameter of a fn by a model, extern fn",
     ),
 ]
 

@@ -80,8 +80,9 @@ VERBS = {"run": by_run, "test": by_test, "repl": by_repl}
 
 def test_every_flag_has_its_case() -> None:
     assert {*CASES, "--seed"} == set(RUN_FLAGS)
-    # `resume` needs a run that waits, whose settings its flags go over: tests/journal/test_durable_commands.py.
-    assert {verb for verb, flags in FLAGS.items() if set(RUN_FLAGS) <= set(flags)} == {*VERBS, "resume"}
+    # `resume` needs a run that waits, whose settings its flags go over: tests/journal/test_durable_commands.py; `batch` rows:
+    # tests/batches/test_command.py.
+    assert {verb for verb, flags in FLAGS.items() if set(RUN_FLAGS) <= set(flags)} == {*VERBS, "batch", "resume"}
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ UNBUILT: dict[str, str] = {
 BUDGETS = "tests/runtime/test_budgets.py"
 SIGNATURES = "tests/cli/test_python_functions.py"
 ELSEWHERE = {
+    "E1012": "tests/libraries/test_installed.py::test_two_distributions_with_one_name",
     "V005": "tests/bytecode/test_codec.py::test_order_of_checks",
     **dict.fromkeys(("P401", "P402", "P403"), f"{BUDGETS}::test_where_no_result_carries_it_a_spent_budget_is_a_panic"),
     "E4514": "tests/cli/test_memories.py::test_a_manifest_that_says_no_memory",

@@ -76,6 +76,7 @@ class Run:
 
     def __init__(self, grants: list[str], **addresses: list[str]) -> None:
         self.redactor = Redactor()
+        self.services = SimpleNamespace(telemetry=None)
         self.emits: list[tuple[str, dict[str, Any]]] = []
         self.host = SimpleNamespace(permissions=Permissions.of_texts(grants), network=Named(addresses))
 
