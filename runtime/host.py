@@ -256,7 +256,7 @@ def exception_text(error: BaseException) -> str:
 
 
 def class_name(error: BaseException) -> str:
-    """Return the name of the exception's class, or the `public_name` that the class gives, cleaned and at most 100 code points."""
+    """Return the name of the exception's class, or the `public_name` that it has, cleaned and at most 100 code points."""
     return cut_to(clean_text(str(getattr(type(error), "public_name", type(error).__name__))), 100)
 
 

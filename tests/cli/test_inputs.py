@@ -8,7 +8,8 @@ from concerto.cli.verbs import VERBS
 SOURCE = 'fn main() { emit("said", "hello"); }\n'
 OF_KEYS = ("keygen", "sign", "verify")  # in test_signing.py
 TAKES_NONE = (
-    "batch", "view", "serve", "mcp", "stubs", "version", "repl", "test", "init", "conformance", "models", "lsp", "help", "trace", "resume", "runs", *OF_KEYS,
+    "batch", "view", "serve", "mcp", "stubs", "version", "repl", "test", "init", "conformance", "models", "lsp", "help", "trace",
+    "resume", "runs", *OF_KEYS,
 )  # fmt: skip
 TAKES_FILE = [verb.name for verb in VERBS if verb.name not in TAKES_NONE]
 TAKES_IMAGE = ["run", "disasm", "inspect", "pin"]
