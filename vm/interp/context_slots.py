@@ -41,9 +41,9 @@ WAY_OUT = (
 
 
 class LinkedSlot:
-    """A slot of a context in a linked program. `tier`: how long it lives, "persistent", "session" or "ephemeral", the tier of the
-    fact that it is (M-10.2); `descriptor`: its type, as a nested tuple; `default`: the `Code` that computes its value where none
-    is stored, or None."""
+    """A slot of a context in a linked program. `name`: as the context declares it; `tier`: how long it lives, "persistent",
+    "session" or "ephemeral", the tier of the fact that it is (M-10.2); `descriptor`: its type, as a nested tuple; `default`: the
+    `Code` that computes its value where none is stored, or None."""
 
     __slots__ = ("tier", "name", "descriptor", "default")
 
@@ -176,8 +176,9 @@ def slot_method(machine: MachineContext, task: Task, memory: MemoryRef, name: st
     """Return the result of such a method, or the `Invoke` that computes it, by which the loop enters a function. `name` is one
     for which `is_slot_method` is true, `arguments` all of its arguments in order. Raises `must_wait` of the memories when it has
     to wait, and then has done nothing; P007 for arguments of another kind, P014 for a slot that the memory does not have, P452
-    for stored content that does not fit its type, P454 for a slot without the value that the function needs, and what the
-    memory's own methods panic with. TABLE raises as `stored_hashmaps.table`, P412 among them."""
+    for stored content that does not fit its type, P454 for a slot without the value that the function needs, RecursionError as
+    `StoredBuilder.stored`, and what the memory's own methods panic with. TABLE raises as `stored_hashmaps.table`, P412 among
+    them."""
     return BODIES[name](machine, task, memory, *arguments)
 
 

@@ -139,14 +139,15 @@ class Program:
     `shared_classes`: classes of declared types by declaration, which the programs of one session share; new ones are entered into
     it.
 
-    By number of the entry in the image: `types` (its rows as nested tuples), `classes` (value class or enum type of a declared
-    type, None for another), `descriptors` (types as the machine checks values by them), `codes` (functions) and `constants` (as
-    instructions need them). `declared` has the declared types by name, `channels` the names of declared channels, `slots` those
-    of contexts by memory and name; `server_methods` and `tool_methods` have the names of parameters by (server or tool, method);
-    `memories` the handles of the memories by number; `externs` the functions of Python; `language_methods`, `methods`,
-    `trait_methods` and `partial` the functions that are methods, as the methods of these names below say. `uncounted` is what
-    `leave_alone` has stopped counting; `halt` is the node into which the bottom frame of a task returns; `trust` is the level of
-    the image (G-1.2); `host` is what an embedder keeps of the program, None until then."""
+    `image` is its image, `verified` that with the facts of the verifier. By number of the entry in the image: `types` (its rows
+    as nested tuples), `classes` (value class or enum type of a declared type, None for another), `descriptors` (types as the
+    machine checks values by them), `codes` (functions) and `constants` (as instructions need them). `declared` has the declared
+    types by name, `channels` the names of declared channels, `slots` those of contexts by memory and name; `server_methods` and
+    `tool_methods` have the names of parameters by (server or tool, method); `memories` the handles of the memories by number;
+    `externs` the functions of Python; `language_methods`, `methods`, `trait_methods` and `partial` the functions that are
+    methods, as the methods of these names below say. `uncounted` is what `leave_alone` has stopped counting; `halt` is the node
+    into which the bottom frame of a task returns; `trust` is the level of the image (G-1.2); `host` is what an embedder keeps of
+    the program, None until then."""
 
     def __init__(self, verified: Verified, shared_classes: dict[Any, Any] | None = None) -> None:
         image = verified.image

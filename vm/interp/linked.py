@@ -43,13 +43,14 @@ def is_error(value: Any) -> bool:
 
 
 class Code:
-    """A linked function. `entry`: the node by which a call enters it; at first one that links the function. `cost`: the fuel of
-    the straight run of instructions at its beginning. `nodes`: one for each instruction, none until it is linked. `home`: its
-    program, which a closure kept by a later program of the same session still needs. `hidden`: traces leave it out (V-7.5).
-    `argc` counts its parameters, `blank` is what the further locals of a new frame hold, `cell_count` is how many cells that has,
-    `captures` are the numbers of the cells that a closure takes from the frame around it. `inout`: it has `mut self`;
-    `returns_option`: a `?` on None returns None. `number` is that of the function in the image. `library` is the name of the
-    library whose code it is, "" for the program's and the standard library's."""
+    """A linked function. `name`: as it displays, "" for an anonymous one; `label`: its name in the image, for traces. `entry`:
+    the node by which a call enters it; at first one that links the function. `cost`: the fuel of the straight run of instructions
+    at its beginning. `nodes`: one for each instruction, none until it is linked. `home`: its program, which a closure kept by a
+    later program of the same session still needs. `hidden`: traces leave it out (V-7.5). `argc` counts its parameters, `blank` is
+    what the further locals of a new frame hold, `cell_count` is how many cells that has, `captures` are the numbers of the cells
+    that a closure takes from the frame around it. `inout`: it has `mut self`; `returns_option`: a `?` on None returns None.
+    `number` is that of the function in the image. `library` is the name of the library whose code it is, "" for the program's and
+    the standard library's."""
 
     __slots__ = (
         "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",

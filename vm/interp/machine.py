@@ -51,7 +51,8 @@ SMALL = frozenset({int, float, bool, type(None)})  # payloads that are never too
 
 def checked_emit(channel: Any, payload: Any, timeout: Any, answer: Any = None) -> EmitPayload:
     """Return the payload of an emit effect. Raises Panic: P007 for a channel that is no String, P013 for a `timeout` that is no
-    count of milliseconds, P103 for a payload of more than 1 MiB of JSON, or that nests too deep (G-6.1)."""
+    count of milliseconds, P103 for a payload of more than 1 MiB of JSON, or that nests too deep (G-6.1); with a large payload
+    what `attend` raises."""
     if type(channel) is not str:
         raise Panic("P007", f"expected String, found {typeof(channel)} as a channel")
     if timeout is not None and (type(timeout) is not int or timeout < 0):
@@ -408,7 +409,8 @@ class Machine(Scheduler):
         self.effects.append(Effect(task.next_key(), "flush", None, False, task))
 
     def print(self, task: Task, values: list[Any], end: str) -> None:
-        """Make an effect that writes the Display texts, joined by spaces, and `end`. Raises P103 where one is too long."""
+        """Make an effect that writes the Display texts, joined by spaces, and `end`. Raises P103 where one is too long or nests
+        too deep, and with large values what `attend` raises."""
         text = " ".join(display(value) for value in values) + end
         self.effects.append(Effect(task.next_key(), "print", text, False, task))
 

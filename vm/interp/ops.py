@@ -89,7 +89,7 @@ def iterate(value: Any, machine: Any = None) -> Iterator[Any]:
     """Return an iterator over the elements: of a Map and a HashMap (key, value), of a Ledger its entries, of a String its
     characters, of Bytes Ints. The storage is not written while it is walked, because the value was marked shared; a HashMap or
     Ledger, whose store `machine` has, is walked as it is now (L-5.7.7). Raises P007 for any other kind, and for a HashMap whose
-    entries are in a store."""
+    entries are in a store; for a HashMap or Ledger also what ends the run (P102, P103, or what the host has set)."""
     kind = type(value)
     if kind is Array:
         return iter(value.items)
@@ -402,7 +402,7 @@ def CONCAT(a: Any, b: Any) -> Any:
 
 
 def JOIN(parts: list[Any]) -> Any:
-    """Return the Display texts of the parts, joined. Raises P103."""
+    """Return the Display texts of the parts, joined. Raises P103, and what ends the run."""
     return join("", [part if type(part) is str else display(part) for part in parts])
 
 
@@ -640,7 +640,8 @@ def GET_MEMBER(object: Any, operand: str) -> Any:
 
 
 def GET_ERROR(error: Any, operand: str) -> Any:
-    """Return a member of an error by name, nil for one that is not there. Raises P014 for a value without members, P103."""
+    """Return a member of an error by name, nil for one that is not there. Raises P014 for a value without members, P103, and what
+    ends the run."""
     return get_error_member(error, operand)
 
 

@@ -428,8 +428,8 @@ class Scheduler:
 
     def parallel(self, task: Task, code: Code, cells: list[Any], iterable: Any, limit: Any) -> Any:
         """`parallel for`: start the first tasks and return SUSPENDED, or an empty Array for no elements. `limit`: how many run at
-        a time, None for as many as the run allows. Raises P007 or P013 for one that is no count, P007 for what no `for` walks
-        over, P103 as `Each.fill`."""
+        a time, None for as many as the run allows. Raises P007 or P013 for one that is no count, P103 as `Each.fill`, and as
+        `ops.iterate` does: P007 for what no `for` walks over."""
         if limit is None:
             limit = self.task_limit
         elif type(limit) is not int:

@@ -13,7 +13,9 @@ edited. Opcodes that stay within one frame, and go on with the next instruction,
 
 A node is a linked instruction, fuel the steps that a run may still take. A panic (`Panic`) is how an opcode fails: P007 for a
 value that is no Bool, Result or Option where one is needed, P009 and P010 for what no pattern matches, P012 for calls nested too
-deeply, P015 for a call of what is no fitting function, P101 for fuel used up, and what built-ins and methods raise.
+deeply, P015 for a call of what is no fitting function, P101 for fuel used up, and what built-ins, methods (P014 where there is
+none) and the scheduler (P007, P013, P103, P413) raise; what ends the run (P102, P103, or what the host has set) comes out of
+every jump and call.
 """
 
 from __future__ import annotations
@@ -282,7 +284,7 @@ def HALT(value: Any, loop: Loop) -> Any:
 
 def CONCAT__STORE(a: Any, b: Any, operand: int, loop: Loop) -> Any:
     """CONCAT and STORE in one, for a local that grows: with no other owner left CPython extends the text where it lies, so that a
-    loop of these is linear."""
+    loop of these is linear. Raises P103 for too long a text, and what ends the run."""
     if (len(a) + len(b)) * 4 > limits.surely:
         check_concat(a, b)
     if loop.locs[operand] is a:
@@ -477,7 +479,7 @@ def START(args: list[Any], operand: Code, loop: Loop) -> Any:
 
 
 def AWAIT_ALL(tasks: list[Any], loop: Loop) -> Any:
-    """Return the values of the tasks as a tuple, or suspend until all have ended."""
+    """Return the values of the tasks as a tuple, or suspend until all have ended. Raises as `Scheduler.join`."""
     value = loop.machine.join(loop.task, tasks)
     if value is SUSPENDED:
         return SUSPENDED
@@ -485,7 +487,7 @@ def AWAIT_ALL(tasks: list[Any], loop: Loop) -> Any:
 
 
 def RACE(tasks: list[Any], loop: Loop) -> Any:
-    """Return the value of the first task to end, or suspend; the others are cancelled."""
+    """Return the value of the first task to end, or suspend; the others are cancelled. Raises as `Scheduler.race`."""
     value = loop.machine.race(loop.task, tasks)
     if value is SUSPENDED:
         return SUSPENDED
@@ -494,7 +496,7 @@ def RACE(tasks: list[Any], loop: Loop) -> Any:
 
 def PARALLEL(iterable: Any, limit: Any, operand: Code, loop: Loop) -> Any:
     """Suspend until a child task per element has ended, at most `limit` at a time, for the Array of their values; return an empty
-    one for no elements. Raises P007 and P013 for what is no iterable or no limit."""
+    one for no elements. Raises as `Scheduler.parallel`."""
     value = loop.machine.parallel(loop.task, operand, loop.cells, iterable, limit)
     if value is SUSPENDED:
         return SUSPENDED
@@ -502,7 +504,8 @@ def PARALLEL(iterable: Any, limit: Any, operand: Code, loop: Loop) -> Any:
 
 
 def AWAIT(value: Any, loop: Loop) -> Any:
-    """Return the value of a task, or suspend; any other value is itself."""
+    """Return the value of a task, or suspend; any other value is itself. Raises P413 for a task that was cancelled and whose
+    function is not fallible."""
     outcome = loop.machine.await_value(loop.task, value)
     if outcome is SUSPENDED:
         return SUSPENDED
@@ -521,7 +524,7 @@ def SETTLE(value: Any, loop: Loop) -> Any:
 
 
 def EMIT(channel: Any, payload: Any, loop: Loop) -> Any:
-    """Make an emit, and end the slice. Raises P007 or P103 for a wrong channel or payload."""
+    """Make an emit, and end the slice. Raises P007 or P103 for a wrong channel or payload, and what ends the run."""
     loop.machine.emit(loop.task, channel, payload)
     return SUSPENDED
 
@@ -546,7 +549,7 @@ def FLUSH(loop: Loop) -> Any:
 
 
 def PRINT(values: list[Any], loop: Loop) -> Any:
-    """Let the host write the Display texts of the values, with blanks between them."""
+    """Let the host write the Display texts of the values, with blanks between them. Raises as `Machine.print`."""
     loop.machine.print(loop.task, values, "")
     return SUSPENDED
 

@@ -91,10 +91,11 @@ TALLEST = 40  # calls of functions that cannot recur may nest so deep without be
 
 
 class CallGraph:
-    """The call graph of a linked program. By function: `calls`, the functions that it calls by number; `suspends`, whether it may
-    do what only the interpreter does, by itself or through such a call; `counted`, whether it takes the number of calls that may
-    still nest as an argument; `leaf`, whether it calls nothing but built-ins. `values`: the functions that become function values
-    or capture variables, which take their cells as an argument."""
+    """The call graph of a linked program; `verified` is its image with the facts that the verifier has found, `image` the image
+    alone, `facts` those facts, by function. By function: `calls`, the functions that it calls by number; `suspends`, whether it
+    may do what only the interpreter does, by itself or through such a call; `counted`, whether it takes the number of calls that
+    may still nest as an argument; `leaf`, whether it calls nothing but built-ins. `values`: the functions that become function
+    values or capture variables, which take their cells as an argument."""
 
     def __init__(self, program: Any) -> None:
         self.verified = program.verified

@@ -7,8 +7,9 @@ value of another kind it raises a panic or gives what the generic form gives (V-
 A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode and its operand. It pops abstract values (a `Value` is
 a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
 returns nothing: it computes nothing of the program, and what fails does so when the text runs. In the text `w` is a variable for
-the moment, `Q` a length that is surely not too long for a String of the run, `op_NAME` the function of an opcode. Kinds (what
-types are reckoned with) are those of `kinds`.
+the moment, `Q` a length that is surely not too long for a String of the run, `op_NAME` the function of an opcode, `END` an absent
+payload, `NONE_VALUE` the Option None; other names are those of `emitter`, and what is called is in `library`. Kinds (what types
+are reckoned with) are those of `kinds`.
 """
 
 from __future__ import annotations

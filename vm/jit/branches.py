@@ -10,7 +10,8 @@ change what the interpreter would do; a case it cannot translate stays a branch.
 `Value` is a Python expression with what is known of it), the `facts` about locals on this path, and `out`, the list that
 statements are written to. A block is named by the index of its first instruction. `s.go` translates what comes next, and raises
 Unshaped where that is nested too deeply; so does what calls it here. A single opcode within a block is translated by its family,
-not here.
+not here. Names in the text are those of `emitter`, and what is called there is in `library`; `END` is an absent payload or the
+end of a walk, `NONE_VALUE` the Option None.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ returns nothing: it calls nothing of the program, and what fails does so when th
 how many calls may still nest, `D` what a function that is not counted gives one that is for `d`, `FN` the Python functions of
 function values, `TKOPCODE_OPERAND` those that a site calls, by the class of the receiver (`tier.py: targets_of`), `F[0]` the fuel
 left and `n` what is counted and not paid (where the run counts steps), `END` no entry, `raise Deoptimise` the way back to the
-interpreter. What is called there is in `tier` and `library`; built-ins are in `intrinsics`.
+interpreter; other names are those of `emitter`. What is called there is in `tier` and `library`; built-ins are in `intrinsics`.
 """
 
 from __future__ import annotations

@@ -52,9 +52,11 @@ class Scope:
 
 class Structure:
     """The statements of one flow graph, in the making. `emitter`: what writes them; `flow`: the blocks, each named by the index
-    of its first instruction. `costs`: the fuel of the straight run from each instruction on. `scopes`: the constructs around the
-    place, innermost last; `joins`: by block, those that stand behind its construct. Whatever translates blocks raises Unshaped as
-    `statements`. `surveying`: what only the interpreter does is skipped, so that the fixpoint sees all stores of the function."""
+    of its first instruction; `instructions`: (index, opcode number, operand). `costs`: the fuel of the straight run from each
+    instruction on. `scopes`: the constructs around the place, innermost last; `level`: how many blocks are; `joins`: by block,
+    those that stand behind its construct. `uses_g`: the text needs the variable `g`. `counting`: by head, the loops that count
+    (`loops.counting_loops`). Whatever translates blocks raises Unshaped as `statements`. `surveying`: what only the interpreter
+    does is skipped, so that the fixpoint sees all stores of the function."""
 
     def __init__(self, emitter: Emitter, flow: Flow, costs: list[int], surveying: bool = False) -> None:
         self.emitter = emitter

@@ -13,9 +13,14 @@ generic form, a call of its function in vm/interp/ops.py. What ends a block is i
 Names in the text: `lN` is local N, `cN` a cell, `sN` position N of the operand stack where control flow joins, `tN` a temporary,
 `aN` the list of the Array or the dict of the Map in local N, `bN` the same once a loop has made the container unique, None
 before, `mN` whether a walk may add to it without a test, `eN`, `hN`, `jN` and `kN_A` what was computed in front of all loops
-(`calls.prologue`), `g` which of several places behind a join a path goes to; `KOPCODE_OPERAND` a linked operand, `op_NAME` the
-function of an opcode, `F[0]` the fuel left (instructions that the run may still do), `n` what is counted of it and not paid,
-`raise Deoptimise` the way to the interpreter. An atom is a name or a constant; a site is a place in the bytecode that a line
+(`calls.prologue`), `vN` the element of the walk by the iterator in position N, `g` which of several places behind a join a path
+goes to, `w`, `x` and `r` variables for the moment. `KOPCODE_OPERAND` is a linked operand, `newOPCODE_OPERAND` what makes an empty
+instance of such a class, `TKOPCODE_OPERAND` the Python functions of a call site, by the class of the receiver, `BN` the body of
+the built-in in constant N, `W_N_M` the path of an error by instruction M of function N, with further pairs for further places,
+`op_NAME` the function of an opcode; `fnN` is the translation of function N, `uN_M` that of its loop with the head M, with what
+they are specialised for behind it. `d` is how many calls may still nest, `F[0]` the fuel left (instructions that the run may
+still do), `n` what is counted of it and not paid, `raise Deoptimise` the way to the interpreter. Other names are those of
+`library.NAMES` and of the globals of `tier.Tier`. An atom is a name or a constant; a site is a place in the bytecode that a line
 stands for.
 
 Hands on `Emitter` to `functions`, which makes one for each translation, and to the families; `registrar` and `Form` to the
@@ -82,11 +87,12 @@ def starred_count(op: Opcode, operand: int, linked: Any) -> int:
 
 
 class Emitter:
-    """The writer of one translation. `program`: the linked one, `graph`: its call graph, `body`: the code that is translated,
-    `uses`: how its locals are used, `kinds`: the kinds of its types. `invariants`: what holds everywhere in the function, under
-    these keys: of a local its slot, of the stack (start of a block, position), of what a local Array or Map holds ("element",
-    slot) and ("key", slot). `metered`: fuel is counted (V-6.7), in the variable `n` until it is paid; otherwise loops only look
-    at the stop flag."""
+    """The writer of one translation. `program`: the linked one, `image`: that of it, `graph`: its call graph, `body`: the code
+    that is translated, `function`: the number of the outermost function in it, `uses`: how its locals are used, `kinds`: the
+    kinds of its types, `stack`: the operand stack here, `facts`: what holds here. `invariants`: what holds everywhere in the
+    function, under these keys: of a local its slot, of the stack (start of a block, position), of what a local Array or Map holds
+    ("element", slot) and ("key", slot). `metered`: fuel is counted (V-6.7), in the variable `n` until it is paid; otherwise loops
+    only look at the stop flag."""
 
     def __init__(
         self, program: Any, graph: CallGraph, body: Body, uses: LocalUses, invariants: dict[Any, Value], metered: bool
@@ -332,7 +338,8 @@ class Emitter:
         return f"K{op.number}_{operand}"
 
     def generic(self, op: Opcode, operand: int) -> None:
-        """Write a call of the function of an opcode in vm/interp/ops.py."""
+        """Pop what an opcode takes, write a call of its function in vm/interp/ops.py, and push what that gives, if the opcode
+        pushes anything."""
         linked = self.linked(op, operand) if op.kind.name != "none" else None
         single = len(op.pops) - op.starred
         count = starred_count(op, operand, linked) if op.starred else 0

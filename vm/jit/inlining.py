@@ -35,9 +35,10 @@ CALL, CALL_VALUE, CLOSURE, LOAD, MOVE, SHARE, POP, RETURN, STORE, JUMP, SLIDE, O
 
 
 class Body:
-    """The code of function `number`. `instructions`: (index, opcode number, operand), where labels are indexes too. Parallel to
-    them are `depths`, of the operand stack before each, -1 where control never arrives, and `places`: its index in its function,
-    and which function. `slots`: the number of locals, those of inlined functions included. Without `inlining` all calls stay.
+    """The code of function `number` of a linked `program`, `root` as an `Inlined`. `instructions`: (index, opcode number,
+    operand), where labels are indexes too, so that `index_of` gives each index itself. Parallel to them are `depths`, of the
+    operand stack before each, -1 where control never arrives, and `places`: its index in its function, and which function.
+    `slots`: the number of locals, those of inlined functions included. Without `inlining` all calls stay.
 
     By index: `handlers`, the target of the handler that catches what the instruction raises, and `handler_depths`, how many
     values that keeps; `declared_types`, the number of the type of the top of the stack; `keeps_none`, whether `?` passes a None

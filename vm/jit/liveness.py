@@ -36,9 +36,10 @@ INDEXING = frozenset({BY_NAME[name].number for name in ("INDEX_ARRAY", "INDEX", 
 
 
 class LocalUses:
-    """How each local of a `Body` is used. `kinds`: the kinds of the image. `loads`: by local, the instructions that load it, and
-    how each one's value is used (`ESCAPES`, `READ`, `WRITTEN`). `repeated`: locals into which more than one instruction of
-    INDEXING indexes. `constant_parameters`: those that are never assigned; `parameters` is how many the function has."""
+    """How each local of a `Body` is used, whose `instructions` and `depths` it has. `kinds`: the kinds of the image. `targets`:
+    the instructions that jumps go to. `loads`: by local, the instructions that load it, and how each one's value is used
+    (`ESCAPES`, `READ`, `WRITTEN`). `repeated`: locals into which more than one instruction of INDEXING indexes.
+    `constant_parameters`: those that are never assigned; `parameters` is how many the function has."""
 
     def __init__(self, body: Body, image: Any, parameters: int) -> None:
         self.kinds = Kinds(image)

@@ -8,8 +8,9 @@ push. Hands on `counting_loops` and `translate_loop` to `control`. What is insid
 
 In the text `lN` is local N, `sN` position N of the operand stack, `vN` the element of the walk by the iterator there, `aN` the
 list of the Array or the dict of the Map in local N, `bN` the same once it is known to be unshared, else None, `mN` whether it is
-unshared and has room, `S` the stop flag, `M` the most elements of a container, `F[0]` the fuel left, `n` what is counted of it
-and not paid.
+unshared and has room, `S` the stop flag, `M` the most elements of a container, `F[0]` the fuel left, below `LOW` of which the
+interpreter goes on, `n` what is counted of it and not paid, `WALKS` the classes of iterators that tell how many elements are
+left; other names are those of `emitter`.
 """
 
 from __future__ import annotations

@@ -9,9 +9,10 @@ what guards and writes elements of Arrays and Maps: `guard_key`, `checks_at_push
 A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode and its operand. It pops abstract values (a `Value` is
 a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
 returns nothing: it moves no value of the program, and what fails does so when the text runs. In the text `lN` is local N, `cN` a
-cell, `aN` the list of the Array or the dict of the Map in local N (the other names are those of `emitter`), `KEEP` whether panics
-show locals, so that what moves on has to stay as it is, `M` the most elements of a container, `Q` the most characters that are
-surely allowed. Unique is what no other place holds.
+cell, `aN` the list of the Array or the dict of the Map in local N (the other names are those of `emitter`, what is called there
+is in `library`), `KEEP` whether panics show locals, so that what moves on has to stay as it is, `MARKED` the classes whose values
+are marked by setting `shared`, `PLAIN` those without a mark, `BEHIND` a position behind every end, `END` no entry, `M` the most
+elements of a container, `Q` the most characters that are surely allowed. Unique is what no other place holds.
 """
 
 from __future__ import annotations

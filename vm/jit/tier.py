@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 class Translation:
     """The translated parts of a program, made when they are first wanted and shared by its machines. What the host has kept of
-    them from other processes is not made again; the translator is only imported for the first part that has to be made. `bodies`:
-    by (function, metered), what `loops` returns. `parts`: by (function, head or -1 for all of it, metered, closures); None for
-    what stays with the interpreter. Closures are what a part is specialised for: pairs of a parameter and the number of a
-    function."""
+    them from other processes is not made again; the translator is only imported for the first part that has to be made. `graph`:
+    the call graph of the `program`. `functions`: by (function, metered, closures), what `function` returns. `bodies`: by
+    (function, metered), what `loops` returns. `parts`: by (function, head or -1 for all of it, metered, closures); None for what
+    stays with the interpreter. Closures are what a part is specialised for: pairs of a parameter and the number of a function."""
 
     def __init__(self, program: Any) -> None:
         self.program = program
@@ -106,7 +106,8 @@ class Translation:
         return self.bodies[key]
 
     def loop(self, number: int, head: int, metered: bool, closures: Closures = ()) -> Part | None:
-        """Return the loop of a function with this head as a part, made once; None where it stays with the interpreter."""
+        """Return the loop of a function with this head, the index of an instruction in it, as a part, made once; None where it
+        stays with the interpreter."""
         key = (number, head, metered, closures)
         if key not in self.parts:
             self.parts[key] = self._compiled(key, lambda function: function.loop(head))
@@ -319,7 +320,7 @@ class Tier:
 
     def call_method(self, receiver: Any, site: Site, arguments: list[Any], room: int) -> Any:
         """Return `receiver.method(arguments)`, with room for `room` calls nested in it. Raises Deoptimise where it may end the
-        slice or no Python function is there, P014 as `method_entry` does, and what the method raises."""
+        slice or no Python function is there, P014, P015 and P007 as `exec_call_method` does, and what the method raises."""
         entry = safe_method(self.machine, receiver, site)
         if entry is None:
             raise Deoptimise
@@ -331,7 +332,8 @@ class Tier:
         return self.invoke(value, room) if type(value) is Invoke else value
 
     def call_inout(self, receiver: Any, site: Site, arguments: list[Any], room: int) -> Any:
-        """Return what a method that changes its receiver gives. Raises as `call_method`."""
+        """Return what a method with `mut self` gives: the pair of its result and the new receiver. Raises Deoptimise where no
+        Python function is there, P014, P015 and P007 as `exec_call_inout` does, and what the method raises."""
         if not self.metered and type(receiver) not in self.targets_of(site):
             target = self._method_target(receiver, site, False)
             if target is not None:
@@ -416,7 +418,8 @@ class Tier:
         return self.run(task, function, arguments, room, site)
 
     def run(self, task: Any, function: Any, arguments: list[Any], room: int, unit: Code | LoopSite) -> Any:
-        """Call a Python function for `unit` and return what `call` returns. It pays the machine the fuel that was used."""
+        """Call a Python function for `unit` and return what `call` returns. It pays the machine the fuel that was used. Raises
+        nothing of the program: what comes out of the function is in `Machine.raised` then."""
         machine = self.machine
         self.flag(False)
         self.globals["KEEP"] = machine.keeps_locals
@@ -449,7 +452,8 @@ class Tier:
                 self.fuel[0] = outer
 
     def attend(self) -> None:
-        """Do now what the stop flag stands for, and not only when the interpreter has used its chunk of fuel."""
+        """Do now what the stop flag stands for, and not only when the interpreter has used its chunk of fuel. What ends the run
+        by that is put into `Machine.raised`."""
         try:
             self.machine.attend()
         except BaseException as error:

@@ -8,7 +8,8 @@ A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode an
 a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
 returns nothing: it builds no value of the program, and what fails does so when the text runs. An unboxed Option or Result is one
 that is only built where somebody wants it whole: a variable has its payload, or `END` for None, the Err of a Result. The path of
-an error is the places in the program that it has passed.
+an error is the places in the program that it has passed. Names in the text are those of `emitter`, and what is called there is in
+`library`; `NONE_VALUE` is the Option None, `HOLDERS` the classes Some, Ok and Err.
 """
 
 from __future__ import annotations

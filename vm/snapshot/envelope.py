@@ -95,7 +95,8 @@ def unseal(data: bytes, what: str, program: Program) -> Any:
 
 
 def identity_of(program: Program) -> str:
-    """Return the hash of a program's image in hexadecimal digits; it is computed once."""
+    """Return the hash of a program's image in hexadecimal digits; it is computed once. Raises ImageError as `encode`, for an
+    image that was made in this process and cannot be encoded."""
     layout = layout_of(program)
     if not layout.identity:
         layout.identity = content_hash(encode(program.image))
@@ -144,9 +145,9 @@ def _packed(value: Any) -> bytes:
 
 
 class Layout:
-    """`numbers`: of struct classes and enum types by the `id` of the class; `names`: of declarations by kind of handle; `keys`
-    and `stores`: the names of the key parts and of the store (None for none) of each memory; `types`: the declared types;
-    `identity`: the hash of the image, once it was asked for."""
+    """What the `program` declares. `numbers`: of struct classes and enum types by the `id` of the class; `names`: of declarations
+    by kind of handle; `keys` and `stores`: the names of the key parts and of the store (None for none) of each memory; `types`:
+    the declared types; `identity`: the hash of the image, once it was asked for."""
 
     __slots__ = ("program", "identity", "numbers", "names", "keys", "stores", "types")
 

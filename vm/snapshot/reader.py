@@ -1,8 +1,8 @@
 """Rows to values, with every check that what a writer made would pass (G-13.9).
 
-Hands on `Reader`, which has built all values when its constructor returns, and `WRONG`, to `snapshot/machine.py` and
-`runtime/session/state.py`; `value` returns the value of a form. Any bytes give values of the closed set or a SnapshotError. What
-a value is for is known to `snapshot/machine.py`; what a row of each kind has, to `kinds.py`.
+Hands on `Reader`, which has built all values when its constructor returns, and `WRONG`, to `snapshot/machine.py`,
+`snapshot/value_forms.py` and `runtime/session/state.py`; `value` returns the value of a form. Any bytes give values of the closed
+set or a SnapshotError. What a value is for is known to `snapshot/machine.py`; what a row of each kind has, to `kinds.py`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Values to rows (G-13.7): one flat table addressed by number, so that what is shared stays shared.
 
-Hands on `Writer`, to `snapshot/machine.py` and `runtime/session/state.py`: `put` writes a value and returns its form, `place`
-returns the form of one that was written, `sealed` returns the bytes. The form of a scalar or short String is itself, `[]` that of
-the Option None, `[n]` that of the value in row n. What a row of each kind has is for `kinds.py`, the head of the bytes for
-`envelope.py`; nothing is read here, and no file written. The order of rows follows from the values alone, so equal states have
-equal bytes.
+Hands on `Writer`, to `snapshot/machine.py`, `snapshot/value_forms.py` and `runtime/session/state.py`: `put` writes a value and
+returns its form, `place` returns the form of one that was written, `sealed` returns the bytes. The form of a scalar or short
+String is itself, `[]` that of the Option None, `[n]` that of the value in row n. What a row of each kind has is for `kinds.py`,
+the head of the bytes for `envelope.py`; nothing is read here, and no file written. The order of rows follows from the values
+alone, so equal states have equal bytes.
 """
 
 from __future__ import annotations

@@ -131,7 +131,8 @@ def get_member(value: Any, name: str) -> Any:
 def get_error_member(value: Any, name: str) -> Any:
     """Return `.name` of a value whose static type is `Error`. Of a type with `impl Error` `kind` is its name, `message` the text
     of its field of that name, else its Display text, `variant` that of an enum, and any other name a field of a struct; nil where
-    there is none (L-3.11.14). Raises P014 on kinds that have no members, P103 for a text that is too long."""
+    there is none (L-3.11.14). Raises P014 on kinds that have no members; for a message that is shown P103 where it is too long or
+    nests too deep, and what ends the run."""
     if not isinstance(value, Struct | EnumValue):
         return get_member(value, name)
     own = value.get(name) if isinstance(value, Struct) else None

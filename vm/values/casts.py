@@ -187,8 +187,8 @@ class Conformer:
         self.descriptor = descriptor
 
     def conform(self, value: Any, descriptor: Descriptor, depth: int) -> Any:
-        """Return `value` with Ints made Floats where the type wants them, the same object when nothing changes. Raises P008, and
-        P103 beyond the limit on nesting."""
+        """Return `value` with Ints made Floats where the type wants them, the same object when nothing changes. Raises P008, P103
+        beyond the limit on nesting, and what ends the run; so do the methods below."""
         if type(value) is int and descriptor[0] == "float":
             return float(value)
         if not matches(value, descriptor) and descriptor[0] != "nilable":
@@ -223,7 +223,8 @@ class Conformer:
 
     def all_fit(self, values: Iterable[Any], descriptor: Descriptor, depth: int) -> bool:
         """Return whether values fit a type that asks for no more than their class, all of them, so that there is nothing to
-        change and nothing inside to look at. Raises P103 beyond the limit on nesting."""
+        change and nothing inside to look at; False for any other type. Raises P103 beyond the limit on nesting, and what ends the
+        run, but not P008."""
         simple = SIMPLE.get(descriptor[0])
         if simple is None or not simple.issuperset(map(type, values)) and descriptor[0] != "any":
             return False

@@ -4,9 +4,10 @@
 `("map", k, v)`, `("hashmap", k, v)`, `("pipeline", t, t)`, `("set", t)`, `("queue", t)`, `("stack", t)`, `("tuple", (t, …))`,
 `("option", t)`, `("result", t, e)`, `("nilable", t)`, `("fn", (t, …), r)`, `("union", ("a", "b"))`, `("struct", key)`,
 `("schema", key)`, `("enum", key)`, `("trait", name, (t, …))` with the types that implement it, `("error", family)`,
-`("error", family, variant)`, `("record", name)` of a built-in record, `("errors", (t, …))` with the types that have `impl Error`,
-and `("handle", type name)`. Only signatures of built-ins have `("var", name)`, `hashmap`, `index`, `pipeline`,
-`task`, `typed_stream` and `item_stream`.
+`("error", family, variant)`, `("record", name)` of a built-in record, `("handle", type name)`; and of no type, but lists of
+numbers of the image, `("errors", (n, …))` of the types that have `impl Error`, `("channels", (n, …))` and `("by_model", (n, …))`
+of functions. Only signatures of built-ins have `("var", name)`, `hashmap`, `index`, `pipeline`, `task`, `typed_stream` and
+`item_stream`.
 
 Hands on `type_text`, which writes a descriptor as source does, and `typeof`, the type name of a value, to everything that writes
 messages; `plain_name` to linking, dispatch and the API, `kind_of_type` to linking; the type `Descriptor` to built-ins, effects
@@ -34,7 +35,7 @@ NAMES = {
 
 def type_text(descriptor: Descriptor) -> str:
     """Return the type as source writes it (L-4.1.7), such as `Array<Int>?`; of a declared type the name without its path. Not for
-    `var`, `task` and `errors`, which no value is checked against."""
+    `var`, `task` and the lists, which no value is checked against."""
     head = descriptor[0]
     if head in NAMES:
         arguments = ", ".join(type_text(part) for part in descriptor[1:])
