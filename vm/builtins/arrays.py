@@ -257,7 +257,8 @@ def array_join(a: Array, sep: Any) -> str:
 
 
 def joined(separator: str, parts: list[str]) -> str:
-    """Return `parts` with `separator` between them, and charge the run for its length. P103 beyond the length of a String."""
+    """Return `parts` with `separator` between them, and charge the run for its length. P103 beyond the length of a String; with
+    many parts or a long text also what ends the run."""
     text = join(separator, parts)
     if len(text) >= LARGE:
         spend(len(text))

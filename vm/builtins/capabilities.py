@@ -1,6 +1,7 @@
 """The capabilities a program may be granted: one row each (O-4.13 to O-4.18).
 
-Flags of the command line, keys of the manifest, messages and the host's settings are read from `CAPABILITIES` (by `BY_NAME`,
+Flags of the command line (`cli/run.py`), keys of the manifest (`compiler/manifest.py`), messages and settings of the host
+(`runtime/access/permissions.py`, `runtime/tools/tools.py`, `api/options.py`) are read from `CAPABILITIES` (by `BY_NAME`,
 `BY_KEY`, the `GROUPS` and GROUP_KEYS), and nothing else lists them: a new capability is a row there. Hands on, too, how a host is
 written: `split_host`, `canonical_host` and `literal_address` to `runtime/access/`, and `Malformed` to whoever reads scopes.
 Nothing is looked up in a network here. Whether a program has been granted a capability is decided in

@@ -5,7 +5,8 @@ text that is no table is an Err of ParseError, whose `line` and `column` count f
 
 Hands on rows only, to the registry, which `modules.py` loads when a program names the module: the docstring of a decorated
 function is its text in the reference, for readers of the language. A body raises P007 for an argument of another kind, P013 for a
-text that is no separator, and P103 for a result beyond the limits of G-6.1.
+text that is no separator, and P103 for a result beyond the limits of G-6.1. Each charges the run for its work and looks at it
+meanwhile, so that what ends the run may come out of it.
 """
 
 from __future__ import annotations

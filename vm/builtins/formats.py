@@ -99,8 +99,8 @@ def _digits(text: str, at: int) -> tuple[int, int]:
 
 def formatted(value: Any, spec: Spec) -> str:
     """Return the text of the value that the format demands. Raises P007 for no number where one is demanded, P013 for a form that
-    its kind does not have or that takes no precision, and for more than MOST_DECIMALS decimals, P103 for a text that is too
-    long."""
+    its kind does not have or that takes no precision, and for more than MOST_DECIMALS decimals, P103 for a text that is too long
+    or a value that nests too deep, and with a large value what ends the run."""
     is_number = type(value) is int or type(value) is float
     if spec.wants_number and not is_number:
         raise Panic("P007", f"expected a number for `{{:{spec.text}}}`, found {typeof(value)}")

@@ -8,8 +8,9 @@ A handle (`ref`) names a hashmap and a scope of it, whose view shows the keys wi
 prefix. A method of `access` "read" needs neither the host nor functions of the program where the entries are in memory, one of
 "write" only where `is_quiet` says so. Bodies panic with P007 for a key that is none or an argument of another type, P005 for a
 key in brackets that is not there, P415 for a key or value that is not of the declared type, P411 for a scope where keys are no
-Strings, P015 for a watcher of another number of parameters, P405 for watchers that nest too deep, P407 and P412 for the file, and
-P412 for a store.
+Strings, P015 for a watcher of another number of parameters, P405 for watchers that nest too deep, P407 and P412 for the file,
+P412 for a store, and P103 where the JSON text of a key or of the entries is too long. Where many entries are walked over, what
+ends the run may come out.
 
 Hands on rows to the registry: the docstring of a decorated function is its text in the reference, for readers of the language.
 Hands on `is_quiet` to dispatch; `finish_call`, `machinery` and `FINISH` to the tools that models get

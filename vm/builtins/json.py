@@ -533,7 +533,8 @@ class Builder:
     """One reading of a text as a type: it turns values of JSON kinds into values of the type. `types` and `defaults`, a dict
     here, are those of `parse_as`. `path` leads to the part being built, and after a Misfit to the part that does not fit. `holes`
     are the fields that their defaults are to fill, as `fill` takes them. The methods that a type is built by, in RULES, take
-    plain data and descriptor, return the value and raise Misfit."""
+    plain data and descriptor, return the value and raise Misfit, KeyError for the key of a type that `types` does not have, and
+    with base64, or a Set of large values, what ends the run."""
 
     __slots__ = ("types", "defaults", "holes", "path")
 

@@ -1,9 +1,9 @@
 """Methods of Map (L-6.5), and `std::collections`: Set, Queue, Stack (L-6.7).
 
 Hands on its rows only. Bodies panic with P007 for a key that no Map can have or an argument of another type, and with P103 for a
-result with more items than the limit; what works on all items charges the run, and so may raise what ends it. What is declared
-`mut` changes its receiver in place; the others leave receiver and arguments as they are, and the items that they return are
-shared with these (`containers.share`).
+result with more items than the limit, or elements of a Set that nest too deep to be compared; what works on all items charges the
+run, and so may raise what ends it. What is declared `mut` changes its receiver in place; the others leave receiver and arguments
+as they are, and the items that they return are shared with these (`containers.share`).
 """
 
 from __future__ import annotations

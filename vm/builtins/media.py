@@ -2,7 +2,8 @@
 
 Hands on its rows only. `image`, `audio` and `document` are effects, requests to the host, which reads the file and answers with
 the Result: their payload is the tuple of "read_media", path and kind; `bytes` and `link` need no host. What is no such content is
-an Err of MediaError; another word than image, audio or document is P013, an argument of another type P007.
+an Err of MediaError; another word than image, audio or document is P013, an argument of another type P007. `bytes` charges the
+run for many bytes, so that what ends the run may come out of it.
 """
 
 from __future__ import annotations

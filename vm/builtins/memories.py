@@ -4,8 +4,8 @@ What reads the log alone, and `append`, is done here at once, on the log that th
 by the name of the method (`runtime/memory/methods.py`), and where it has to wait the method becomes an effect, a request to the
 host, and returns SUSPENDED; so it is with all methods of a memory whose name is in `Memories.attended` (`interp/effects.py`). A
 failure of a store is a panic of the failure's code; methods with a Result return it as Err (M-6.22). An unknown role is P408, an
-argument of another type P007, a wrong number or name of arguments P015. A memory with `.per(…)` is one log for each combination
-of values of its key parts.
+argument of another type P007, a wrong number or name of arguments P015; what ends the run may come out of each method. A memory
+with `.per(…)` is one log for each combination of values of its key parts.
 
 Hands on, besides its rows, `message_array` to the runtime, which makes values of the program from stored messages, and `ROLES` to
 `runtime/session/state.py`.
@@ -263,7 +263,9 @@ def memory_failure(failure: Any) -> Panic:
 
 
 def message_array(stored: Sequence[StoredMessage]) -> Array:
-    """Return the messages, in their order, as values of the program: copies, so that changing them changes no memory (M-6.24)."""
+    """Return the messages, in their order, as values of the program: copies, so that changing them changes no memory (M-6.24).
+    Raises what ends the run, and as `from_json` for the arguments of their tool calls: ValueError for a number beyond Float, P103
+    for more nesting than the limit."""
     works_on(len(stored))
     return Array([_message(message) for message in paced(stored, FEW)])
 

@@ -2,7 +2,7 @@
 
 A Url has scheme, user, host, port, path, query and fragment. Hands on its rows only. A text that is wrong is an Err of
 ParseError, whose `column` counts characters from 1; parts of which no URL can be made are P013, an argument of another type P007,
-a result beyond the limits P103.
+a result beyond the limits P103. With long texts and many parts what ends the run may come out.
 """
 
 from __future__ import annotations
@@ -206,8 +206,8 @@ def encode(s: Any) -> str:
 
 
 def encoded(s: str, also: str) -> str:
-    """Return the percent-encoded text, in which the characters of `also` stay as they are too. Raises P103 when it is too
-    long."""
+    """Return the percent-encoded text, in which the characters of `also` stay as they are too. Raises P103 when it is too long,
+    and with a long text what ends the run."""
     from urllib.parse import quote
 
     if len(s) >= LARGE:

@@ -52,11 +52,13 @@ class Facts:
 
 
 class Automaton:
-    """The states of one program, which has neither lookaround nor back references. `backward`: it reads from right to left and
-    wants the longest match. A walk is one number: index of its instruction + `size` (the number of instructions) * its loop bits;
-    a match begins with `start`, and `bits` are all loop bits set. `remembered` counts the steps that are kept, `walks` the walks
-    of the states that are, `pace` those gone since the last look. What ends the run (P102 for its time, P103 for its memory, or
-    what the host has set: `values/metering.py`) comes out of the searches; nothing else is raised."""
+    """The states of one program, which has neither lookaround nor back references. `code`: its instructions; `asserts`: it has
+    assertions; `states`: by walks, whether a match may still begin, and class of the symbol before. `backward`: it reads from
+    right to left and wants the longest match. `read_to`: how far the last search read. A walk is one number: index of its
+    instruction + `size` (the number of instructions) * its loop bits; a match begins with `start`, and `bits` are all loop bits
+    set. `remembered` counts the steps that are kept, `walks` the walks of the states that are, `pace` those gone since the last
+    look. What ends the run (P102 for its time, P103 for its memory, or what the host has set: `values/metering.py`) comes out of
+    the searches; nothing else is raised."""
 
     __slots__ = ("code", "size", "bits", "start", "asserts", "backward", "states", "remembered", "walks", "pace", "read_to")
 

@@ -290,8 +290,8 @@ class Regex:
     none. Searching with lookaround or back references raises BudgetSpent when it takes too many steps. The constructor raises
     PatternError. A search adds to the states of the automata, so only one thread at a time may use an object. `groups`: how many
     the pattern has; `names` has the numbers, from 1, of named groups; `first` knows the characters that a match may begin with,
-    None where that is no help. `answers`: what its sets keep; `weight`: what `weigh` last gave; `forward` and `backward`: the
-    automata, only of a `linear` program."""
+    None where that is no help. `program`: its instructions; `answers`: what its sets keep; `weight`: what `weigh` last gave;
+    `forward` and `backward`: the automata, only of a `linear` program."""
 
     __slots__ = ("groups", "names", "answers", "program", "forward", "backward", "first", "weight")
 
@@ -413,7 +413,8 @@ class Budgeted:
 
 class Linear:
     """The search of the automaton. A text on which each match needs a look far ahead would be read over and over (quadratic
-    time); when that shows, a search by a `Backtracker` that remembers its failures takes over."""
+    time); when that shows, a search by a `Backtracker` that remembers its failures, `other`, takes over. `work`: how many
+    characters have been read."""
 
     __slots__ = ("regex", "subject", "work", "other")
 

@@ -181,8 +181,10 @@ def parse_pattern(source: str) -> Pattern:
 
 class Parser:
     """Recursive descent: a method reads the part that it is named after, goes behind it and returns its node or text, or what its
-    docstring says. It raises PatternError. `flags`: those in force where the parser stands; `open`: the groups that are not yet
-    closed; `at`: the offset of the next sign."""
+    docstring says. It raises PatternError, and with a long `source` what ends the run. `flags`: those in force where the parser
+    stands; `groups`: how many capture so far, `names` the numbers of those with a name, `open` those that are not yet closed;
+    `nesting`: the groups around the place; `parts`: those that `count` has counted; `answers`: what the sets of characters keep;
+    `at`: the offset of the next sign."""
 
     __slots__ = ("source", "at", "flags", "groups", "names", "open", "nesting", "parts", "answers")
 
