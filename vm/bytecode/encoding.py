@@ -389,7 +389,8 @@ def position_at(lines: bytes, offset: int) -> Position:
 
 
 def positions_at(lines: bytes, offsets: Iterable[int]) -> list[Position]:
-    """Return what `position_at` does, for each of several offsets in any order; the table is walked over once."""
+    """Return what `position_at` does, for each of several offsets in any order; the table is walked over once. Raises as it
+    does."""
     places: dict[int, Position] = {}
     wanted = list(offsets)
     pending = sorted(wanted, reverse=True)

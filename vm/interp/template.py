@@ -461,7 +461,7 @@ def POP_TRY(value: Any, operand: Handler, loop: Loop) -> Any:
 
 
 def FAIL_MATCH(value: Any) -> Any:
-    """Raise P009 for a value that no arm fits."""
+    """Raise P009 for a value that no arm fits, or as `debug` where it is too large to be shown."""
     raise Panic("P009", f"no arm matches {debug(value)}")
 
 

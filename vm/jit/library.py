@@ -87,7 +87,7 @@ def text_of(value: Any) -> str:
 
 def own_plain(value: Any) -> Any:
     """Return a copy of a value that the translator takes for an Array whose elements are immutable, so that none is marked as
-    shared. Any other value is copied as `own` does."""
+    shared. Any other value is copied as `own` does, which may raise what ends the run."""
     if type(value) is not Array or value.shared is not True:
         return own(value)
     copy = NEW_ARRAY()
@@ -101,7 +101,7 @@ def is_shared(value: Any) -> bool:
 
 
 def own_cell(cell: Any) -> Any:
-    """Return the value in a cell, which is first replaced by a copy if it is shared."""
+    """Return the value in a cell, which is first replaced by a copy if it is shared. Raises as `own`: what ends the run."""
     if getattr(cell.value, "shared", False):
         cell.value = own(cell.value)
     return cell.value
@@ -175,7 +175,8 @@ def not_a_bool(value: Any) -> NoReturn:
 
 
 def no_arm(value: Any) -> Panic:
-    """Return P009, for the value that no arm of a `match` fits."""
+    """Return P009, for the value that no arm of a `match` fits. Raises as `debug`: P103 for a value that is too large or nests
+    too deep to be shown, and what ends the run."""
     return Panic("P009", f"no arm matches {debug(value)}")
 
 

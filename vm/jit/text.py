@@ -131,7 +131,7 @@ class Printer:
 
     def branch(self, indent: int, branch: Branch, loops: int) -> None:
         """Append an `if`: with `elif` for an `if` that is all of the other path, and without `else` where no path before falls
-        through, so that long chains stay flat."""
+        through, so that long chains stay flat. Raises as `block`."""
         word, ending = "if", True
         while True:
             yes, no, condition = branch.yes, branch.no, branch.condition

@@ -133,7 +133,9 @@ def width_of(node: Node) -> int | None:
 
 class Writer:
     """Writes one program, by Thompson's construction: each node of the tree becomes instructions that go on behind their last
-    one. `written`: how many instructions the pattern has so far, those of its lookarounds included."""
+    one. `code`: those so far; `loops`: how many loops may have an empty body; `written`: how many instructions the pattern has so
+    far, those of its lookarounds included. What writes raises PatternError where these or the loops are too many, and for a
+    look-behind without a fixed width, and what ends the run."""
 
     __slots__ = ("code", "backward", "loops", "written")
 

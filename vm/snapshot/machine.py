@@ -443,7 +443,7 @@ def write_run(machine: Machine, host_values: list[Any], secrets: Secrets, head: 
 
 
 def own_part(program: Program, data: bytes) -> Any:
-    """Return the plain data of the host (`own`) from a snapshot, without reading the run. Raises SnapshotError."""
+    """Return the plain data of the host (`own`) from a snapshot, without reading the run. Raises SnapshotError, V001 to V008."""
     try:
         return unseal(data, WHAT, program)[3][-1]
     except WRONG:

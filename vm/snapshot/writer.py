@@ -37,7 +37,7 @@ class Writer:
 
     `put`, `function`, `type_number`, `task_row`, `stream_key` and `sealed` raise SnapshotError: V008 for what no snapshot can
     hold, such as a task that runs or a function of an earlier program; `sealed` also V001 for more bytes than a snapshot may
-    have."""
+    have, and ImageError as `identity_of`."""
 
     def __init__(self, program: Program, secrets: Secrets, head: Heads) -> None:
         self.program = program
