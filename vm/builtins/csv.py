@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Fault(Exception):
-    """Why a text is no table, and the position of the fault, in characters from 0 on."""
+    """Why a text is no table (`reason`), and `at`, the position of the fault, in characters from 0 on."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason)

@@ -53,8 +53,8 @@ CLOSING = {"[": "]", "{": "}"}
 
 
 class Fault(Exception):
-    """Why a text is no JSON that `std::json` reads. `at`: the 0-based offset, in characters, of the character that cannot stand
-    there, or where the string, escape or number begins that cannot."""
+    """Why (`reason`) a text is no JSON that `std::json` reads. `at`: the 0-based offset, in characters, of the character that
+    cannot stand there, or where the string, escape or number begins that cannot."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason, at)
@@ -73,8 +73,8 @@ def find_fault(text: str) -> Fault | None:
 
 class Scanner:
     """One pass over a text. `open`: the brackets that are open; `counts`: the items in each so far; `at`: the offset of the next
-    character. A method reads the part that it is named after and goes behind it; it raises the first Fault, and what ends the
-    run."""
+    character; `next_look`: the offset from which on `pace` looks at the run. A method reads the part that it is named after and
+    goes behind it; it raises the first Fault, and what ends the run."""
 
     __slots__ = ("text", "at", "open", "counts", "next_look")
 
@@ -404,7 +404,8 @@ def whole_text(source: str) -> str:
 
 class Pretty:
     """Compact JSON text spread over lines, each level indented by `indent` more blanks. It walks over the signs of the compact
-    text, so that the rules about values stand once. `text` raises P103 when the result is longer than the limit on Strings."""
+    text, `source`, so that the rules about values stand once. `depth`: how many brackets are open; `parts`: what is written so
+    far, of `size` characters. `text` raises P103 when the result is longer than the limit on Strings."""
 
     __slots__ = ("source", "indent", "depth", "parts", "size")
 

@@ -25,11 +25,11 @@ PACE = 256  # elements between two looks
 
 
 class LongText:
-    """A reader of one long text. `convert` returns the value (of a program) for plain data at a depth, `array` and `table` for
-    the parts of a whole. `window` is the part of the text that begins at `start`; `count` is how often `element` was called.
-    `document` raises ValueError or StopIteration for text that is no JSON, ValueError or what `convert` raises for too many items
-    or levels, RecursionError for text too deep for the decoder, what the decoder's `parse_constant` raises, and what ends the
-    run."""
+    """A reader of one long text, `source`. `scan`: the decoder's function for one value that begins at an offset. `convert`
+    returns the value (of a program) for plain data at a depth, `array` and `table` for the parts of a whole. `window` is the part
+    of the text that begins at `start`; `count` is how often `element` was called. `document` raises ValueError or StopIteration
+    for text that is no JSON, ValueError or what `convert` raises for too many items or levels, RecursionError for text too deep
+    for the decoder, what the decoder's `parse_constant` raises, and what ends the run."""
 
     __slots__ = ("source", "scan", "convert", "array", "table", "start", "window", "count")
 

@@ -31,8 +31,8 @@ RANKS = LINES + 1
 
 
 class Headings:
-    """The headings of a Markdown text, by number in their order: where each begins, and the end of its section, those of deeper
-    headings included."""
+    """The headings of a Markdown text, by number in their order, from 0: `starts`, where each begins, and `sections`, the end of
+    its section, those of deeper headings included, -1 before it is known. Positions are in characters."""
 
     def __init__(self) -> None:
         self.starts = array("q")
@@ -68,7 +68,8 @@ class Headings:
 
 
 class Units:
-    """The ends of the units of a text in order, `ranks` by rank and `whole` all of them. `verbatim` has the ends of code blocks
+    """The ends of the units of a text in order, in characters, `ranks` by rank and `whole` all of them. `headings`: those of a
+    Markdown text, else without any. `verbatim` has the ends of code blocks
     and tables that something follows, `end` is that of the ink."""
 
     def __init__(self, text: str, by: str) -> None:

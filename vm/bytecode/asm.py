@@ -173,8 +173,9 @@ def _label(reader: Reader) -> Label:
 
 
 class Body:
-    """The lines between `code` and `end`. `row`: the 0-based line of the function's name. `program`: (opcode number, operand).
-    `labels`: the index in `program` that a label stands before. `positions`: such an index with file, line and column."""
+    """The lines between `code` and `end`, whose words come from `reader`. `row`: the 0-based line of the function's name.
+    `program`: (opcode number, operand). `labels`: the index in `program` that a label stands before. `positions`: such an index
+    with file, line and column."""
 
     def __init__(self, reader: Reader, row: int) -> None:
         self.reader = reader

@@ -201,9 +201,9 @@ FLOWS = {
 
 
 class Opcode:
-    """One row. `number`: its place in the table. `kind`: what its operand is (`operands.py`). `pops`, `pushes`: the names of the
-    stack effect, deepest first, of which a trailing `*` marks the counted group, and `starred` says whether there is one. `flow`:
-    a key of FLOWS. `doc`: the sentence."""
+    """One row. `number`: its place in the table. `kind`: what its operand is (`operands.py`). `pops`, `pushes`: the names before
+    and after `--` in the text `stack_effect`, deepest first, of which a trailing `*` marks the counted group, and `starred` says
+    whether there is one. `flow`: a key of FLOWS. `doc`: the sentence."""
 
     __slots__ = ("number", "name", "kind", "stack_effect", "pops", "pushes", "flow", "doc", "starred")
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 
 class OperandKind:
-    """One kind of operand. `table`: the section of the image that it is an index of, or "slots", "cells" or "code" of the
-    function; "" for none. `rule`: the code of the rule that a wrong operand breaks (G-4.3). `doc`: its meaning, for the reference
-    page."""
+    """One kind of operand. `name`: of the kind, in the reference and as key of the verifier's rules. `table`: the section of the
+    image that it is an index of, or "slots", "cells" or "code" of the function; "" for none. `rule`: the code of the rule that a
+    wrong operand breaks (G-4.3). `doc`: its meaning, for the reference page."""
 
     __slots__ = ("name", "table", "rule", "doc")
 

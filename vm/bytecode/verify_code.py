@@ -301,9 +301,11 @@ if TYPE_CHECKING:
 
 class StackMap:
     """The pass over one function. `depths`: the depth of the stack before each instruction, -1 where control never arrives;
-    `iterators`: bit masks of the stack positions with iterators; `handlers`: as in `FunctionFacts`. This is abstract
-    interpretation as in the JVM's verifier: a block is visited again while a path brings a smaller set of assigned locals or
-    cells, at most MOST_VISITS times."""
+    `iterators`: bit masks of the stack positions with iterators; `handlers`: as in `FunctionFacts`; `leads`: 1 where a block
+    begins. `effects`: of each instruction, on the stack; `states`: by index of a block's first instruction, what holds before it;
+    `visits`: how often it was visited; `pending`, `queued`: the blocks to be visited. This is abstract interpretation as in the
+    JVM's verifier: a block is visited again while a path brings a smaller set of assigned locals or cells, at most MOST_VISITS
+    times."""
 
     __slots__ = (
         "scope", "function", "program", "index_of", "effects", "depths", "iterators", "leads", "handlers", "states",

@@ -128,9 +128,9 @@ class Effect:
 
 
 class EmitPayload:
-    """Effect `emit`: `value` is a value of the machine. If the effect is awaited, the answer is a Result, and `timeout_ms` bounds
-    the wait for it in milliseconds; None leaves that to the host (O-5.26). `answer`: the descriptor of the type that the answer
-    has to be of, None for any (O-5.35)."""
+    """Effect `emit`: `value`, a value of the machine, on the channel of the name `channel`. If the effect is awaited, the answer
+    is a Result, and `timeout_ms` bounds the wait for it in milliseconds; None leaves that to the host (O-5.26). `answer`: the
+    descriptor of the type that the answer has to be of, None for any (O-5.35)."""
 
     __slots__ = ("channel", "value", "timeout_ms", "answer")
 
@@ -220,8 +220,8 @@ class ModelLife:
 
 
 class ServerUse:
-    """Effect `mcp`: a tool of an MCP server, called by the program itself (O-4.45). `arguments` in the order of the declared
-    parameters, UNSET for one left out; or the Map that the program passed to `call`."""
+    """Effect `mcp`: the tool `method` of an MCP server, called by the program itself (O-4.45). `arguments` in the order of the
+    declared parameters, UNSET for one left out; or the Map that the program passed to `call`."""
 
     __slots__ = ("server", "method", "arguments")
 

@@ -78,7 +78,7 @@ class Await(Wait):
 
 
 class JoinAll(Wait):
-    """`await (a, b)`: all values as a tuple in operand order. `pending`: how many operands have not ended."""
+    """`await (a, b)`: all values as a tuple in the order of the tasks `operands`. `pending`: how many operands have not ended."""
 
     __slots__ = ("operands", "pending")
 
@@ -98,7 +98,7 @@ class JoinAll(Wait):
 
 
 class First(Wait):
-    """`race (a, b)`: the value of the first to end; the others are cancelled (O-6.12)."""
+    """`race (a, b)`: the value of the first of the tasks `operands` to end; the others are cancelled (O-6.12)."""
 
     __slots__ = ("operands",)
 
@@ -115,8 +115,9 @@ class First(Wait):
 
 
 class Each(Wait):
-    """`parallel for`: a task per element, at most `limit` at a time; the values in input order. `captured`: the cells that each
-    task gets copies of."""
+    """`parallel for`: a task per element, at most `limit` at a time; the values in input order. `code`: the body; `captured`: the
+    cells that each task gets copies of; `elements`: those without a task yet; `results`: the values so far, None for a task that
+    has not ended; `places`: the index in `results` of each task that has not."""
 
     __slots__ = ("code", "captured", "elements", "limit", "results", "places")
 
@@ -197,7 +198,8 @@ class HostCall:
 class Scheduler:
     """The tasks of one machine, from their start to their end. `task_limit`: how many are at work at most, where the machine sets
     no other number. `roots`: the tasks without a parent that have not ended, in order of creation. `created`, `root_count`: how
-    many tasks and roots there have been. `running`: the task whose instructions run now, None between slices."""
+    many tasks and roots there have been. `at_work`: how many tasks count against the limit now. `running`: the task whose
+    instructions run now, None between slices."""
 
     def __init__(self, program: Program) -> None:
         self.program = program

@@ -36,10 +36,10 @@ MOST_IDENTIFIER, MOST_KEYS, MOST_KEY, MOST_VALUE = 512, 32, 128, 65_536  # of a 
 
 
 class HashStore:
-    """One declared hashmap. `items`: its entries by dict key (`key_of`). `key_type`, `value_type`: descriptors; `path`: the file
-    that it is written to, None without one. `watchers`: (prefix, key or None for every one, closure) in order of subscription.
-    `whole`: the view of all of it. `kept` does the methods of one whose entries are in a store (`stored_hashmaps.py`), so that
-    `items` has none; else None."""
+    """One declared hashmap, by its `name`. `items`: its entries by dict key (`key_of`). `key_type`, `value_type`: descriptors;
+    `path`: the file that it is written to, None without one. `watchers`: (prefix, key or None for every one, closure) in order of
+    subscription. `whole`: the view of all of it. `kept` does the methods of one whose entries are in a store
+    (`stored_hashmaps.py`), so that `items` has none; else None."""
 
     __slots__ = ("name", "key_type", "value_type", "path", "items", "watchers", "whole", "key_class", "value_class", "kept")
 
@@ -104,7 +104,8 @@ class HashStore:
 
 
 class View:
-    """A hashmap as a handle sees it: all of it, or the keys of a scope without their prefix (O-5.8)."""
+    """The hashmap `store` as a handle sees it: all of it, with the `prefix` "", or the keys of a scope without their prefix
+    (O-5.8)."""
 
     __slots__ = ("store", "prefix")
 

@@ -66,9 +66,9 @@ INLINED = (exec_call_method, passed)
 
 
 class Loop:
-    """The variables of the loop: the running frame (`ins`, its next node, `locs`, its locals, `cells`, `code`), the operand
-    `stack` and the `frames` of the callers of its task, `limit`, how many frames the task may have, the `fuel` left in this
-    chunk, and `debt`, what built-ins have charged and nobody has paid."""
+    """The variables of the loop: the running frame (`ins`, its next node, `locs`, its locals, `cells`, `code`, its function), the
+    operand `stack` and the `frames` of the callers of its task, `limit`, how many frames the task may have, the `fuel` left in
+    this chunk, and `debt`, what built-ins have charged and nobody has paid."""
 
     __slots__ = ("machine", "task", "ins", "locs", "cells", "code", "stack", "frames", "limit", "debt", "fuel")
 

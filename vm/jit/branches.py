@@ -183,7 +183,8 @@ def merged_conditions(s: Structure, start: int) -> list[int]:
 
 
 class Checkpoint:
-    """The state of the emitter before a trial, which `restore` brings back."""
+    """The state of the emitter before a trial, which `restore` brings back: its attributes of these names; `sites` is how many it
+    had."""
 
     __slots__ = ("out", "stack", "temporaries", "sites", "stored", "at", "marked", "facts")
 

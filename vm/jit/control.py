@@ -36,9 +36,9 @@ DEEPEST = 150  # blocks nested in one another
 
 
 class Scope:
-    """What control may go on to from inside a construct. Of a join, `target` is the block behind the construct; `passed`:
-    paths go by it; `far`: paths come to it that go by others. Of a loop, `target` is its head; `exits`: by block that control
-    goes to from there, the lines before the `break`."""
+    """What control may go on to from inside a construct: a loop (`is_loop`) or a join. Of a join, `target` is the block behind
+    the construct; `passed`: paths go by it; `far`: paths come to it that go by others. Of a loop, `target` is its head; `exits`:
+    by block that control goes to from there, the lines before the `break`."""
 
     __slots__ = ("target", "is_loop", "passed", "far", "exits")
 

@@ -89,7 +89,8 @@ def starred_count(op: Opcode, operand: int, linked: Any) -> int:
 class Emitter:
     """The writer of one translation. `program`: the linked one, `image`: that of it, `graph`: its call graph, `body`: the code
     that is translated, `function`: the number of the outermost function in it, `uses`: how its locals are used, `kinds`: the
-    kinds of its types, `stack`: the operand stack here, `facts`: what holds here. `invariants`: what holds everywhere in the
+    kinds of its types, `stack`: the operand stack here, `facts`: what holds here. `sites`: what the marks in the text stand for,
+    by their numbers; `temporaries`: how many variables `t1`, `t2`, … have been named. `invariants`: what holds everywhere in the
     function, under these keys: of a local its slot, of the stack (start of a block, position), of what a local Array or Map holds
     ("element", slot) and ("key", slot). `metered`: fuel is counted (V-6.7), in the variable `n` until it is paid; otherwise loops
     only look at the stop flag."""

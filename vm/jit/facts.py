@@ -33,9 +33,9 @@ MOST_COUNTED = 1 << 60  # further than any run counts in such steps: at ten nano
 
 
 class Value:
-    """An abstract value. `text` is the Python expression, "" where only the rest matters. `pure`: it cannot fail, and gives
-    the same as long as the variables in `uses` do. `depth`: parentheses in one another. `low` and `high`: the bounds of an
-    Int, both included, None where nothing is known."""
+    """An abstract value. `text` is the Python expression, "" where only the rest matters. `kind`: what is known of its type.
+    `pure`: it cannot fail, and gives the same as long as the variables in `uses` do. `depth`: parentheses in one another. `low`
+    and `high`: the bounds of an Int, both included, None where nothing is known."""
 
     __slots__ = (
         "text", "kind", "pure", "uses", "depth", "low", "high", "certain", "is_number", "length", "max_length", "elements",

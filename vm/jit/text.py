@@ -48,7 +48,7 @@ class Line:
 
 
 class Store(Line):
-    """The assignment of a local. It is left out (`text` becomes None) when it turns out that nothing reads the local."""
+    """The assignment of the local `slot`. It is left out (`text` becomes None) when it turns out that nothing reads the local."""
 
     __slots__ = ("slot",)
 
@@ -58,7 +58,7 @@ class Store(Line):
 
 
 class Branch:
-    """An `if`, with the statements of either path."""
+    """An `if` of the expression `condition`, with the statements of either path, `yes` and `no`."""
 
     __slots__ = ("condition", "yes", "no")
 

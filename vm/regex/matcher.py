@@ -61,10 +61,10 @@ class BudgetSpent(Exception):
 
 
 class Backtracker:
-    """One program on one text. `slots`: start and end of the match and of each group, -1 for a group that took no part; the list
-    of the caller is the one that is filled. Without `memory` its methods raise BudgetSpent after so many `steps`. `limit`: the
-    position behind the last character that a match may take. `pace` counts the work of runs that have ended, in instructions,
-    since the last look.
+    """One program, of `size` instructions, on one text (`subject`). `slots`: start and end of the match and of each group, -1 for
+    a group that took no part; the list of the caller is the one that is filled. Without `memory` its methods raise BudgetSpent
+    after so many `steps`. `limit`: the position behind the last character that a match may take. `pace` counts the work of runs
+    that have ended, in instructions, since the last look.
 
     A choice on the stack is one number: (position * loop states + loop bits) * instructions + instruction.
     """
@@ -355,8 +355,8 @@ class Regex:
 
 
 class FirstCharacters:
-    """The characters that a match may begin with: those of `tests`, which are characters and sets. `cost`: of a question, in
-    steps."""
+    """The characters that a match may begin with: those of `tests`, which are characters and sets, put together in `sets`.
+    `cost`: of a question, in steps."""
 
     __slots__ = ("sets", "cost")
 

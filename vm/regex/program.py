@@ -38,9 +38,9 @@ MOST_LOOPS = 12  # one bit each: an instruction has up to 2**12 loop states, for
 
 
 class Program:
-    """The instructions of one pattern or lookaround. `linear`: it has neither lookaround nor back references. `loops`: how
-    many loop bits a walk carries. `final`: it has a `$` that also matches before a line end at the end of the text. `asserts`:
-    it has any assertion."""
+    """The instructions of one pattern or lookaround, `code`, as this file lists them. `linear`: it has neither lookaround nor
+    back references. `loops`: how many loop bits a walk carries. `final`: it has a `$` that also matches before a line end at the
+    end of the text. `asserts`: it has any assertion."""
 
     __slots__ = ("code", "loops", "linear", "final", "asserts")
 
@@ -133,9 +133,10 @@ def width_of(node: Node) -> int | None:
 
 class Writer:
     """Writes one program, by Thompson's construction: each node of the tree becomes instructions that go on behind their last
-    one. `code`: those so far; `loops`: how many loops may have an empty body; `written`: how many instructions the pattern has so
-    far, those of its lookarounds included. What writes raises PatternError where these or the loops are too many, and for a
-    look-behind without a fixed width, and what ends the run."""
+    one. `backward`: the program reads from the end of a match to its start. `code`: the instructions so far; `loops`: how many
+    loops may have an empty body; `written`: how many instructions the pattern has so far, those of its lookarounds included. What
+    writes raises PatternError where these or the loops are too many, and for a look-behind without a fixed width, and what ends
+    the run."""
 
     __slots__ = ("code", "backward", "loops", "written")
 

@@ -42,8 +42,8 @@ LOOKS = {"=": (True, False), "!": (True, True), "<=": (False, False), "<!": (Fal
 
 
 class PatternError(Exception):
-    """A text that is no pattern, or one beyond a limit; `at`: the offset from 0, in characters, of the part that cannot stand
-    there, 0 where the whole is refused."""
+    """A text that is no pattern, or one beyond a limit. `reason`: the text of what is wrong; `at`: the offset from 0, in
+    characters, of the part that cannot stand there, 0 where the whole is refused."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason, at)
@@ -72,7 +72,7 @@ CLASSES: dict[str, Callable[[str], bool]] = {"d": str.isdecimal, "w": is_word, "
 
 
 class Answers:
-    """What the sets of a pattern have answered, by character, one dict for each set: `count` answers in all."""
+    """What the sets of a pattern have answered, by character, one dict for each set (`of_sets`): `count` answers in all."""
 
     __slots__ = ("count", "of_sets")
 

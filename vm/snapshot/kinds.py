@@ -120,9 +120,9 @@ ANY = ("any",)  # of fields that no family names: a host may add them
 
 
 class Kind:
-    """The encoding of one kind of value. `number`: its place in KINDS; `classes`: the classes of its values; `parts`: returns the
-    values inside, which are written first; `lower`: returns the fields of its row, or raises SnapshotError; `build`: returns the
-    value of such fields, or raises SnapshotError or one of the errors in `reader.WRONG`."""
+    """The encoding of one kind of value. `number`: its place in KINDS; `name`: for people; `classes`: the classes of its values;
+    `parts`: returns the values inside, which are written first; `lower`: returns the fields of its row, or raises SnapshotError;
+    `build`: returns the value of such fields, or raises SnapshotError or one of the errors in `reader.WRONG`."""
 
     __slots__ = ("number", "name", "classes", "parts", "lower", "build")
 

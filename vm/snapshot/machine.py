@@ -169,7 +169,8 @@ def _records(w: Writer, ledger: Ledger) -> list[Any]:
 
 
 class RestoredStores:
-    """Stores and configured fields of a snapshot, complete and checked; `files`: the hashmaps that the host has to read anew."""
+    """Stores and configured fields (as `Machine.configured`) of a snapshot, complete and checked; `files`: the hashmaps that the
+    host has to read anew."""
 
     __slots__ = ("stores", "configured", "files")
 

@@ -29,9 +29,9 @@ WRONG = (TypeError, ValueError, LookupError, AttributeError, OverflowError, Recu
 
 
 class Reader:
-    """The values of one snapshot: `data`, bytes of the kind `what` of this program. `roots`: the plain data that the writer got.
-    `memories`: the handles of memories with the versions that their logs had. `holes`: whether a struct may lack values of
-    fields.
+    """The values of one snapshot: `data`, bytes of the kind `what` of this program, with the values that `secrets` has. `roots`:
+    the plain data that the writer got. `memories`: the handles of memories with the versions that their logs had. `holes`:
+    whether a struct may lack values of fields.
 
     The constructor raises SnapshotError. Each method takes a part of the roots or of a row, of which nothing is known, and
     returns what it stands for; it raises SnapshotError, or one of WRONG, such as IndexError for a number that is too large."""

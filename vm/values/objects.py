@@ -345,7 +345,7 @@ class EnumType:
 
 
 class EnumValue:
-    """A variant by its number and its payload, None for a variant without one.
+    """A variant by its number in the variants of its type `decl`, from 0, and its payload, None for a variant without one.
 
     `shared` says that the payload has been marked already (see `containers.share`).
     """

@@ -28,8 +28,8 @@ DIVIDED: Final = "divided"  # both values are there, and what they have in commo
 
 
 class Undo:
-    """One call, and what it has changed so far. As the mark of a container it is true while the container is seen through two
-    values, as it was before the call and as the call has it."""
+    """One call, and what it has changed so far: in `storages`, which note it. `status`: RUNNING, KEPT or DIVIDED. As the mark of
+    a container it is true while the container is seen through two values, as it was before the call and as the call has it."""
 
     __slots__ = ("status", "storages", "fresh")
 
