@@ -2,10 +2,10 @@
 
 Flags of the command line (`cli/run.py`), keys of the manifest (`compiler/manifest.py`), messages and settings of the host
 (`runtime/access/permissions.py`, `runtime/tools/tools.py`, `api/options.py`) are read from `CAPABILITIES` (by `BY_NAME`,
-`BY_KEY`, the `GROUPS` and GROUP_KEYS), and nothing else lists them: a new capability is a row there. Hands on, too, how a host is
-written: `split_host`, `canonical_host` and `literal_address` to `runtime/access/`, and `Malformed` to whoever reads scopes.
-Nothing is looked up in a network here. Whether a program has been granted a capability is decided in
-`runtime/access/permissions.py`.
+`BY_KEY`, the `GROUPS` and GROUP_KEYS), and nothing else lists them: a new capability is a row there. MODELS, the right of
+libraries to call models, is none of them and goes to `runtime/access/permissions.py`. Hands on, too, how a host is written:
+`split_host`, `canonical_host` and `literal_address` to `runtime/access/`, and `Malformed` to whoever reads scopes. Nothing is
+looked up in a network here. Whether a program has been granted a capability is decided in `runtime/access/permissions.py`.
 """
 
 from __future__ import annotations

@@ -6,12 +6,14 @@ returns SUSPENDED: the task waits. The machine knows one class of builders: `Age
 an agent. The rows register themselves by `@handle` in the table of `registry`; the docstring of a row is what editors and the
 reference show of the method.
 
-Hands on its rows, and OF_MODELS_ALONE to the checker. Nothing is sent here: `runtime/effects/models.py` and
-`runtime/effects/agents.py` perform the effects. A model, an agent and a builder are never changed, and a context or `meta` that a
-builder keeps is marked as shared; of a stream its state is changed here and by the host. Bodies panic with P007 for an argument
-of another type, P015 for names and numbers of arguments, P411 for what is no memory, tool or agent and for a method that the
-receiver has not, P013 for a value that a field does not take and for a stream that two walk, P452 for a limit below one token,
-P410 for a stream that has not ended. Which fields `with` takes stands in `declaration_fields.py`.
+Hands on its rows, and OF_MODELS_ALONE to the checker; the keys in `Program.language_methods` of the functions by which a host
+reads a stream (READ_OUT), asks a model (ASK) and looks at a memory (SHOW): the first to the session, the others, with
+TEXT_CHANNEL, to the API. Nothing is sent here: `runtime/effects/models.py` and `runtime/effects/agents.py` perform the effects. A
+model, an agent and a builder are never changed, and a context or `meta` that a builder keeps is marked as shared; of a stream its
+state is changed here and by the host. Bodies panic with P007 for an argument of another type, P015 for names and numbers of
+arguments, P411 for what is no memory, tool or agent and for a method that the receiver has not, P013 for a value that a field
+does not take and for a stream that two walk, P452 for a limit below one token, P410 for a stream that has not ended. Which fields
+`with` takes stands in `declaration_fields.py`.
 """
 
 from __future__ import annotations

@@ -3,12 +3,12 @@
 Hands on `Image`, with one record per section entry, to code generation, verifier, linker, snapshots, the runtime, the API and the
 commands that show images, and to the readers and writers of images beside it; and, to whoever of these asks, their base `Record`,
 the names `SECTIONS`, of which SECTIONS_BEFORE says how many are in earlier formats, the numbers of kinds of constants (`K_…`) and
-flags of functions (`F_…`), the versions `FORMAT` and `STD_VERSION`, `ImageError`, `Limits` with `DEFAULT`, and the tests of names
-(`is_identifier`, `is_path`, `is_unicode`). Hands on what an entry says of others: `memories_of` and `fallbacks_of` a model, to
-`runtime/effects/models.py` among others, `logs_of` views, and `memory_of_hashmap` its hashmap, to machine, translated tier and
-tools. The encoding of a record is its fields in the order of `__slots__`, so a new field goes to the end and `STD_VERSION` or
-`FORMAT` tells older readers. Only data stands here: `shape.py` says what each field must look like, `encoding.py` how it becomes
-bytes, `verify.py` which rules hold between fields.
+flags of functions (`F_…`), the versions `FORMAT` and `STD_VERSION`, `ImageError`, `Limits` with `DEFAULT`, `STANDARD`, and the
+tests of names (`is_identifier`, `is_path`, `is_unicode`). Hands on what an entry says of others: `memories_of` and `fallbacks_of`
+a model, to `runtime/effects/models.py` among others, `logs_of` views, and `memory_of_hashmap` its hashmap, to machine, translated
+tier and tools. The encoding of a record is its fields in the order of `__slots__`, so a new field goes to the end and
+`STD_VERSION` or `FORMAT` tells older readers. Only data stands here: `shape.py` says what each field must look like,
+`encoding.py` how it becomes bytes, `verify.py` which rules hold between fields.
 """
 
 from __future__ import annotations
@@ -328,9 +328,10 @@ STANDARD = "std"  # as a library: functions that act for whoever calls them
 
 class Library(Record):
     """What the image holds of a library that was installed where it was compiled (P-3.2). Where there is one, the code of the
-    standard library, such as its tools, is the library STANDARD, without a distribution. `functions`: numbers of the functions
-    that are its code; `entries`: [section, index] of its declarations that name something outside; `wanted`: texts of
-    capabilities, as in the header, where `models` stands for calls of models."""
+    standard library, such as its tools, is the library STANDARD, without a distribution. `version`: its version; `distribution`:
+    the name of what was installed; `functions`: numbers of the functions that are its code; `entries`: [section, index] of its
+    declarations that name something outside; `wanted`: texts of capabilities, as in the header, where `models` stands for calls
+    of models."""
 
     __slots__ = ("name", "version", "distribution", "functions", "entries", "wanted")
     name: str

@@ -2,10 +2,10 @@
 
 `check_sections` looks at decoded plain data, `build` and `lower` lead from it to records and back; encoding and assembler use
 them, and `concerto inspect` uses `lower`. Hands on also what a type descriptor names (`inner_types`, `inner_functions`,
-`default_functions`, `questions`) to hashing and verifier, `field_count` and `DECLARED` to the verifier, and `listed_functions` to
-linking, to the channels of the Python API and to `concerto inspect`, to these two also `offers`. A new field of a record needs
-its checker in `RECORDS`, a new kind of type a row in `HEADS`. Whether a number is in range is not checked here but by the
-verifier.
+`default_functions`, `questions`) to hashing and verifier, `inner_types` and `field_rows` to the Python API too, `field_count` and
+`DECLARED` to the verifier, `listed_functions` to linking, to the Python API and to `concerto inspect`, `offers` to that API,
+and OUTWARD to code generation. A new field of a record needs its checker in `RECORDS`, a new kind of type a row in
+`HEADS`. Whether a number is in range is not checked here but by the verifier.
 """
 
 from __future__ import annotations

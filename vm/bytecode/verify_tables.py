@@ -353,8 +353,6 @@ def _index(scope: Scope, at: str, index: i.Index) -> None:
         refuse("V119", at, "its table is none of a store")
 
 
-# The checks of an entry beyond its name, in the order in which an image with several faults is refused. Agents, ledgers and
-# connections hold nothing that could be wrong here.
 def _extern(scope: Scope, at: str, extern: i.Extern) -> None:
     """Check that the names of a function of Python are dotted ones, and that a function without cells calls it."""
     for part in (*extern.module.split("."), *extern.attribute.split("."), *(name for name, _ in extern.decorators)):
@@ -367,6 +365,8 @@ def _extern(scope: Scope, at: str, extern: i.Extern) -> None:
         refuse("V107", at, f"there is no type {extern.elements}")
 
 
+# The checks of an entry beyond its name, in the order in which an image with several faults is refused. Agents, ledgers and
+# connections hold nothing that could be wrong here.
 CHECKS: dict[str, Callable[[Scope, str, Any], None]] = {
     "schemas": _schema,
     "hashmaps": _hashmap,

@@ -249,8 +249,8 @@ class ServerRead:
 
 class ExternCall:
     """Effect `extern`: a call of a function of Python (P-1.3). `function`: the `PythonFunction` that is called; `arguments`: one
-    value for each of its parameters. `calls`: the functions among them that Python has called so far, by
-    their numbers, each with its arguments."""
+    value for each of its parameters. `calls`: the calls that Python has made so far of functions in the arguments: the number of
+    the function among these, from 0, and its arguments."""
 
     __slots__ = ("function", "arguments", "calls")
 

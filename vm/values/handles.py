@@ -358,9 +358,10 @@ class ItemStream:
 
 
 class HostStream:
-    """What a function of Python gives one by one (P-1.3). `key` tells it from all others of a run, `function` is the linked
-    function, `arguments` what it is called with when the first element is asked for. `asked` counts the elements that were asked
-    for; `ended`: none comes any more; `walked`: somebody waits for one. `items` are those that a mock gives, None without one."""
+    """What a function of Python gives one by one (P-1.3). `key` tells it from all others of a run, `function` is the
+    `linked.PythonFunction`, `arguments` what it is called with when the first element is asked for. `asked` counts the elements
+    that were asked for; `ended`: none comes any more; `walked`: somebody waits for one. `items` are those that a mock gives, None
+    without one."""
 
     __slots__ = ("key", "function", "arguments", "asked", "ended", "walked", "items")
     type_name = "Stream"
