@@ -112,9 +112,9 @@ class Permissions:
             return f"{flag}={scope}" if scope else flag
         return f"permissions=Permissions({key}={f'({scope!r},)' if scope else True})"
 
-    def flag(self, flag: str, capability: str, target: str) -> str:
-        """Return the flag that grants an access: `flag` is that of its `capability`, `target` "" for the whole of it."""
-        return f"{flag}={target}" if target else flag
+    def flag(self, flag: str, capability: str, target: str | None) -> str:
+        """Return the flag that grants an access: `flag` is that of its `capability`, `target` None for the whole of it."""
+        return flag if target is None else f"{flag}={target}"
 
     @property
     def subject(self) -> str:
@@ -206,10 +206,10 @@ class Limited(Permissions):
         of_libraries = ", ".join([f"{name!r}: Permissions({granted})" for name in self.names])
         return f"permissions=Permissions({granted}, lib={{{of_libraries}}})"
 
-    def flag(self, flag: str, capability: str, target: str) -> str:
+    def flag(self, flag: str, capability: str, target: str | None) -> str:
         if capability == "models":
-            return self.way("models", flag, target)
-        return " ".join(self._flags(capability, target))
+            return self.way("models", flag, target or "")
+        return " ".join(self._flags(capability, target or ""))
 
     def _flags(self, capability: str, scope: str) -> list[str]:
         return [f"--allow-lib={name}:{capability}{f'={scope}' if scope else ''}" for name in self.names]

@@ -352,7 +352,7 @@ def denial(run: EffectContext, tool: str, method: str, guard: str | None, target
         return Err(ErrorValue("ToolError", "PermissionDenied", f"permission denied: tool {tool}.{method} is disabled", fields))
     scope = "" if target is None else f"={target}"
     permissions = permissions_of(run)
-    flag = permissions.flag(capability.flag, capability.name, target or "")
+    flag = permissions.flag(capability.flag, capability.name, target)
     granted_by = {"capability": f"{capability.name}{scope}", "flag": flag}
     way = permissions.way(capability.key, capability.flag, target or "")
     message = f"permission denied: {granted_by['capability']}{permissions.subject} (grant it with {way})"
