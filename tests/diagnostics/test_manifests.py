@@ -64,6 +64,7 @@ def test_every_key_has_an_example() -> None:
         "agents": {*PROCESS},
         "mcp": {*MCP},
         "python": {"thread"},
+        "serve": {"keys"},
         "stores": {*manifest.STORE_KEYS},
         "embedders": {*manifest.EMBEDDER_KEYS},
         "memory": {"namespace", "defaults"},

@@ -11,7 +11,7 @@ from concerto.compiler.project import locate
 from concerto.vm.bytecode.encoding import encode
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-COMMENT = re.compile(r"(?m)^\s*//.*\n|[ \t]+//[^\"\n]*$")
+COMMENT = re.compile(r"(?m)^\s*//(?!/).*\n|[ \t]+//[^\"\n]*$")  # the image has documentation comments, `///` (V-3.11)
 LARGE = ["large/main.conc", "large/adventure/mod.conc", "large/rules/mod.conc", "large/rules/sets.conc", "large/schema/mod.conc"]
 
 
