@@ -16,6 +16,7 @@ from concerto.runtime.effects import memory_callbacks, models
 from concerto.runtime.memory import (
     bounds,
     changes,
+    conversation,
     entries,
     facts,
     log,
@@ -215,7 +216,7 @@ MUTANTS = {
             finding.racing, (("if not done:", "if False:"),),
         ),
         "lock per operation": Mutant(
-            turns, "            self._locked = True\n",
+            conversation, "            self._locked = True\n",
             "            self._locked = False\n            self.locks.release(self.memory)\n", finding.waiting,
         ),
         "no check of the version": Mutant(
@@ -438,7 +439,7 @@ MUTANTS = {
     },
     "M-12.34": {
         "asked twice": Mutant(
-            turns, "await ask(element, view)", "await ask(element, view); await ask(element, view)", finding.own_views
+            conversation, "await ask(element, view)", "await ask(element, view); await ask(element, view)", finding.own_views
         ),
         "asked of the whole log": Mutant(
             memory_callbacks, "message_array([*view.before, *view.window])", "message_array(memory.messages())", finding.own_views
@@ -453,7 +454,7 @@ MUTANTS = {
             turns, "else [*prompt, last]", "else [*(Draft(one) for one in self.head), *prompt, last]", finding.own_views
         ),
         "a function hears of nothing": Mutant(
-            turns, "if self.heard is not None:\n            await", "if False:\n            await", finding.heard_events
+            conversation, "if self.heard is not None:\n            await", "if False:\n            await", finding.heard_events
         ),
     },
     "M-12.35": {
