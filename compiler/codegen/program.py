@@ -680,9 +680,13 @@ def _declared(checked: CheckedProgram, symbol_class: type[symbols.Symbol]) -> li
 
 def exports(module: Module, checked: CheckedProgram, init: list[int]) -> im.Exports:
     """Return the numbers of the public functions by their path, methods apart, and the initialisation."""
-    functions = [f for f in checked.functions if f.declaration.span.file not in checked.file_libraries]  # hosts call the program
-    public = {qualified(f): module.functions[f] for f in functions if f.declaration.public and f.owner is None}
-    return im.Exports(public, init)
+    return im.Exports({qualified(f): module.functions[f] for f in public_functions(checked)}, init)
+
+
+def public_functions(checked: CheckedProgram) -> list[symbols.FunctionSymbol]:
+    """Return the functions that hosts call, those of the program and of no library, methods apart."""
+    own = [f for f in checked.functions if f.declaration.span.file not in checked.file_libraries]
+    return [f for f in own if f.declaration.public and f.owner is None]
 
 
 def returns_stream(result: t.Type) -> bool:
@@ -693,8 +697,9 @@ def returns_stream(result: t.Type) -> bool:
 
 def offers(module: Module, checked: CheckedProgram) -> tuple[list[list[Any]], list[list[Any]]]:
     """Return the numbers and doc comments of public functions that have one, and those of public models, with "" for none."""
-    functions = [f for f in checked.functions if f.declaration.public and f.owner is None and f.declaration.doc]
+    functions = [f for f in public_functions(checked) if f.declaration.doc]
     models = [m for m in checked.of(symbols.ModelSymbol) if m.declaration.public]
+    models = [m for m in models if m.declaration.span.file not in checked.file_libraries]
     described = [[module.functions[f], f.declaration.doc] for f in functions]
     return described, [[module.numbers[m], m.declaration.doc or ""] for m in models]
 
