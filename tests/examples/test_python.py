@@ -93,3 +93,15 @@ def test_wrong_requests(app: Any) -> None:
         described = client.get("/openapi.json").json()
         answer = described["paths"]["/{tenant}/tickets"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
         assert "question" in json.dumps({**answer, "more": described["components"]})
+
+
+def test_a_model_asks_functions_of_python(folder: Path) -> None:
+    words = ("run", "shop.conc", "--offline-script", "shop.replies.json")
+    done = command(*words, "--allow-python=prices", "--record", "shop.jsonl", cwd=folder)
+    assert done.code == 0 and done.err == "", done
+    said = "A lamp is 49 euro, and you can have it today."
+    assert done.out == f"[emit:answer] {said}\n[emit:together] 13800\n[emit:no price] Raised\n"
+    rows = [json.loads(line) for line in (folder / "shop.jsonl").read_text().splitlines()]
+    last = [row for row in rows if row.get("kind") == "model"][-1]["request"]["messages"]
+    assert [message["content"] for message in last if message["role"] == "tool"] == ["4900", "true"]
+    assert "grant it with --allow-python=prices" in command(*words, cwd=folder).err
