@@ -62,7 +62,8 @@ def test_cancel_ends_the_run_at(place: str, tier: Any) -> None:
 
 
 RAISING = {"PyThreadState_SetAsyncExc", "pthread_kill", "raise_signal", "interrupt_main", "setitimer", "alarm"}
-HANDLERS = {"api/waiting.py", "cli/run.py"}  # Ctrl-C: they set the flag of the run, and put the default back behind it
+# Ctrl-C, of a batch SIGTERM too: they set the flag of the run, and put the default back behind it.
+HANDLERS = {"api/waiting.py", "cli/batch.py", "cli/run.py"}
 
 
 def test_nothing_raises_from_outside() -> None:
