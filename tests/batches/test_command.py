@@ -188,15 +188,15 @@ def test_killed_batches_ask_no_finished_row_twice(tmp_path: Path) -> None:
 
 
 def test_two_batches_do_not_share_a_store(tmp_path: Path) -> None:
-    with served(tmp_path, 0.1) as server:
+    with served(tmp_path, 4.0) as server:
         server.program(tmp_path)
-        write_rows(tmp_path / "rows.jsonl", 200)
-        process = begun(tmp_path)
+        write_rows(tmp_path / "rows.jsonl", 20)
+        process = begun(tmp_path, "--limit", "10")  # so that the other one comes while the second half is on its way
         wait_for(server, 1)
         other = batch(tmp_path)
         assert other.code == 1 and "another batch is working with this store" in other.err
         out, _ = process.communicate(timeout=60)
-        assert process.returncode == 0 and len(lines(tmp_path / "out.jsonl")) == 200
+        assert process.returncode == 0 and len(lines(tmp_path / "out.jsonl")) == 20
 
 
 @pytest.mark.parametrize(
