@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from types import TracebackType
 from typing import Any, Self, Unpack, cast
 
@@ -183,6 +184,7 @@ class Batch:
             if self._store_path is None:
                 folder = tempfile.TemporaryDirectory(prefix="concerto-batch-")
             store = RowStore(self._store_path or os.path.join(folder.name if folder else "", "rows.db"))
+            store.require_same(sha256(self.rule.code.encode()).hexdigest(), self.rule.only_failed)
             opened()
             caller = self._caller_of_run = await self._caller(store)
             if self._provider_batch:

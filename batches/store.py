@@ -127,6 +127,17 @@ class RowStore:
         for statement in OF_THIS_RUN.split(";"):
             self._db.execute(statement)
 
+    def require_same(self, code: str, must_be: bool) -> None:
+        """Note which program and function the rows are asked of, by its `code`. Raises StoreRefused where those before were asked
+        of another one and `must_be` says that they must not have been: what failed there is not known to fail here."""
+        found = self._do("SELECT value FROM facts WHERE name = 'code'").fetchone()
+        if must_be and found is not None and found[0] != code:
+            raise StoreRefused(
+                f"{self.path}: the program has changed since its rows were asked, so none of them has failed under this one; "
+                "without --only-failed all rows are asked"
+            )
+        self._do("INSERT INTO facts VALUES ('code', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", (code,))
+
     def close(self) -> None:
         """Close the file; it may be called again."""
         with suppress(sqlite3.Error):

@@ -300,3 +300,20 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
         peaks.append(int(peak))
         (tmp_path / f"{count}.rows").unlink()
     assert peaks[1] - peaks[0] < 4_000, peaks  # KB; the rows are 5 MB
+
+
+def test_only_failed_rows_of_a_program_that_has_changed_are_refused(tmp_path: Path) -> None:
+    """What is finished and its output stay as they are."""
+    source = 'pub fn ask(id: Int) -> Result<String, Error> { if id == 2 { throw "bug"; } "ok ${id}" }\n'
+    (tmp_path / "ask.conc").write_text(source)
+    (tmp_path / "rows.jsonl").write_text("".join(f'{{"id": {number}}}\n' for number in range(1, 4)))
+    assert batch(tmp_path, "--offline").code == 1
+    before = (tmp_path / "out.jsonl").read_bytes()
+    (tmp_path / "ask.conc").write_text(source.replace("id == 2", "id == 9"))
+    refused = batch(tmp_path, "--offline", "--only-failed")
+    assert refused.code == 1 and "the program has changed since its rows were asked" in refused.err
+    assert (tmp_path / "out.jsonl").read_bytes() == before and (tmp_path / "out.errors.jsonl").exists()
+    assert batch(tmp_path, "--offline").code == 0 and len(lines(tmp_path / "out.jsonl")) == 3
+    (tmp_path / "ask.conc").write_text(source)
+    assert batch(tmp_path, "--offline").code == 1
+    assert batch(tmp_path, "--offline", "--only-failed").code == 1
