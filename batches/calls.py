@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..api.options import Options, amounts, host_of, limits_of
+from ..api.python_functions import PythonFunctions
 from ..api.session import arguments_of
 from ..runtime.calls.budgets import Account
 from ..runtime.calls.usage import Metrics
@@ -208,6 +209,7 @@ class RowCalls:
         elif not self.is_offline:  # a script begins anew with each row
             host.provider = self._first.pool.__getitem__
         host.redactor = self._first.redactor
+        host.python = PythonFunctions
         host.print = sys.stderr.write  # stdout is for the batch
         session = Session(self.program, host)
         session.account.whose = "row"

@@ -10,7 +10,7 @@ import os
 import sys
 
 from . import exits
-from .inputs import load_program, pins_path, project_folder
+from .inputs import find_modules_beside, load_program, pins_path, project_folder
 from .run import add_flags, environment, hint_of, manifest_file, permissions, scripted_replies, seconds, steps, words_of
 from .terminal import Progress, printable_on
 
@@ -99,6 +99,7 @@ def execute(arguments: argparse.Namespace) -> int:
             exits.USAGE, "--max-cost, --max-tokens and --max-model-calls cannot stop a batch that is with the provider"
         )
     program = load_program(arguments.file, quiet=arguments.quiet)
+    find_modules_beside(arguments.file)
     from ..batches.batch import BatchError
     from ..batches.output import Output
 

@@ -74,6 +74,9 @@ def execute(arguments: argparse.Namespace) -> int:
     answers = dict(map(_answer, arguments.answer))
     store: RunStore = refusing(arguments.store, lambda: open_store(arguments, must_exist=True))
     row: RunRow = refusing(arguments.store, lambda: store.run(arguments.run))
+    if row.outcome is not None and arguments.image is not None:
+        text = f"the run {row.id} is over ({row.outcome.outcome}); only a run that waits goes on under another program"
+        raise exits.Exit(exits.IMAGE_REJECTED, text)
     if row.outcome is not None:
         return _ended(row)
     refusing(arguments.store, lambda: _with_kept(arguments, store, row))

@@ -472,11 +472,9 @@ def _python_functions(file: str) -> Any:
     """Return what calls functions of Python. Modules are found beside the program `file` first, as those of a script of Python
     are."""
     from ..api.python_functions import PythonFunctions  # a run without them starts without it
-    from .inputs import program_folder
+    from .inputs import find_modules_beside
 
-    path = program_folder(file)
-    if path not in sys.path:
-        sys.path.insert(0, path)
+    find_modules_beside(file)
     return PythonFunctions()
 
 

@@ -10,7 +10,7 @@ import os
 import sys
 
 from . import exits
-from .inputs import load_program, pins_path, project_folder
+from .inputs import find_modules_beside, load_program, pins_path, project_folder
 from .run import add_flags, environment, manifest_file, permissions, scripted_replies, seconds, steps
 from .run import hint_of as hint_of
 from .run import words_of as words_of
@@ -141,6 +141,7 @@ def program_of(arguments: argparse.Namespace) -> Program:
     if not linked.image.exports.functions:
         raise exits.Exit(exits.COMPILE_ERRORS, f"{arguments.file}: there is nothing to serve: declare a function with `pub fn`")
     own = manifest_file(arguments.file, linked)
+    find_modules_beside(arguments.file)
     return Program(linked, (), project_folder(own), None, _keys(own))
 
 

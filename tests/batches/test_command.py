@@ -317,3 +317,17 @@ def test_only_failed_rows_of_a_program_that_has_changed_are_refused(tmp_path: Pa
     (tmp_path / "ask.conc").write_text(source)
     assert batch(tmp_path, "--offline").code == 1
     assert batch(tmp_path, "--offline", "--only-failed").code == 1
+
+
+def test_rows_call_functions_of_a_module_beside_the_program(tmp_path: Path) -> None:
+    (tmp_path / "desk").mkdir()
+    (tmp_path / "desk" / "batch_prices.py").write_text("def price(name: str) -> int:\n    return 100 * len(name)\n")
+    declared = 'extern python "batch_prices" { fn price(name: String) -> Int; }\n'
+    (tmp_path / "desk" / "cost.conc").write_text(declared + "pub fn cost(name: String) -> Int { price(name) + 1 }\n")
+    (tmp_path / "rows.jsonl").write_text('{"name":"ab"}\n{"name":"abc"}\n')
+    words = ("batch", "desk/cost.conc", "--fn", "cost", "--in", "rows.jsonl", "--out", "out.jsonl")
+    refused = concerto(*words, cwd=tmp_path)
+    assert refused.code == 1 and "Traceback" not in refused.err, refused
+    done = concerto(*words, "--only-failed", "--allow-python=batch_prices", cwd=tmp_path)
+    assert done.code == 0, done
+    assert (tmp_path / "out.jsonl").read_text() == '{"row":1,"result":201}\n{"row":2,"result":301}\n'

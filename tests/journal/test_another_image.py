@@ -137,3 +137,6 @@ def test_the_command_line_takes_a_source_or_an_image(place: Place, tmp_path: Pat
     assert moved.code == 75 and moved.out == "" and moved.err.startswith(f"the run {run} goes on under b.concb\n"), moved
     done = command("resume", run, "--store", place.name, "--answer", f"{key}=true", cwd=tmp_path)
     assert done.code == 0 and done.out == "[emit:answered] true\n[emit:len] 2\n", done
+    over = command("resume", run, "--store", place.name, "--image", "b.concb", cwd=tmp_path)
+    text = f"the run {run} is over (ok); only a run that waits goes on under another program"
+    assert over.code == 74 and over.out == "" and text in over.err, over

@@ -178,6 +178,16 @@ def test_the_command_serves_and_drains(tmp_path: Path) -> None:
     assert panic["code"] == "P004" and panic["at"].startswith("served.conc:") and panic["call"] == rows[1]["request"]
 
 
+def test_a_served_program_calls_functions_of_a_module_beside_it(tmp_path: Path) -> None:
+    import httpx2
+
+    (tmp_path / "served_prices.py").write_text("def price(name: str) -> int:\n    return 100 * len(name)\n")
+    declared = 'extern python "served_prices" { fn price(name: String) -> Int; }\n'
+    source = declared + "pub fn cost(name: String) -> Int { price(name) }\n"
+    with running(tmp_path, "--allow-python=served_prices", source=source) as server:
+        assert httpx2.post(f"{server.url}/call/cost", json={"name": "ab"}).json() == 200
+
+
 @pytest.mark.parametrize(
     ("flags", "code", "says"),
     [
