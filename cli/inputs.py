@@ -3,7 +3,8 @@
 Hands on to the verbs what a file is: `read`, `read_source` and `is_image` for its bytes, `refuse_foreign` for a verb that reads a
 file by itself; `load_program` and `program_of` for what runs, `load_image_of` for what is shown, `compilation` and `is_refused`
 for what is compiled; `entry_file` for a command without FILE; `report`, `report_json` and `error_lines` for diagnostics;
-`file_namer` and `display_name` for names of files; `grant_of_project` and `project_folder` for what its manifest says; `find_modules_beside` for the modules of Python it calls;
+`file_namer` and `display_name` for names of files; `grant_of_project` and `project_folder` for what its manifest says;
+`find_modules_beside` for the modules of Python that it calls;
 `pins_of` and `pins_path` for pins of MCP servers; `demand_of_flags` for what is demanded of an image, `public_key` and
 `checker_of` for that, `rejected` for one that is refused; and `script` and `answers` for the replies and answers of
 `--offline-script`, with NEVER and `ScriptedFailure`, which may stand among the answers. What is wrong with a file ends the
