@@ -105,9 +105,20 @@ def execute(arguments: argparse.Namespace) -> int:
         claim.close()  # nobody has to wait for the lease of a run that did not begin
         raise
     session.machine.keeps_locals = arguments.debug
-    outcome = run_with_journal(session, lambda: run_session(session, **limits_of(arguments)))
+    try:
+        outcome = run_with_journal(session, lambda: run_session(session, **limits_of(arguments)))
+    finally:
+        _tell_unused(session.journal, answers)
     sys.stdout.flush()
     return finish(arguments.file or "-", outcome, session)
+
+
+def _tell_unused(journal: Journal | None, answers: dict[str, Any]) -> None:
+    """Say on stderr which answers of the command line the run has not taken."""
+    for key in answers:
+        if journal is not None and key in journal.answers:
+            why = "it has not come to such an effect, or has its outcome already"
+            print(f"warning: the run did not take the answer to {key}: {why}", file=sys.stderr)
 
 
 def _session(arguments: argparse.Namespace, row: RunRow, program: Program, journal_of: Callable[[Host], Journal]) -> Session:

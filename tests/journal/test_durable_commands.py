@@ -63,6 +63,14 @@ def test_an_answer_of_another_type_is_refused_and_the_run_waits_on(folder: Path)
     assert concerto("resume", run, "--store", "s.db", "--answer", f"{key}=true", cwd=folder).code == 0
 
 
+def test_an_answer_that_the_run_does_not_take_is_said(folder: Path) -> None:
+    run, key, _ = started(folder)
+    waits = concerto("resume", run, "--store", "s.db", "--answer", "0:9/approve.1=true", cwd=folder)
+    assert waits.code == 75 and "warning: the run did not take the answer to 0:9/approve.1: " in waits.err and key in waits.err
+    done = concerto("resume", run, "--store", "s.db", "--answer", f"{key}=true", cwd=folder)
+    assert done.code == 0 and done.err == "", done
+
+
 def test_a_run_that_ends_by_an_error_says_it_again(folder: Path) -> None:
     run, key, _ = started(folder)
     done = concerto("resume", run, "--store", "s.db", "--answer", f"{key}=false", cwd=folder)
