@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 import threading
 import time
 from collections.abc import Iterable
@@ -28,6 +29,16 @@ class Said:
     def __init__(self, text: str = "", calls: list[tuple[str, str, Json]] | None = None) -> None:
         self.text = text
         self.calls = calls or []
+
+
+class _Server(ThreadingHTTPServer):
+    """A server that says nothing of clients that have hung up: its stderr is that of the command under test."""
+
+    daemon_threads = True
+
+    def handle_error(self, *given: Any) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(*given)
 
 
 class Mock:
@@ -89,8 +100,7 @@ class Mock:
             def log_message(self, *given: Any) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
+        self.server = _Server(("127.0.0.1", 0), Handler)
 
     def __enter__(self) -> Mock:
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
