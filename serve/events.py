@@ -39,7 +39,8 @@ class EventLog:
         self.count = 0
         self.ended = False
         self._trims = False  # a trim is to come
-        self._arrivals: set[asyncio.Future[None]] = set()
+        self._arrivals: set[asyncio.Future[None]] = set()  # of readers that wait for an event
+        self._drops: set[asyncio.Future[None]] = set()  # of those that wait for the oldest ones to go
 
     def add(self, kind: str, data: str) -> None:
         """Append an event; the oldest ones go where there is no room, but not before readers had a turn: a program that tells
@@ -48,7 +49,7 @@ class EventLog:
         self.kept.append(Event(self.count, kind, data))
         self.bytes += len(data)
         self.ended = self.ended or kind in LAST
-        self._wake()
+        _wake(self._arrivals)
         if self.bytes > BURST * self.most:
             self._trim()
         elif self.bytes > self.most and not self._trims:
@@ -59,12 +60,7 @@ class EventLog:
         self._trims = False
         while self.bytes > self.most and len(self.kept) > 1:
             self.bytes -= len(self.kept.popleft().data)
-        self._wake()
-
-    def _wake(self) -> None:
-        for arrival in self._arrivals:
-            if not arrival.done():
-                arrival.set_result(None)
+        _wake(self._drops)
 
     @property
     def first(self) -> int:
@@ -80,22 +76,28 @@ class EventLog:
     async def arrived(self, number: int) -> None:
         """Return when there is an event behind the one of that number, or the log has ended."""
         while self.count <= number and not self.ended:
-            arrival = asyncio.get_running_loop().create_future()
-            self._arrivals.add(arrival)
-            try:
-                await arrival
-            finally:
-                self._arrivals.discard(arrival)
+            await _woken(self._arrivals)
 
     async def overrun(self, position: Callable[[], int]) -> None:
         """Return when an event is dropped that the reader at `position()` has not had."""
         while position() + 1 >= self.first:
-            arrival = asyncio.get_running_loop().create_future()
-            self._arrivals.add(arrival)
-            try:
-                await arrival
-            finally:
-                self._arrivals.discard(arrival)
+            await _woken(self._drops)
+
+
+def _wake(waiting: set[asyncio.Future[None]]) -> None:
+    for future in waiting:
+        if not future.done():
+            future.set_result(None)
+
+
+async def _woken(waiting: set[asyncio.Future[None]]) -> None:
+    """Return when `_wake` is called with the same set."""
+    future = asyncio.get_running_loop().create_future()
+    waiting.add(future)
+    try:
+        await future
+    finally:
+        waiting.discard(future)
 
 
 def sse(call: str, event: Event) -> bytes:
