@@ -74,7 +74,25 @@ class StructShape:
         return whole
 
 
-class DeclaredStruct(Struct):
+class _PydanticType:
+    """What Pydantic asks of a class that stands as a type in its models. It is loaded only then."""
+
+    __slots__ = ()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from .pydantic_models import core_schema_of
+
+        return core_schema_of(cls, handler)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
+        from .pydantic_models import json_schema_of
+
+        return json_schema_of(cls, handler)
+
+
+class DeclaredStruct(_PydanticType, Struct):
     """Base of the classes of structs and schemas: `Ticket(topic="x")`, with the defaults of the program for fields that are left
     out. One that the program computes is no attribute until the value has been in the program. Raises TypeError for fields that
     are missing or that the type lacks; their values are checked where one is passed to the program."""
@@ -114,18 +132,6 @@ class DeclaredStruct(Struct):
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return restored, (*self._shape.home.origin(), self._shape.decl.key, self._type_name, self._fields)
 
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        from .pydantic_models import core_schema_of
-
-        return core_schema_of(cls, handler)
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
-        from .pydantic_models import json_schema_of
-
-        return json_schema_of(cls, handler)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EnumShape:
@@ -139,7 +145,7 @@ class EnumShape:
     parts: dict[str, str] = field(default_factory=dict)
 
 
-class DeclaredEnum(Enum):
+class DeclaredEnum(_PydanticType, Enum):
     """Base of the classes of enums, each of which has a class for each of its variants: `Shape.Circle(1.5)`, `Shape.Rect(w=1,
     h=2)`, `Shape.Empty()`. Raises TypeError for parts that the variant does not have, and for a value of the enum without a
     variant."""
@@ -197,18 +203,6 @@ class DeclaredEnum(Enum):
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return restored, (*self._shape.home.origin(), self._shape.decl.key, self.type, self.variant, self.data)
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        from .pydantic_models import core_schema_of
-
-        return core_schema_of(cls, handler)
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
-        from .pydantic_models import json_schema_of
-
-        return json_schema_of(cls, handler)
 
 
 def restored(module: str | None, digest: str, key: str, name: str, *content: Any) -> Any:
