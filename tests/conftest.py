@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 
 import pytest
 from hypothesis import settings
@@ -26,6 +27,15 @@ def pytest_collection_finish() -> None:
 def no_cache_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Commands keep translated code where no other run of the tests looks."""
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(autouse=True)
+def nothing_known_of_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the process knows of an address is not of the server that a test starts: ports are used again."""
+    options = sys.modules.get("concerto.api.options")
+    if options is not None:
+        monkeypatch.setattr(options, "_BREAKERS", type(options._BREAKERS)())
+        monkeypatch.setattr(options, "_PROMPT_CACHES", type(options._PROMPT_CACHES)())
 
 
 @pytest.fixture
