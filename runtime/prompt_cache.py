@@ -10,10 +10,8 @@ not marked.
 from __future__ import annotations
 
 from _thread import allocate_lock
-from operator import attrgetter
 
 from ..vm.providers import MARKS, NAME
-from .media import has_media
 from .records import LONG, SHORT, CachePlan
 
 TYPE_CHECKING = False
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 # the least that a token has on the average of any text that people write.
 LEAST = 1024
 MOST_SEEN = 1000  # conversations whose last request is remembered
-_CONTENT = attrgetter("content")
 
 
 class PromptCaches:
@@ -104,11 +101,13 @@ class CallCache:
             self.history = caches.begins_as_before((model, conversation_key(conversation)), head)
 
     def plan(
-        self, settings: CallSettings, messages: Sequence[Msg], asked: int, is_stored: bool, tools: Sequence[ToolDef]
-    ) -> CachePlan | None:
+        self, settings: CallSettings, messages: Sequence[Msg], asked: int, is_stored: bool, tools: Sequence[ToolDef],
+        shows_media: bool,
+    ) -> CachePlan | None:  # fmt: skip
         """Return what a request of the call says, None for nothing, as of a request that is too short to be cached. `asked` is
-        the place of the prompt among the messages; `is_stored` says that a memory will have the prompt as the request has it."""
-        if not self.lifetime or not _is_long(messages, tools):
+        the place of the prompt among the messages; `is_stored` says that a memory will have the prompt as the request has it,
+        `shows_media` that a message has media."""
+        if not self.lifetime or not (shows_media or _is_long(messages, tools)):
             return None
         connection = settings.connection
         marked = messages[:1] if self.system else []
@@ -126,9 +125,11 @@ class CallCache:
 
 
 def _is_long(messages: Sequence[Msg], tools: Sequence[ToolDef]) -> bool:
-    length = sum(map(len, map(_CONTENT, messages)))
-    if length >= LEAST or has_media(messages):
-        return True
+    length = 0
+    for message in messages:  # most conversations are long after a few messages
+        length += len(message.content)
+        if length >= LEAST:
+            return True
     return bool(tools) and length + sum([len(tool.description) + len(str(tool.schema)) for tool in tools]) >= LEAST
 
 

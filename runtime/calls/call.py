@@ -340,8 +340,9 @@ class CallRun:
         )
 
     def _user(self, text: str) -> Msg:
-        message = Msg("user", text, media=self.media)
-        return self.conversation.user(message) if self.conversation else message
+        """Return the message of the prompt as requests show it: the one that is stored, where nothing is added to it."""
+        message = self.new_messages[-1] if text == self.prompt else Msg("user", text, media=self.media)
+        return self.conversation.user(message) if self.conversation and self.conversation.lead else message
 
     async def up_to_commit(self, work: Callable[[], Awaitable[Any]]) -> Any:
         """Open the conversation and return what `work` returns. Whatever ends the call before the commit is raised again once the
@@ -488,10 +489,14 @@ class CallRun:
             raise self._loop_limit(text)
 
     async def _whole_reply(self) -> Reply:
-        """Send the next request, and again while the provider interrupts its reply, each time with what has come of it; return
-        the whole (O-1.226)."""
+        """Send the next request, and again to each model that takes the call over, and while the provider interrupts its reply,
+        each time with what has come of it; return the whole (O-1.226, O-1.230)."""
         while True:
-            reply = await self._reply()
+            try:
+                reply = await self._send(self._request())
+            except CallFailure as failure:
+                self._fall_back(failure)  # the next model is asked, or the failure raised
+                continue
             self.container = reply.container or self.container
             first, self.paused = self.paused, None
             if first is not None:
@@ -502,14 +507,6 @@ class CallRun:
                 raise self.settings.origin().invalid_response("the reply is interrupted, and there is nothing to go on with")
             self._count_round(reply.text)
             self.paused = reply
-
-    async def _reply(self) -> Reply:
-        """Send the next request, and again to each model that takes the call over; return the first reply."""
-        while True:
-            try:
-                return await self._send(self._request())
-            except CallFailure as failure:
-                self._fall_back(failure)
 
     def _loop_limit(self, text: str) -> CallFailure:
         rounds = self.settings.max_tool_rounds
@@ -526,7 +523,7 @@ class CallRun:
         if size > most:
             message = f"media: this request has {size} bytes of it, `media_bytes` of the connection allows {most}"
             raise settings.origin().not_sent("AgentError", "InvalidRequest", message)
-        hosted = settings.carried_tools()
+        hosted = settings.carried_tools() if settings.hosted else ()
         self.tally.requests += 1
         tools = plan.tools(settings.tools) if plan else settings.tools
         return Request(
@@ -540,19 +537,21 @@ class CallRun:
             schema=plan.field if plan else None,
             timeout=settings.timeout,
             has_media=shows_media,
-            cache=self._cache_plan(messages, len(messages) - 1 - len(self.tail) - len(going_on), tools),
+            cache=self._cache_plan(messages, len(messages) - 1 - len(self.tail) - len(going_on), tools, shows_media),
             hosted=hosted,
             container=self.container,
             is_once=settings.is_once,
         )
 
-    def _cache_plan(self, messages: Sequence[Msg], asked: int, tools: Sequence[ToolDef]) -> CachePlan | None:
+    def _cache_plan(
+        self, messages: Sequence[Msg], asked: int, tools: Sequence[ToolDef], shows_media: bool
+    ) -> CachePlan | None:
         """Return what a request with these messages, of which the prompt is the one at `asked`, says of the prompt cache of its
         provider (O-1.220)."""
         if self.prompt_cache is None:
             self.prompt_cache = CallCache(self.services.prompt_caches, self.settings, self.conversation, self.head)
         is_stored = self.conversation is not None and self.conversation.auto and self.user.content == self.prompt
-        return self.prompt_cache.plan(self.settings, messages, asked, is_stored, tools)
+        return self.prompt_cache.plan(self.settings, messages, asked, is_stored, tools, shows_media)
 
     async def _send(self, request: Request) -> Reply:
         """Send one request with its transport retries, which send the same record again and nothing else (M-5.3)."""
@@ -560,7 +559,8 @@ class CallRun:
         while True:
             attempt += 1
             request.progress = ReplyProgress()
-            breaker = self.services.breakers.of(self.settings.connection)
+            connection = self.settings.connection
+            breaker = self.services.breakers.of(connection) if connection.breaker is not None else None
             try:
                 if breaker is not None:
                     if self.services.look_at_clock is not None and breaker.state(self.services.clock())[0] == OPEN:
