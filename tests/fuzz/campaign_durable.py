@@ -146,4 +146,4 @@ def killed(seed: int, count: int) -> dict[str, int | float | str]:
     return {"kills": kills, "unknown": unknown}
 
 
-CAMPAIGNS = [Campaign("kills of durable runs", "G-16.4, G-16.13", 3, 1000, killed, part=50)]
+CAMPAIGNS = [Campaign("kills of durable runs", "G-16.4, G-16.13", 3, 400, killed, part=50)]
