@@ -22,6 +22,7 @@ Json = dict[str, Any]
 PROTOCOL = 1
 SILENCE = 10.0  # seconds without a line of the driver, after which it hangs
 HELLO_SILENCE = 60.0  # seconds to start
+EXIT = 6  # times as long as it may be silent, to end: a busy machine is slow to take a process down
 RUN_LIMIT = 120.0  # seconds for one operation, however much the driver says
 LINE_LIMIT = 16 * 1024 * 1024  # bytes
 
@@ -172,7 +173,7 @@ class Driver:
             self.send({"op": "bye"})
             assert self._process.stdin
             self._process.stdin.close()
-            status = self._process.wait(self.silence)
+            status = self._process.wait(EXIT * self.silence)
             assert self._process.stdout
             rest = bytes(self._buffer) + self._process.stdout.read()
         except (DriverError, OSError, subprocess.TimeoutExpired):
