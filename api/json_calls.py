@@ -76,11 +76,14 @@ class JsonSide:
     """How one call speaks JSON. `hear(channel, text, by_runtime)` gets every emit, the payload as compact JSON, and the
     pieces of a stream that the function returns on TEXT_CHANNEL; `answer(channel,
     text)` gives the answer of an awaited emit, likewise in and out, or raises what a handler of `on_emit` may raise; None: the
-    handlers of the session do. `budgets` are drawn on by this call, beside those of its session."""
+    handlers of the session do. `budgets` are drawn on by this call, beside those of its session. `asked(key, channel, text)` is
+    told of each awaited emit of a session with a journal, with its effect key, before anybody may answer it; also when the
+    journal has the answer."""
 
     hear: Callable[[str, str, bool], object] | None = None
     answer: Callable[[str, str], Awaitable[str]] | None = None
     budgets: Sequence[SharedBudget] = ()
+    asked: Callable[[str, str, str], object] | None = None
 
 
 MESSAGES = ("array", ("record", "Message"))  # the type of what a public model is asked

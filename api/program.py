@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..compiler.pipeline import Compilation
     from ..runtime.trust.levels import Demand
     from .python_functions import PythonFunctions
-    from .recordings import Rehearsed
+    from .recordings import Rehearsed, StoredCall
 
 
 PathLike = str | os.PathLike[str]
@@ -141,6 +141,10 @@ class Program:
         program, such as a connection without its fields, and for pins that cannot be read, RecordingError for a recording or
         store that is refused, OSError for one that cannot be opened or made, and if the working directory has been removed."""
         return Session(self._linked, options, self._project)
+
+    def _session_of(self, call: StoredCall, options: Options) -> Session:
+        """Return a session for one call that is a run of a store. Raises as `session`."""
+        return Session(self._linked, options, self._project, call)
 
     def test(self, filter: str | None = None, **options: Unpack[Options]) -> TestReport:
         """Run the tests whose description contains `filter`, all without it, each in a fresh session with these options, and

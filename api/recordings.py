@@ -2,8 +2,8 @@
 O-9.73).
 
 Hands on `Journaling`, one for each session, with ENDED and `Suspended`, which end its calls, to `session`, `idempotency_key` to
-whoever imports the package, and `resumable`, with `Continued` and `Rehearsed`, to `program`. What a journal does is said in
-`runtime/journal/`.
+whoever imports the package, and `resumable`, with `Continued` and `Rehearsed`, to `program`; `StoredCall` to servers. What a
+journal does is said in `runtime/journal/`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ from ..runtime.breaker import Breakers
 from ..runtime.host import IDEMPOTENCY_KEY, Host
 from ..runtime.journal.journal import Fenced, Journal
 from ..runtime.journal.journal import Suspended as Suspended
-from ..runtime.journal.recording import end_of, new_header, player, recorder, require_image, stored
+from ..runtime.journal.recording import (
+    end_of,
+    given_again,
+    new_header,
+    player,
+    recorder,
+    require_image,
+    require_run_of_main,
+    stored,
+)
 from ..runtime.journal.rows import JournalRefused
 from ..runtime.prompt_cache import PromptCaches
 from ..runtime.session.session import Outcome
@@ -63,14 +72,54 @@ class Rehearsed:
         return Rehearsal(self.of, self.run, real_time, real_wall)
 
 
+class StoredCall:
+    """A call of a public function that a session makes as a run of a store, which it leaves open: one that goes on under a
+    `claim`, or without one `run`, which is over and is made again, asking nobody. Listeners hear all emits of the call."""
+
+    store = None
+
+    def __init__(self, of: RunStore, run: RunRow, claim: Claim | None) -> None:
+        self.of = of
+        self.run = run
+        self.claim = claim
+        self.waits: Callable[[], bool] = lambda: False
+        """Returns whether the call has ended since it waits for answers that nobody here gives."""
+        self.leave: Callable[[], object] = lambda: None
+        """Takes note that this process ends, and another one goes on: nothing more is kept."""
+
+    @classmethod
+    def begun(
+        cls, of: RunStore, program: Program, options: Mapping[str, Any], ident: str, call: Mapping[str, Any]
+    ) -> StoredCall:
+        """Add a new run with the id `ident` to a store, and return its call. `call` is what `RunRow.call` says of it, and
+        `options` are those of its session. Raises JournalRefused."""
+        offline = bool(options.get("offline")) or options.get("offline_script") is not None
+        header = new_header(program, [], options.get("seed"), time.time(), offline, os.urandom)
+        header.run = ident
+        claim = of.begin(header, encode(program.image), {"redact": list(options.get("redact", ())), "call": dict(call)})
+        return cls(of, of.run(ident), claim)
+
+    def journal(self, real_time: Callable[[], float], real_wall: Callable[[], float]) -> Journal:
+        """Return the journal of the session. Raises JournalRefused."""
+        if self.claim is None:
+            journal = given_again(self.of, self.run, real_time, real_wall)
+        else:
+            self.claim.owns_store = False
+            journal = stored(self.of, self.claim, real_time, real_wall, {}, tells_all=True)
+        self.waits = lambda: bool(journal.suspended)
+        self.leave = lambda: journal.abandon(RuntimeError("the process ends"))
+        return journal
+
+
 class Journaling:
     """The journal of a session. `options` are those of the session, `resumed` a run of a store that it goes
     on with, or rehearses. Raises ValueError for options that do not fit together, RecordingError for a file or
     store that is refused, OSError for one that cannot be opened."""
 
     def __init__(
-        self, program: Program, options: Mapping[str, Any], host: Host, resumed: Continued | Rehearsed | None = None
-    ) -> None:
+        self, program: Program, options: Mapping[str, Any], host: Host,
+        resumed: Continued | Rehearsed | StoredCall | None = None,
+    ) -> None:  # fmt: skip
         asked = [name for name in ("record", "replay", "store") if options.get(name) is not None]
         if len(asked) > 1:
             raise ValueError(f"{' and '.join(asked)}: a session has one journal; choose one of them")
@@ -171,6 +220,7 @@ def resumable(
     try:
         store = RunStore(path, time.time, must_exist=True)
         row = store.run(run)
+        require_run_of_main(row)
         if other is not None:
             return Continued(store, _moved(store, row, take_over, other, rehearse), answers), other
         program = load_bytes(store.image(row.header.image))

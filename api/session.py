@@ -33,7 +33,7 @@ from .calls import EVERY_CHANNEL, Call, Running, require_callable
 from .declared_classes import classes_of
 from .json_calls import MESSAGES, JsonSide, answer_types, fitting, json_arguments, json_text, read_json
 from .options import Options, amounts, check_options, host_of, limits_of
-from .recordings import ENDED, Continued, Journaling, Rehearsed, Suspended
+from .recordings import ENDED, Continued, Journaling, Rehearsed, StoredCall, Suspended
 from .results import Breaker, Emit, Frame, ImageError, Metrics, Panic, ProgramError, RecordingError, RunResult, frames_of
 from .values import Enum, Err, ErrorValue, Ok, Run, from_python, read_value, to_python
 from .waiting import Interruptible, SessionLoop, Turns
@@ -58,17 +58,17 @@ class Session:
     and `close` are for code without an event loop: they raise RuntimeError where one runs, and KeyboardInterrupt after Ctrl-C.
     `arun`, `acall`, `adump` and `arestore` are for code in an event loop. All but `close` raise RuntimeError for a session that
     is closed, is called by a handler of its own call, or runs a call in another event loop. `project` is the folder of the
-    manifest, None for the current one. `resumed` is a run of a store that it goes on with, or rehearses. Raises TypeError or
-    ValueError for wrong options, ValueError for a wrong configuration, RecordingError for a recording or store that is refused,
-    OSError for a recording that cannot be opened. With a journal (`record`, `replay` or `store`) calls raise RecordingError too,
-    where a row cannot be kept or another process has taken the run over, and OSError for a file of `record` that cannot be
-    written; one that leaves its recording panics with P406. The end of the session raises RecordingError for a recording that has
-    more than was asked for.
-    """
+    manifest, None for the current one. `resumed` is a run of a store that it goes on with, rehearses or makes again. Raises
+    TypeError or ValueError for wrong options, ValueError for a wrong configuration, RecordingError for a recording or store that
+    is refused, OSError for a recording that cannot be opened. With a journal (`record`, `replay` or `store`) calls raise
+    RecordingError too, where a row cannot be kept or another process has taken the run over, and OSError for a file of `record`
+    that cannot be written; one that leaves its recording panics with P406. The end of the session raises RecordingError for a
+    recording that has more than was asked for."""
 
     def __init__(
-        self, program: link.Program, options: Options, project: str | None = None, resumed: Continued | Rehearsed | None = None
-    ) -> None:
+        self, program: link.Program, options: Options, project: str | None = None,
+        resumed: Continued | Rehearsed | StoredCall | None = None,
+    ) -> None:  # fmt: skip
         check_options(options)
         self._program = program
         classes_of(program)  # values get the classes of their types
@@ -87,6 +87,7 @@ class Session:
             host = host_of(options, self._hear, self._answer, project, self._hears)
             self._python: PythonFunctions | None = None
             host.python = self._python_functions
+            host.asked = self._asked
             self._journaling = Journaling(program, options, host, resumed)
             self._session = runtime.Session(program, host)
         except ConfigFailure as failure:
@@ -233,6 +234,11 @@ class Session:
         except Exception:
             log.exception("a listener of channel %s failed", channel)
 
+    def _asked(self, key: str, channel: str, value: Any) -> None:
+        call = self._current
+        if call is not None and call._json is not None and call._json.asked is not None:
+            call._json.asked(key, channel, values.to_json(value))
+
     async def _answer(self, channel: str, value: Any, run: Run) -> Any:
         call = self._current
         if call is not None and call._json is not None and call._json.answer is not None:
@@ -349,6 +355,16 @@ class Session:
         declared = answer_types(self._program).get(channel)
         if declared is not None:
             fitting(self._program, self._session.memories.computed, data, declared, f"the answer on {channel}")
+
+    def require_arguments(self, function: str, arguments: Mapping[str, Any]) -> None:
+        """Raise what `start_json` and its handle raise for JSON data by name that does not fit the parameters of a function."""
+        parameters = self._program.image.functions[self._function(function)].params
+        computed = self._session.memories.computed
+        json_arguments(self._program, computed, function, parameters, arguments)
+        for name, kind, _ in parameters:
+            if name in arguments:
+                place = f"argument {name!r} of {function}"
+                fitting(self._program, computed, arguments[name], self._program.descriptors[kind], place)
 
     def _started(self, number: int, arguments: runtime.Arguments, side: JsonSide | None) -> Call:
         async def work(call: Call) -> Any:

@@ -71,9 +71,12 @@ def execute(arguments: argparse.Namespace) -> int:
     `inputs.load_program` for `--image`."""
     if arguments.store is None:
         raise exits.Exit(exits.USAGE, "resume: --store names the run store")
+    from ..runtime.journal.recording import require_run_of_main
+
     answers = dict(map(_answer, arguments.answer))
     store: RunStore = refusing(arguments.store, lambda: open_store(arguments, must_exist=True))
     row: RunRow = refusing(arguments.store, lambda: store.run(arguments.run))
+    refusing(arguments.store, lambda: require_run_of_main(row))
     if row.outcome is not None and arguments.image is not None:
         text = f"the run {row.id} is over ({row.outcome.outcome}); only a run that waits goes on under another program"
         raise exits.Exit(exits.IMAGE_REJECTED, text)

@@ -47,6 +47,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--day-cost", type=seconds, metavar="X", help="their cost")
     parser.add_argument("--linger", type=seconds, metavar="S", help="a stream without a reader is cancelled then, 5 by default")
     parser.add_argument("--state", metavar="FILE", help="keeps sessions, budgets of the day and first answers across restarts")
+    durable = "a public function whose calls go on in another process and without a client; repeated: several"
+    parser.add_argument("--durable", action="append", default=[], metavar="NAME", help=durable)
+    parser.add_argument("--store", metavar="PATH", help="the run store of durable calls: a path, or postgres://USER@HOST/DATABASE")
     parser.add_argument("--drain", type=seconds, default=30.0, metavar="S", help="seconds for calls after SIGTERM, 30 by default")
     session_flags(parser)
 
@@ -160,10 +163,11 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     named = {
         "body_bytes": arguments.body_bytes, "concurrent": arguments.concurrent, "queue": arguments.queue,
         "queue_seconds": arguments.queue_seconds, "rate": arguments.rate, "day_tokens": arguments.day_tokens,
-        "day_cost": arguments.day_cost, "linger_seconds": arguments.linger, "state": arguments.state,
+        "day_cost": arguments.day_cost, "linger_seconds": arguments.linger, "state": arguments.state, "store": arguments.store,
     }  # fmt: skip
     given = {name: value for name, value in named.items() if value is not None}
-    return {**given, "tokens": _tokens(arguments.tokens), "approvers": tuple(arguments.approver)}
+    names = {"approvers": tuple(arguments.approver), "durable": tuple(arguments.durable)}
+    return {**given, **names, "tokens": _tokens(arguments.tokens)}
 
 
 def _tokens(path: str | None) -> dict[str, str]:

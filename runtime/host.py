@@ -119,8 +119,9 @@ class Host:
     (`journal/border.py: bind`), which sets the attributes behind it: `operation`, through which functions of the host are called
     then, and `around_provider`, `around_connection`, `around_child` and `around_agent_files`, which return what stands before a
     provider, the connection to a server, the process of an agent and the files that it asks for; and `look_at_clock`, which
-    records the present time, None without a journal. `awaited` is the emit for which `answer` is called now. `telemetry` is told
-    of runs, requests and tool calls (O-9.81).
+    records the present time, None without a journal. `asked(key, channel, value)` is told, with the effect key, of each awaited
+    emit of such a session before anybody may answer it, also when the journal has the answer. `awaited` is the emit for which
+    `answer` is called now. `telemetry` is told of runs, requests and tool calls (O-9.81).
 
     The machine: `loop` is the event loop that runs the session (None: asyncio's, which `new_loop` makes if it is not the usual
     one); `tier` is "both", or "interp" for the interpreter alone (V-7.7); `code_cache` keeps translated code (V-7.2)."""
@@ -183,6 +184,7 @@ class Host:
         self.journal_values: Any = None
         self.look_at_clock: Callable[[], Awaitable[None]] | None = None
         self.awaited: Any = None  # the emit for which `answer` is called now
+        self.asked: Callable[[str, str, Any], object] = lambda key, channel, value: None
         self.operation: HostOperation | None = None
         self.around_provider: Callable[[Any], Any] | None = None
         self.around_connection: Callable[[McpSettings, Callable[[], Awaitable[Any]]], Any] | None = None

@@ -29,6 +29,7 @@ from .bodies import arguments_of, text_body
 from .caller import Caller, Gate, required_name
 from .calls import Calls, ServedCall, Wanted
 from .day_budgets import DayBudgets
+from .durable_calls import DurableCalls
 from .events import EventStream, disconnected, sse
 from .first_answers import Answer, FirstAnswers
 from .mcp_endpoint import McpEndpoint
@@ -64,6 +65,7 @@ class Application:
         self.days = DayBudgets(settings, self.state)
         self.calls = Calls(program, settings, self.sessions, self.questions, self.counters, self.admission, self.days)
         self.first = FirstAnswers(self.state)
+        self.durable = DurableCalls(self.calls, options, settings) if settings.durable else None
         self.mcp = McpEndpoint(self)
         self.described = json.dumps(description(program, settings), ensure_ascii=False)
         self.going_on: set[asyncio.Task[Any]] = set()  # first answers whose client has gone
@@ -73,6 +75,8 @@ class Application:
         self.outer = AccessLog(self.inner)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if self.durable is not None:
+            self.durable.watch()
         await self.outer(scope, receive, send)
 
     @asynccontextmanager
@@ -84,7 +88,12 @@ class Application:
         """End the calls that run, and close sessions and files."""
         self.admission.draining = True
         await self.mcp.aclose()
+        if self.durable is not None:
+            await self.durable.leave()
         await self.calls.aclose()
+        if self.durable is not None:
+            await self.durable.aclose()
+            self.durable = None
         await self.sessions.aclose()
         if self.state is not None:
             self.state.close()
@@ -94,6 +103,7 @@ class Application:
         """Return the routes."""
         rows: list[tuple[str, str, Handler]] = [
             ("POST", "/call/{name:path}", self.call),
+            ("GET", "/calls/{ident}", self.ending),
             ("GET", "/calls/{ident}/events", self.events),
             ("DELETE", "/calls/{ident}", self.cancel),
             ("GET", "/questions", self.open_questions),
@@ -141,16 +151,40 @@ class Application:
         streams = "text/event-stream" in request.headers.get("accept", "")
         last = request.headers.get("last-event-id")
         if streams and last is not None:
-            return self._again(last, caller)
+            return await self._again(last, caller)
         if name not in self.program.functions:
             raise Problem(404, "function", "the program has no such public function")
         request.scope["concerto"]["function"] = name
         wanted = await self._wanted(request, caller, name)
+        if self.durable is not None and name in self.settings.durable:
+            return await self._durable_call(self.durable, request, wanted, streams)
         if streams:
             return self._stream(await self.calls.begin(ident_of(request), wanted, streams=True), 0)
         answer, _ = await self.answered(request, wanted)
         headers = {**SAFE, **({"idempotent-replayed": "true"} if answer.again else {})}
         return Response(answer.body, answer.status, headers, "application/json")
+
+    async def _durable_call(self, durable: DurableCalls, request: Request, wanted: Wanted, streams: bool) -> Any:
+        """Begin a durable call, or take it up by its Idempotency-Key, and answer with its events, with its end, or, as the client
+        wishes, at once with its id."""
+        key = request.headers.get("idempotency-key")
+        call, is_again = await durable.begin(wanted, None if key is None else required_name(key, "Idempotency-Key"))
+        request.scope["concerto"]["call"] = call.id
+        headers = {"concerto-call": call.id, **({"idempotent-replayed": "true"} if is_again else {})}
+        if streams:
+            return self._stream(call, 0, headers)
+        if "respond-async" in (word.strip().lower() for word in request.headers.get("prefer", "").split(",")):
+            headers |= {"location": f"/calls/{call.id}", "preference-applied": "respond-async"}
+            return _on_its_way(call.id, "running", headers)
+        gone = asyncio.ensure_future(disconnected(request.receive))
+        either: set[asyncio.Future[Any]] = {call.ending, gone}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+        if not call.ending.done():
+            raise Problem(CLIENT_CLOSED, "gone", "the client has gone")
+        return _end_of(call, headers)
 
     async def _wanted(self, request: Request, caller: Caller, name: str) -> Wanted:
         arguments = await arguments_of(request, self.settings)
@@ -213,50 +247,82 @@ class Application:
         work.add_done_callback(self.going_on.discard)
         work.add_done_callback(lambda done: None if done.cancelled() else done.exception())
 
-    def _stream(self, call: ServedCall, number: int) -> EventStream:
+    def _stream(self, call: ServedCall, number: int, headers: dict[str, str] | None = None) -> EventStream:
         log = call.log
         assert log is not None
         return EventStream(
-            log, number, lambda event: sse(call.id, event), headers={**SAFE, "concerto-call": call.id},
+            log, number, lambda event: sse(call.id, event), headers={**SAFE, "concerto-call": call.id, **(headers or {})},
             opened=lambda: self.calls.opened(call), closed=lambda: self.calls.closed(call),
         )  # fmt: skip
 
-    def _again(self, last: str, caller: Caller) -> EventStream:
+    async def _found(self, ident: str, caller: Caller) -> ServedCall:
+        """Return a call of a caller by its id. Raise Problem as `Calls.found` and `DurableCalls.found`."""
+        if self.durable is None or ident in self.calls.known:
+            return self.calls.found(ident, caller.name)
+        return await self.durable.found(ident, caller.name)
+
+    async def _again(self, last: str, caller: Caller) -> EventStream:
         """Return the stream of a call behind the event of that id. Raise Problem: 404 for a call that is not known, 410 where
         events behind it are not kept any more."""
         ident, _, number = last.rpartition("-")
         if not number.isdecimal() or len(number) > 12:
             raise Problem(400, "event", "Last-Event-ID is the id of an event of this server")
-        call = self.calls.found(ident, caller.name)
-        if call.log is None or int(number) + 1 < call.log.first or int(number) > call.log.count:
+        call = await self._found(ident, caller)
+        # The events of a durable call may be on their way: from its journal.
+        is_unknown = call.log is None or (int(number) > call.log.count and not call.durable)
+        if call.log is None or is_unknown or int(number) + 1 < call.log.first:
             raise Problem(410, "event", "the events behind this one are not kept any more")
         return self._stream(call, int(number))
 
     async def events(self, request: Request, caller: Caller) -> Any:
         """Stream the events of a call from the beginning, or from behind Last-Event-ID on."""
         last = request.headers.get("last-event-id")
-        return self._again(f"{request.path_params['ident']}-0" if last is None else last, caller)
+        return await self._again(f"{request.path_params['ident']}-0" if last is None else last, caller)
+
+    async def ending(self, request: Request, caller: Caller) -> Response:
+        """Answer with the end of a call, or that it is on its way (202)."""
+        ident = request.path_params["ident"]
+        call = self.calls.known.get(ident)
+        if self.durable is not None and (call is None or (call.durable and not call.ending.done())):
+            state, call = await self.durable.state(ident, caller.name)
+        else:
+            call, state = self.calls.found(ident, caller.name), "running"
+        if call is None or not call.ending.done():
+            return _on_its_way(ident, state, {"concerto-call": ident})
+        return _end_of(call, {"concerto-call": ident})
 
     async def cancel(self, request: Request, caller: Caller) -> Response:
         """Cancel a call."""
-        self.calls.found(request.path_params["ident"], caller.name).cancel()
+        ident = request.path_params["ident"]
+        known = self.calls.known.get(ident)
+        if self.durable is not None and (known is None or known.durable):
+            self.durable.cancel(ident, caller.name)
+        else:
+            self.calls.found(ident, caller.name).cancel()
         return Response(status_code=204, headers=SAFE)
 
     # ------------------------------------------------------------ questions
 
     async def open_questions(self, request: Request, caller: Caller) -> Response:
         """Answer with the open questions that the caller may see."""
-        seen = [one for one in self.questions.open.values() if self.gate.may_answer(caller, one.owner)]
+        every = [*self.questions.open.values(), *([] if self.durable is None else self.durable.questions())]
+        seen = [one for one in every if self.gate.may_answer(caller, one.owner)]
         return json_response(f"[{', '.join(map(self.questions.shown, seen))}]")
 
     async def answer(self, request: Request, caller: Caller) -> Response:
         """Answer a question with the body, which is JSON."""
-        question = self.questions.open.get(request.path_params["key"])
+        key, durable = request.path_params["key"], self.durable
+        question, is_durable = self.questions.open.get(key), False
+        if question is None and durable is not None and "." in key:
+            question, is_durable = next((one for one in durable.questions() if one.key == key), None), True
         if question is None or not self.gate.may_answer(caller, question.owner):
             raise Problem(404, "question", "there is no such question, or it has been answered")
         text = await text_body(request, self.settings)
         try:
-            self.questions.answer(question, text)
+            if is_durable and durable is not None:
+                await durable.answer(question, text)
+            else:
+                self.questions.answer(question, text)
         except Misfitting as refused:
             raise Problem(400, "answer", str(refused)) from None
         return Response(status_code=204, headers=SAFE)
@@ -293,10 +359,25 @@ class Application:
 
 def _require_known(program: Program, settings: Serving) -> None:
     """Raise ValueError for settings that name what the program does not have."""
+    for name in settings.durable:
+        if name not in program.functions:
+            raise ValueError(f"durable: the program has no public function {name!r}")
     parameters = {one.name for signature in program.signatures.values() for one in signature.parameters}
     for name in settings.keys:
         if name not in parameters:
             raise ValueError(f"keys: no public function has a parameter {name!r}")
+
+
+def _on_its_way(ident: str, state: str, headers: dict[str, str]) -> Response:
+    return json_response(json.dumps({"call": ident, "state": state}), 202, headers)
+
+
+def _end_of(call: ServedCall, headers: dict[str, str]) -> Response:
+    """Return the answer of a call that has ended."""
+    failure = call.ending.exception()
+    if isinstance(failure, Problem):
+        return json_response(failure.text(call.id), failure.status, {**failure.headers, **headers})
+    return json_response(call.ending.result(), 200, headers)
 
 
 async def _not_routed(request: Request, failure: Exception) -> Response:

@@ -1,7 +1,8 @@
 """The calls of a server from their admission to their end (S-1.1, S-1.2, S-1.7).
 
 Hands on `Calls`, which begins calls and knows those that run and those that ended lately, `ServedCall`, and `Wanted`, what a
-request asks for, to the application and to the protocols beside it. How an end is told is in `problems.py` and `events.py`.
+request asks for, to the application and to the protocols beside it; to durable calls `Paused`, too. How an end is told is in
+`problems.py` and `events.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,12 +49,13 @@ class Wanted:
 @dataclass(eq=False, slots=True)
 class ServedCall:
     """A call of a server. `ending` gives the JSON text of its result, or raises the Problem of its failure; `log` has its events,
-    None where nobody hears them. `readers` counts those who read them now."""
+    None where nobody hears them. `readers` counts those who read them now. A call that is `durable` goes on without them."""
 
     id: str
     wanted: Wanted
     log: EventLog | None
     began: float
+    durable: bool = False
     ending: asyncio.Future[str] = field(init=False)
     task: asyncio.Task[None] = field(init=False)
     readers: int = 0
@@ -63,6 +66,10 @@ class ServedCall:
     def cancel(self) -> None:
         """End the call, if it has not ended."""
         self.task.cancel()
+
+
+class Paused(Exception):
+    """A call waits for an answer, and goes on another time."""
 
 
 class Calls:
@@ -90,31 +97,42 @@ class Calls:
         budgets = self.days.of(wanted.caller)
         await self.admission.enter()
         call = ServedCall(ident, wanted, EventLog(self.settings.buffer_bytes) if streams else None, time.monotonic())
-        return self._run(call, lambda session: self._performed(call, session, budgets))
+        self.add(call)
+        self.run(call, self.sessions.lent(wanted.caller, wanted.session), lambda session: self._performed(call, session, budgets))
+        return call
 
-    def _run(self, call: ServedCall, work: Callable[[Session], Coroutine[Any, Any, str]]) -> ServedCall:
+    def add(self, call: ServedCall) -> None:
+        """Know a call from now on, until some time after its end."""
         call.ending = asyncio.get_running_loop().create_future()
         call.ending.add_done_callback(_retrieved)
         self.known[call.id] = call
-        call.task = asyncio.create_task(self._to_its_end(call, work))
-        return call
 
-    async def _to_its_end(self, call: ServedCall, work: Callable[[Session], Coroutine[Any, Any, str]]) -> None:
-        """Run a call in its session, tell its end, and give its place back."""
+    def run(
+        self, call: ServedCall, lent: AbstractAsyncContextManager[Session], work: Callable[[Session], Awaitable[str]]
+    ) -> None:
+        """Begin to do `work`, which gives the JSON text of the result, for a call that has a place, in the session that `lent`
+        lends; the place is given back at the end. A call whose work raises Paused has not ended."""
+        call.task = asyncio.create_task(self._to_its_end(call, lent, work))
+
+    async def _to_its_end(
+        self, call: ServedCall, lent: AbstractAsyncContextManager[Session], work: Callable[[Session], Awaitable[str]]
+    ) -> None:
         wanted = call.wanted
         try:
-            async with self.sessions.lent(wanted.caller, wanted.session) as session:
+            async with lent as session:
                 try:
                     text = await work(session)
                 finally:
                     call.spent = self.counters.spent(session)
                     self.days.spent(wanted.caller, call.spent.tokens_in + call.spent.tokens_out, call.spent.cost)
-            self._ended(call, text, None)
+            self.end(call, text, None)
+        except Paused:
+            pass
         except asyncio.CancelledError:
-            self._ended(call, "", Problem(CLIENT_CLOSED, "cancelled", "the call was cancelled"))
+            self.end(call, "", Problem(CLIENT_CLOSED, "cancelled", "the call was cancelled"))
         except Exception as failure:
             self._note(call, failure)
-            self._ended(call, "", problem_of(failure))
+            self.end(call, "", problem_of(failure))
         finally:
             self.admission.leave()
 
@@ -124,15 +142,16 @@ class Calls:
         async def ask(channel: str, payload: str) -> str:
             return await self.questions.ask(
                 call.id, wanted.caller, wanted.function, channel, payload,
-                lambda text: session.require_answer(channel, text), lambda question: self._told(call, question),
+                lambda text: session.require_answer(channel, text), lambda question: self.tell(call, question),
             )  # fmt: skip
 
-        side = JsonSide(None if call.log is None else lambda *emit: self._heard(call, *emit), ask, budgets)
+        side = JsonSide(None if call.log is None else lambda *emit: self.hear(call, *emit), ask, budgets)
         if wanted.is_model:
             return session.start_model(wanted.function, wanted.arguments["messages"], side)
         return session.start_json(wanted.function, wanted.arguments, side)
 
-    def _heard(self, call: ServedCall, channel: str, payload: str, by_runtime: bool) -> None:
+    def hear(self, call: ServedCall, channel: str, payload: str, by_runtime: bool) -> None:
+        """Add an emit of the program, or a piece of its stream, to the events of a call."""
         if call.log is None or by_runtime:
             return
         if channel == TEXT_CHANNEL:
@@ -140,11 +159,15 @@ class Calls:
         else:
             call.log.add("emit", f'{{"channel":{_quoted(channel)},"payload":{payload}}}')
 
-    def _told(self, call: ServedCall, question: Question) -> None:
+    def tell(self, call: ServedCall, question: Question) -> None:
+        """Add a question to the events of a call."""
         if call.log is not None:
             call.log.add("question", self.questions.shown(question))
 
-    def _ended(self, call: ServedCall, text: str, problem: Problem | None) -> None:
+    def end(self, call: ServedCall, text: str, problem: Problem | None) -> None:
+        """End a call, once, with the JSON text of its result or with a Problem."""
+        if call.ending.done():
+            return
         call.status = 200 if problem is None else problem.status
         self.counters.ended(call.wanted.function, call.status, time.monotonic() - call.began)
         if call.log is not None:
@@ -152,11 +175,10 @@ class Calls:
                 call.log.add("result", text)
             else:
                 call.log.add("error", problem.text(call.id))
-        if not call.ending.done():
-            if problem is None:
-                call.ending.set_result(text)
-            else:
-                call.ending.set_exception(problem)
+        if problem is None:
+            call.ending.set_result(text)
+        else:
+            call.ending.set_exception(problem)
         if call.log is None:
             self.known.pop(call.id, None)
         else:
@@ -193,15 +215,16 @@ class Calls:
             call.lonely = None
 
     def closed(self, call: ServedCall) -> None:
-        """Note that a reader has gone: without any, the call is cancelled after the time that it may be lonely."""
+        """Note that a reader has gone: without any, a call that is not durable is cancelled after the time that it may be
+        lonely."""
         call.readers -= 1
-        if not call.readers and not call.ending.done():
+        if not call.durable and not call.readers and not call.ending.done():
             loop = asyncio.get_running_loop()
             call.lonely = loop.call_later(self.settings.linger_seconds, call.cancel)
 
     async def aclose(self) -> None:
         """Cancel the calls that run, and wait until they have ended."""
-        tasks = [call.task for call in self.known.values() if not call.ending.done()]
+        tasks = [call.task for call in self.known.values() if not call.ending.done() and hasattr(call, "task")]
         for task in tasks:
             task.cancel()
         if tasks:

@@ -38,6 +38,7 @@ class EventLog:
         self.bytes = 0
         self.count = 0
         self.ended = False
+        self._repeats = 0  # events that are to come a second time
         self._trims = False  # a trim is to come
         self._arrivals: set[asyncio.Future[None]] = set()  # of readers that wait for an event
         self._drops: set[asyncio.Future[None]] = set()  # of those that wait for the oldest ones to go
@@ -45,6 +46,9 @@ class EventLog:
     def add(self, kind: str, data: str) -> None:
         """Append an event; the oldest ones go where there is no room, but not before readers had a turn: a program that tells
         much at once makes nobody slow. The newest is always kept."""
+        if self._repeats:
+            self._repeats -= 1
+            return
         self.count += 1
         self.kept.append(Event(self.count, kind, data))
         self.bytes += len(data)
@@ -55,6 +59,10 @@ class EventLog:
         elif self.bytes > self.most and not self._trims:
             self._trims = True
             asyncio.get_running_loop().call_soon(self._trim)
+
+    def repeat(self) -> None:
+        """Expect all events so far once more, from a call that is made again: they are not added a second time."""
+        self._repeats = self.count
 
     def _trim(self) -> None:
         self._trims = False

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -57,6 +58,12 @@ class Counters:
         """Count the end of a call."""
         self.calls.labels(function, str(status)).inc()
         self.seconds.labels(function).observe(seconds)
+
+    def known(self, session: Session, tokens_in: int, tokens_out: int, cost: float, model_calls: int) -> None:
+        """Take note of what a session is going to count though it has been counted before."""
+        self._seen[session] = replace(
+            session.metrics(), tokens_in=tokens_in, tokens_out=tokens_out, estimated_cost=cost, model_calls=model_calls
+        )
 
     def spent(self, session: Session) -> Spent:
         """Count what a session has used since this was asked last, and return it."""

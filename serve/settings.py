@@ -30,10 +30,11 @@ class Serving:
     `body_bytes` of a request and `body_seconds` until it is there; `concurrent` calls run at once, `queue` more wait, each
     `queue_seconds` at most; `rate`: calls a second and caller, up to twice as many in a burst. `day_tokens`, `day_cost`: of all
     calls of a caller in a day of UTC. `buffer_bytes`: how much of a stream is kept for a reader that lags or comes again;
-    `linger_seconds`: how long a stream may be without a reader before its call is cancelled; `keep_seconds`: how long the end
-    of a call is kept for a reader that comes again. `sessions`: named sessions that are kept, 0: none, each call gets a new one;
-    `session_seconds`: those that nobody used for so long are forgotten. `state`: a file that keeps budgets of the day, first
-    answers and sessions across restarts."""
+    `linger_seconds`: how long a stream may be without a reader before its call is cancelled; `keep_seconds`: how long the end of
+    a call is kept for a reader that comes again. `durable`: public functions whose calls are runs of `store`, a run store (a
+    path, or a URL of PostgreSQL), so that they go on in another process and without a client. `sessions`: named sessions that are
+    kept, 0: none, each call gets a new one; `session_seconds`: those that nobody used for so long are forgotten. `state`: a file
+    that keeps budgets of the day, first answers and sessions across restarts."""
 
     tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
     authorize: Callable[[Any], Any] | None = None
@@ -55,6 +56,8 @@ class Serving:
     sessions: int = 10_000
     session_seconds: float = 3600.0
     state: str | os.PathLike[str] | None = None
+    durable: tuple[str, ...] = ()
+    store: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         for name, (holds, words) in RULES.items():
@@ -64,6 +67,9 @@ class Serving:
                 raise ValueError(f"{name} is {shown}; it is {words}")
         if len(set(self.tokens.values())) < len(self.tokens):
             raise ValueError("tokens: two callers have the same token")
+        if bool(self.durable) != (self.store is not None):
+            lacking = "store: name the run store" if self.durable else "durable: name the functions"
+            raise ValueError(f"durable calls need both `durable` and `store`; {lacking}")
 
     @property
     def is_open(self) -> bool:
@@ -127,6 +133,8 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "sessions": _whole(0),
     "session_seconds": _POSITIVE,
     "state": _PLACE,
+    "durable": (_texts, "a tuple of names of public functions"),
+    "store": _PLACE,
 }  # fmt: skip
 NAMES = tuple(one.name for one in fields(Serving))
 

@@ -353,6 +353,7 @@ def bind(run: Any, host: Host) -> None:
             return await journal.park(key, {"kind": "answer", "channel": channel, "value": _plain(value)})
 
         key = journal.next_key(scope, channel)
+        host.asked(key, channel, value)
         passed_over = getattr(answer, "passed_over", None)
         given = (lambda: None) if passed_over is None else lambda: passed_over(channel)
 

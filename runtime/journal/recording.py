@@ -1,8 +1,8 @@
 """A run's journal from its beginning: the header of a new one, one that records into a file, one that gives a file again, and the
 end row of an outcome (G-14.1, O-9.33).
 
-Hands on `new_header`, `recorder`, `player`, `stored`, `require_image` and `end_of` to the command line and the Python API. Where
-a run survives its process is `run_store.py`.
+Hands on `new_header`, `recorder`, `player`, `stored`, `given_again`, `require_image` and `end_of` to the command line and the
+Python API. Where a run survives its process is `run_store.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ...vm.interp.link import Program
     from ..session.session import Outcome
-    from .run_store import Claim, RunStore
+    from .run_store import Claim, RunRow, RunStore
 
 
 SEED_BITS = 62
@@ -54,6 +54,15 @@ def require_image(header: Header, program: Program, where: str) -> None:
         raise JournalRefused(
             f"{where} is of {header.program} with the image {header.image}; this is {program.image.header.name}, {identity}: "
             "run the program that was recorded, or record it anew"
+        )
+
+
+def require_run_of_main(run: RunRow) -> None:
+    """Raise JournalRefused for a call that a server makes: who goes on with that has to know how it is told and answered."""
+    if run.call is not None:
+        raise JournalRefused(
+            f"the run {run.id} is a call of {run.call['function']} that a server makes: `concerto serve` with its store goes on "
+            "with it"
         )
 
 
@@ -95,17 +104,18 @@ def _count_emits(path: str) -> int:
 
 
 def stored(
-    store: RunStore, claim: Claim, real_time: Callable[[], float], real_wall: Callable[[], float], answers: dict[str, Any]
-) -> Journal:
+    store: RunStore, claim: Claim, real_time: Callable[[], float], real_wall: Callable[[], float], answers: dict[str, Any], *,
+    tells_all: bool = False,
+) -> Journal:  # fmt: skip
     """Return the journal with which a run of a store is gone on with, under a claim; `answers` are added to those that the store
-    has for it, as plain forms by effect key. What the run has left out of its rows (`redact`) is left out of
-    further ones. Raises JournalRefused."""
+    has for it, as plain forms by effect key. With `tells_all` listeners hear all emits again, else those that may not have been
+    heard. What the run has left out of its rows (`redact`) is left out of further ones. Raises JournalRefused."""
     row = store.run(claim.run)
     known = {**store.answers(claim.run), **answers}
     claim.has_answers = bool(known)
     return Journal(
         row.header, sink=claim, recorded=store.rows(claim.run), goes_on=True, answers=known, real_time=real_time,
-        real_wall=real_wall, emits=(row.emits, row.told), redact=row.redact or (),
+        real_wall=real_wall, emits=(row.emits, 0 if tells_all else row.told), redact=row.redact or (),
     )  # fmt: skip
 
 
@@ -130,6 +140,11 @@ class _AfterReading:
     def close(self) -> None:
         if self.writer is not None:
             self.writer.close()
+
+
+def given_again(store: RunStore, run: RunRow, real_time: Callable[[], float], real_wall: Callable[[], float]) -> Journal:
+    """Return the journal by which a run of a store that is over is made again, with all emits and its end, asking nobody."""
+    return Journal(run.header, sink=None, recorded=store.rows(run.id), real_time=real_time, real_wall=real_wall)
 
 
 def end_of(outcome: Outcome | None, clean: Callable[[str], str]) -> EndRow:

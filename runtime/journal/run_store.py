@@ -63,12 +63,13 @@ class RunRow:
     `rows` its journal has and how many `emits`, of which listeners have heard `told` for certain, its `id`, the hash of its
     `image`, the `epoch` that commits are bound to, the `options` of its host, what it `waits` for (plain rows with `key`, `kind`
     and what was asked), the end row of its `outcome`, None before, who is its `owner`, and until when (`lease`, in seconds since
-    1970). `redact` are paths that are left out of rows. `begins` is the seal in front of its first row. Raises JournalRefused,
-    which says what is wrong but not where, for a row that is none."""
+    1970). `redact` are paths that are left out of rows. `begins` is the seal in front of its first row. `call` says of a served
+    call its `function`, `arguments` (JSON data by name) and `caller`; None for a run of main. Raises JournalRefused, which says
+    what is wrong but not where, for a row that is none."""
 
     __slots__ = (
         "id", "header", "options", "image", "state", "epoch", "owner", "lease", "created", "changed", "rows", "emits", "told",
-        "waits", "outcome", "begins", "redact",
+        "waits", "outcome", "begins", "redact", "call",
     )  # fmt: skip
     id: str
     header: Header
@@ -100,12 +101,20 @@ class RunRow:
         self.redact = self.options.get("redact", []) if isinstance(self.options, dict) else None
         if not isinstance(self.redact, list) or not all(isinstance(path, str) for path in self.redact):
             raise JournalRefused("has options that are none")
+        self.call: dict[str, Any] | None = self.options.get("call")
+        if self.call is not None and not _is_call(self.call):
+            raise JournalRefused("has a call that is none")
         if not isinstance(self.waits, list) or not all(map(_is_wait, self.waits)):
             raise JournalRefused("waits for something that nobody can wait for")
         end = None if columns["outcome"] is None else row_of(_plain(columns["outcome"], "outcome"))
         if end is not None and not isinstance(end, EndRow) or (end is None) == (self.state in OVER):
             raise JournalRefused("has an outcome that is none of its state")
         self.outcome = end if isinstance(end, EndRow) else None
+
+
+def _is_call(call: Any) -> bool:
+    texts = isinstance(call, dict) and all(isinstance(call.get(name), str) for name in ("function", "caller"))
+    return texts and isinstance(call.get("arguments"), dict)
 
 
 def _check_columns(columns: dict[str, Any]) -> None:
@@ -279,6 +288,25 @@ class RunStore:
                 damaged.append(refused)
         return readable
 
+    def waits(self, image: str) -> list[RunRow]:
+        """Return the runs of an image that wait for an answer, the oldest first; those that are damaged are left out."""
+        return self._selected("image = ? AND state = ?", (image, WAITING))
+
+    def to_go_on_with(self, image: str) -> list[RunRow]:
+        """Return the runs of an image that can go on now: nobody holds them, they are not over, and what waited for an answer
+        has one. The oldest are first; those that are damaged are left out."""
+        answered = "EXISTS (SELECT 1 FROM answers WHERE run = id)"
+        rows = self._selected(f"image = ? AND (state = ? OR (state = ? AND {answered}))", (image, RUNNING, WAITING))
+        now = self._database.now()
+        return [row for row in rows if row.lease <= now or _is_dead(row.owner)]
+
+    def _selected(self, where: str, values: tuple[Any, ...]) -> list[RunRow]:
+        found = []
+        for row in self._database.rows(f"SELECT {_COLUMNS} FROM runs WHERE {where} ORDER BY created, id", values):
+            with suppress(JournalRefused):
+                found.append(self._row(row))
+        return found
+
     def image(self, hash: str) -> bytes:
         """Return the bytes of the image with that hash, which are not looked at. Raises JournalRefused where the store has
         none."""
@@ -448,7 +476,7 @@ class Held(JournalRefused):
 class Claim:
     """The right to go on with a run: the sink of its journal. `epoch` is what its commits are bound to, `rows` how many the store
     has, `seal` that of the last of them; `told` is how many emits listeners have heard; `has_answers` whether answers were given
-    from outside."""
+    from outside; `owns_store` whether nobody else uses the store, so that it is closed with the claim."""
 
     parks = True
 
@@ -460,6 +488,7 @@ class Claim:
         self.rows = rows
         self.told = told
         self.has_answers = False
+        self.owns_store = True
 
     def commit(self, rows: Sequence[Row], told: int, waits: Sequence[Any]) -> None:
         """Keep rows. Raises Fenced, and JournalRefused where the store fails."""
@@ -470,11 +499,13 @@ class Claim:
         self.store.renew(self)
 
     def close(self) -> None:
-        """Give the run back and close its store. That it cannot be given back is no failure of what is committed: its lease ends
+        """Give the run back and close its store, if that is its own. That it cannot be given back is no failure of what is
+        committed: its lease ends
         by itself, and nobody waits for that of a process that is known to be dead."""
         with suppress(JournalRefused):
             self.store.release(self)
-        self.store.close()
+        if self.owns_store:
+            self.store.close()
 
 
 def owner() -> str:

@@ -93,11 +93,11 @@ class Server:
 
 
 @contextmanager
-def running(folder: Path, *flags: str, source: str = PROGRAM, **environment: str) -> Iterator[Server]:
+def running(folder: Path, *flags: str, source: str = PROGRAM, online: bool = False, **environment: str) -> Iterator[Server]:
     """Run `concerto serve` of a source on a free port until the end of the body."""
     file = folder / "served.conc"
     file.write_text(source)
-    words = [sys.executable, "-m", "concerto", "serve", str(file), "--port", "0", "--offline", *flags]
+    words = [sys.executable, "-m", "concerto", "serve", str(file), "--port", "0", *([] if online else ["--offline"]), *flags]
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
     assert process.stderr is not None
     lines = []

@@ -1,0 +1,333 @@
+"""Durable calls: calls that are runs of a run store, and so go on in another process and without a client (S-1.10).
+
+Hands on `DurableCalls` to the application. A call is known to the store by its id, with its function, arguments and caller. It
+runs as any run with a journal: a process that takes it over gives it its journal again and asks nobody twice, and a call that
+only waits for answers needs no process. So a call, its events, its questions and its answer can be had from every process of
+the store; those of a call that is over by making it again from its journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+from ..api.json_calls import JsonSide, Misfitting
+from ..api.recordings import StoredCall
+from ..api.results import Panic, ProgramError
+from ..api.session import Session
+from ..runtime.host import NoListener
+from ..runtime.journal.rows import EffectRow, JournalRefused
+from ..runtime.journal.run_store import CANCELLED, OVER, Claim, Held, RunRow, RunStore
+from ..vm.snapshot.envelope import identity_of
+from .calls import Calls, Paused, ServedCall, Wanted
+from .events import EventLog
+from .problems import CLIENT_CLOSED, Problem
+from .questions import Question
+from .settings import Serving
+
+LOOK = 1.0  # seconds between two looks for calls that nobody runs, and for the ends of those that others run
+TOOLS = "tool:"  # channels of tools, whose answers count once and for the process that asked
+
+log = logging.getLogger("concerto.serve")
+
+
+class DurableCalls:
+    """The durable calls that one process runs, or has clients of. `options` are those of its sessions. Raises OSError for a store
+    that cannot be used."""
+
+    def __init__(self, calls: Calls, options: Mapping[str, Any], settings: Serving) -> None:
+        self.calls = calls
+        self.program = calls.program
+        self.options = dict(options)
+        self.settings = settings
+        self.image = identity_of(self.program._linked)
+        try:
+            self.store = RunStore(str(settings.store), time.time)
+        except JournalRefused as refused:
+            raise OSError(str(refused)) from None
+        self.reader = self.program.session(**options)  # reads arguments and answers by the types of the program
+        self.left: set[str] = set()  # calls that failed here by no fault of the program: they are for another process
+        self.running: dict[str, StoredCall] = {}
+        self.looking: asyncio.Task[None] | None = None
+
+    def watch(self) -> None:
+        """Go on from now on with calls that no process runs."""
+        if self.looking is None:
+            self.looking = asyncio.create_task(self._look())
+
+    # ------------------------------------------------------------ calls of clients
+
+    async def begin(self, wanted: Wanted, key: str | None) -> tuple[ServedCall, bool]:
+        """Begin a call, or take up the one that the caller began with the same Idempotency-Key; return it, and whether it was
+        there before. Raise Problem: 400 for arguments that do not fit and for a named session, 409 for a key of another
+        request, 429 and 503 for a call that is not admitted."""
+        if wanted.session is not None:
+            raise Problem(400, "session", "a durable call has a session of its own: leave Concerto-Session out")
+        ident = uuid4().hex if key is None else _named(wanted.caller, key)
+        if key is not None:
+            row = self._row(ident)
+            if row is not None:
+                if row.call is None or (row.call["function"], row.call["arguments"]) != (wanted.function, dict(wanted.arguments)):
+                    raise Problem(409, "key", "this Idempotency-Key came with another request before")
+                return await self._taken_up(row), True
+        try:
+            self.reader.require_arguments(wanted.function, wanted.arguments)
+        except Misfitting as refused:
+            raise Problem(400, "arguments", str(refused)) from None
+        self.calls.admission.require_rate(wanted.caller)
+        budgets = self.calls.days.of(wanted.caller)
+        await self.calls.admission.enter()
+        said = {"function": wanted.function, "arguments": dict(wanted.arguments), "caller": wanted.caller}
+        try:
+            stored = StoredCall.begun(self.store, self.program._linked, self.options, ident, said)
+        except JournalRefused as refused:
+            self.calls.admission.leave()
+            raise self._unusable(refused) from None
+        call = self._served(stored.run)
+        self._run(call, stored, budgets)
+        return call, False
+
+    async def found(self, ident: str, caller: str) -> ServedCall:
+        """Return a durable call by its id, with its events. Raise Problem: 404 for one that is not there or of another caller,
+        409 for one that another process runs now."""
+        call = self.calls.known.get(ident)
+        if call is not None and call.wanted.caller == caller:
+            return call
+        return await self._taken_up(self._own(ident, caller))
+
+    async def state(self, ident: str, caller: str) -> tuple[str, ServedCall | None]:
+        """Return how far a call is, "running" or "waiting", or "over" with the call, whose `ending` is known then. Raise Problem
+        as `found`."""
+        row = self._own(ident, caller)
+        if row.state not in OVER:
+            return row.state, None
+        call = await self.found(ident, caller)
+        await asyncio.wait({call.ending})
+        return "over", call
+
+    def cancel(self, ident: str, caller: str) -> None:
+        """End a call for all processes. Raise Problem (404) as `found`; one that is over stays as it is."""
+        row = self._own(ident, caller)
+        try:
+            self.store.cancel(row.id)
+        except JournalRefused:
+            return
+        call = self.calls.known.get(ident)
+        if call is not None:
+            self.calls.end(call, "", _cancelled())
+            if hasattr(call, "task"):
+                call.cancel()
+
+    def _own(self, ident: str, caller: str) -> RunRow:
+        row = self._row(ident)
+        if row is None or row.call is None or row.call["caller"] != caller:
+            raise Problem(404, "call", "there is no such call, or it ended too long ago")
+        return row
+
+    def _row(self, ident: str) -> RunRow | None:
+        """Return the run of a call by its whole id, None where there is none."""
+        try:
+            row = self.store.run(ident)
+        except JournalRefused:
+            return None
+        return row if row.id == ident else None
+
+    async def _taken_up(self, row: RunRow) -> ServedCall:
+        """Return the call of a run: as it is known here, as this process goes on with it, or made again from its journal. Raise
+        Problem (409) for one that another process runs, or that is of another program, and 503 without a place for it."""
+        known = self.calls.known.get(row.id)
+        if known is not None:
+            return known
+        if row.image != self.image:
+            raise Problem(409, "program", "the call is of another version of the program")
+        call = await self._go_on(row)
+        if call is None:
+            raise Problem(409, "elsewhere", "another process runs the call now; GET /calls/ID tells of its end")
+        return call
+
+    # ------------------------------------------------------------ running
+
+    def _served(self, row: RunRow) -> ServedCall:
+        assert row.call is not None
+        wanted = Wanted(row.call["function"], row.call["arguments"], row.call["caller"])
+        call = ServedCall(row.id, wanted, EventLog(self.settings.buffer_bytes), time.monotonic(), durable=True)
+        self.calls.add(call)
+        return call
+
+    async def _go_on(self, row: RunRow) -> ServedCall | None:
+        """Go on with a run, or make one that is over again, for the clients that its call has here; return the call, None where
+        another process has the run. Raise Problem (503) without a place for it."""
+        await self.calls.admission.enter()
+        try:
+            claim = None if row.state in OVER else self._claim(row)
+            if claim is None and row.state not in OVER:
+                self.calls.admission.leave()
+                return None
+        except BaseException:
+            self.calls.admission.leave()
+            raise
+        call = self.calls.known.get(row.id) or self._served(row)
+        if row.state == CANCELLED:
+            self.calls.admission.leave()
+            self.calls.end(call, "", _cancelled())
+            return call
+        assert call.log is not None
+        call.log.repeat()
+        self._run(call, StoredCall(self.store, row, claim), [])
+        return call
+
+    def _claim(self, row: RunRow) -> Claim | None:
+        try:
+            return self.store.claim(row.id)
+        except Held:
+            return None
+        except JournalRefused as refused:
+            raise self._unusable(refused) from None
+
+    def _run(self, call: ServedCall, stored: StoredCall, budgets: Any) -> None:
+        async def work(session: Session) -> str:
+            side = JsonSide(
+                lambda *emit: self.calls.hear(call, *emit), lambda channel, payload: self._ask(call, session, channel, payload),
+                budgets, lambda key, channel, payload: self._asked(call, key, channel, payload),
+            )  # fmt: skip
+            try:
+                return str(await session.start_json(call.wanted.function, call.wanted.arguments, side))
+            except ProgramError:
+                if stored.waits():
+                    raise Paused from None
+                raise
+            except Exception as failure:
+                if not isinstance(failure, Panic) or failure.code == "P406":
+                    self.left.add(call.id)
+                raise
+
+        self.calls.run(call, self._session_of(stored), work)
+
+    @asynccontextmanager
+    async def _session_of(self, stored: StoredCall) -> AsyncIterator[Session]:
+        self.running[stored.run.id] = stored
+        try:
+            async with self.program._session_of(stored, self.options) as session:  # type: ignore[arg-type]  # checked already
+                if stored.run.rows:
+                    self.calls.counters.known(session, *self._used_before(stored.run))
+                yield session
+        finally:
+            del self.running[stored.run.id]
+
+    def _used_before(self, row: RunRow) -> tuple[int, int, float, int]:
+        """Return what a run has used so far: tokens in and out, their cost, and requests to models."""
+        models = [one for one in self.store.rows(row.id) if isinstance(one, EffectRow) and one.tokens]
+        tokens_in, tokens_out = (sum(one.tokens[at] for one in models) for at in (0, 1))
+        return tokens_in, tokens_out, sum(one.cost or 0.0 for one in models), len(models)
+
+    async def _look(self) -> None:
+        """Go on with the calls that nobody runs, and end those here that another process has ended."""
+        while True:
+            try:
+                await self._look_once()
+            except (JournalRefused, Problem) as refused:
+                log.warning("durable calls wait: %s", refused)
+            await asyncio.sleep(LOOK)
+
+    async def _look_once(self) -> None:
+        for row in self.store.to_go_on_with(self.image):
+            running = self.calls.known.get(row.id)
+            if row.call is None or row.id in self.left or (running is not None and not running.task.done()):
+                continue
+            await self._go_on(row)
+        for call in list(self.calls.known.values()):
+            if call.durable and not call.ending.done() and call.task.done():
+                ended = self._row(call.id)
+                if ended is not None and ended.state in OVER:
+                    await self._go_on(ended)
+
+    # ------------------------------------------------------------ questions
+
+    async def _ask(self, call: ServedCall, session: Session, channel: str, payload: str) -> str:
+        """Leave a question to the store, which has it until it is answered; that of a tool is asked here."""
+        if not channel.startswith(TOOLS):
+            raise NoListener
+        return await self.calls.questions.ask(
+            call.id, call.wanted.caller, call.wanted.function, channel, payload,
+            lambda text: session.require_answer(channel, text), lambda question: self.calls.tell(call, question),
+        )  # fmt: skip
+
+    def _asked(self, call: ServedCall, key: str, channel: str, payload: str) -> None:
+        if not channel.startswith(TOOLS):
+            wanted = call.wanted
+            self.calls.tell(call, self._question(call.id, wanted.caller, wanted.function, key, channel, payload, time.time()))
+
+    def _question(
+        self, call: str, caller: str, function: str, key: str, channel: str, payload: str, since: float
+    ) -> Question:
+        def require(text: str) -> None:
+            self.reader.require_answer(channel, text)
+
+        answered = asyncio.get_running_loop().create_future()
+        return Question(_question_key(call, key), call, caller, function, channel, payload, since, answered, require)
+
+    def questions(self) -> list[Question]:
+        """Return the questions of all durable calls that wait, of every process."""
+        rows = [row for row in self.store.waits(self.image) if row.call is not None]
+        answered = {row.id: self.store.answers(row.id) for row in rows}
+        return [
+            self._question(
+                row.id, row.call["caller"], row.call["function"], wait["key"], wait["channel"],
+                json.dumps(wait["value"], ensure_ascii=False, separators=(",", ":")), row.changed,
+            )
+            for row in rows if row.call is not None for wait in row.waits if wait["key"] not in answered[row.id]
+        ]  # fmt: skip
+
+    async def answer(self, question: Question, text: str) -> None:
+        """Keep the answer to a question, a JSON text, and go on with its call. Raise Misfitting for one that does not fit, and
+        Problem (409) where another answer was first."""
+        question.require(text)
+        row = self._row(question.call)
+        keys = [] if row is None else [one["key"] for one in row.waits if _question_key(row.id, one["key"]) == question.key]
+        try:
+            if row is None or not keys:
+                raise JournalRefused("it does not wait any more")
+            self.store.answer(row.id, keys[0], {"json": json.loads(text)})
+        except JournalRefused:
+            raise Problem(409, "answered", "the question has been answered, or its call has ended") from None
+        running = self.calls.known.get(row.id)
+        if running is None or running.task.done():
+            await self._go_on(row)
+
+    def _unusable(self, refused: JournalRefused) -> Problem:
+        log.error("the run store does not take a call: %s", refused)
+        return Problem(503, "store", "the run store does not take the call now", headers={"Retry-After": "1"})
+
+    async def leave(self) -> None:
+        """Leave the calls of this process, whose tasks are about to be cancelled, as they are in the store, for others."""
+        if self.looking is not None:
+            self.looking.cancel()
+            await asyncio.wait({self.looking})
+        for stored in self.running.values():
+            stored.leave()
+
+    async def aclose(self) -> None:
+        """Close the store."""
+        await self.reader.aclose()
+        self.store.close()
+
+
+def _cancelled() -> Problem:
+    return Problem(CLIENT_CLOSED, "cancelled", "the call was cancelled")
+
+
+def _named(caller: str, key: str) -> str:
+    """Return the id of the call of a caller with that Idempotency-Key."""
+    return hashlib.sha256(f"{caller}\0{key}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _question_key(call: str, key: str) -> str:
+    """Return what a client calls the question of an effect key, which has signs that paths do not carry."""
+    return f"{call}.{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
