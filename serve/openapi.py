@@ -32,6 +32,7 @@ HEADERS = (
     ("Concerto-Session", "The session that the call belongs to: what the program keeps, it keeps there."),
     ("Idempotency-Key", "With the same key the first answer is given again."),
     ("Last-Event-ID", "Of a stream that broke: it goes on behind this event."),
+    ("Prefer", "`respond-async`: of a durable call the id at once; `/calls/{id}` has its end."),
 )
 
 
@@ -92,6 +93,7 @@ def description(program: Program, settings: Serving) -> dict[str, Any]:
 
 def _operation(signature: Signature, schemas: _Schemas, settings: Serving) -> dict[str, Any]:
     own = [one for one in signature.parameters if one.name not in settings.keys]
+    is_durable = signature.name in settings.durable
     body: dict[str, Any] = {
         "type": "object",
         "properties": {one.name: schemas.moved(one.schema) for one in own},
@@ -109,11 +111,12 @@ def _operation(signature: Signature, schemas: _Schemas, settings: Serving) -> di
         "operationId": signature.name,
         "parameters": [
             {"name": name, "in": "header", "required": False, "description": text, "schema": {"type": "string"}}
-            for name, text in HEADERS
+            for name, text in HEADERS if name != "Prefer" or is_durable
         ],
         "requestBody": {"required": bool(required), "content": {"application/json": {"schema": body}}},
         "responses": {
             "200": {"description": "What the function returned; of a Result the value of its Ok.", "content": result},
+            **({"202": {"description": "The call is on its way; `Location` has its end."}} if is_durable else {}),
             **{str(status): _refusal(text) for status, text in HINTS.items()},
         },
     }
