@@ -51,9 +51,12 @@ class RoundRobin:
         there, back = await asyncio.open_connection("127.0.0.1", self.ports[self.count % len(self.ports)])
 
         async def pump(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-            while piece := await source.read(1 << 16):
-                target.write(piece)
-                await target.drain()
+            try:
+                while piece := await source.read(1 << 16):
+                    target.write(piece)
+                    await target.drain()
+            except OSError:
+                target.transport.abort()
             target.close()
 
         await asyncio.gather(pump(reader, back), pump(there, writer), return_exceptions=True)
