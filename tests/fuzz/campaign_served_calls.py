@@ -153,4 +153,4 @@ def _to_the_end(world: World, seed: int) -> None:
             time.sleep(0.05)
 
 
-CAMPAIGNS = [Campaign("kills of servers of durable calls", "S-1.10, G-13.1", 3, 200, kills, part=20)]
+CAMPAIGNS = [Campaign("kills of servers of durable calls", "S-1.10, G-13.1", 2, 200, kills, part=20)]
