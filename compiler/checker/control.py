@@ -43,6 +43,7 @@ from ..types import (
 )
 from .exhaustiveness import check_arms
 from .json_shapes import answer_in
+from .mocks import mock
 from .narrowing import forget, implied, implied_behind, learn_present, optional
 from .patterns import bind_irrefutable, check_pattern, is_some, matches_nil_only
 from .prompts import keep_text, keep_texts_of
@@ -62,7 +63,6 @@ from .relations import (
     keyed,
 )
 from .state import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
-from .tools import mock
 from .types import partial_type, written_type
 
 BLOCK_LIKE = (ast.Block, ast.If, ast.Match, ast.Try)

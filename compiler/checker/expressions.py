@@ -90,7 +90,9 @@ from .operators import require_visible
 from .relations import ERRONEOUS, MISMATCH, convert, generic, is_complete, join, join_values
 from .signatures import Bindings
 from .state import Checker, Expected, ExpressionRule, private_fields
-from .tools import private_tool_method, refuse_test, store_help
+from .stores import store_help
+from .tests import refuse_test
+from .tools import private_tool_method
 from .trait_calls import at_run_time, named_method, of_any
 from .types import RECORDS, Instance, check_key_type, written_arguments, written_type
 

@@ -57,7 +57,8 @@ from .declarations import check_constants, check_cycles, check_defaults, declare
 from .decorators import check_decorators
 from .exhaustiveness import MOST_STEPS
 from .impls import check_trait_impls, declare_impls, declare_traits
-from .memory import check_concurrent_memories, check_init
+from .memory_attachments import check_concurrent_memories
+from .memory_calls import check_init
 from .memory_effects import check_computed_bounds, check_step_functions, check_stored_changes
 from .models import RULES as AGENT_RULES
 from .prompts import check_text_as_prompt

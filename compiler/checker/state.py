@@ -260,7 +260,7 @@ class Checker:
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions
         self.connection_names: Sequence[str] = ()  # with those predeclared and of the manifest, by alphabet, once asked for
-        self.unstored: dict[Type, Type | None] = {}  # `tools.without_stored_form`
+        self.unstored: dict[Type, Type | None] = {}  # `stores.without_stored_form`
         self.takers: dict[ModelSymbol, Takers] = {}  # `models._takers`
         # of models that lead to one another by `fallback`: the last in the source; None for it once that was reported
         self.fallback_circles: dict[ModelSymbol, ModelSymbol | None] = {}
