@@ -6,9 +6,9 @@ fills in (`declaration_checks`, `schema_calls`, `tool_arguments`, `stores`, `mcp
 `awaited_emit` to `await` (`functions`), `answer_in` to what takes an answer out of its Result; and COLLECTIONS, the generic
 built-in types of plain data, to `stores` and `externs`, which gets `shape_parts` too. A scalar or generic built-in type has a
 JSON shape by standing in SCALARS or COLLECTIONS, a tuple, `T?` or declared type by its parts, a union of Strings always. Which
-types a schema may have is stricter, and said by `schemas.without_json`. `c` is the state of the check: mistakes are reported to it by a code
-(E…; W… for a warning), and not raised. ERRONEOUS is the type of what was reported, which suits every place. No JSON is read or
-written here: that is for the run.
+types a schema may have is stricter, and said by `schemas.without_json`. `c` is the state of the check: mistakes are reported to
+it by a code (E…; W… for a warning), and not raised. ERRONEOUS is the type of what was reported, which suits every place. No JSON
+is read or written here: that is for the run.
 """
 
 from __future__ import annotations
