@@ -189,7 +189,7 @@ def _check_embedder(
 
 RULES = {
     **expressions.RULES,
-    **expressions.LITERAL_RULES,
+    **expressions.STRUCT_RULES,
     **operators.RULES,
     **operators.PLACE_RULES,
     **calls.RULES,

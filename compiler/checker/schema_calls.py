@@ -33,7 +33,7 @@ class SchemaArgument(NamedTuple):
 
     @property
     def unwraps(self) -> bool:
-        """Whether the reply holds the value in its field."""
+        """Return whether the reply holds the value in its one field, so that it is taken out."""
         return self.type is not self.asked
 
 

@@ -41,7 +41,7 @@ class Trivia(NamedTuple):
 
     @property
     def is_doc(self) -> bool:
-        """Whether the comment may be documentation of what follows."""
+        """Return whether the comment may be documentation of what follows."""
         return self.kind == OWN_LINE and _has_form_of_doc(self.text)
 
     def text_on_own_line(self) -> str:
