@@ -159,8 +159,9 @@ def _tokens_of(source: Source) -> str:
 class Reach:
     """Which files of a program the bodies of each file depend on. Names decide: where a word of a text is the name of a module,
     the file reaches the files with such a module, whatever the word means there. A set of files is an int with a bit for each
-    (`bits`). `interfaces` has by file the set that its interface reaches, `wide` is the set that the interfaces with an item of
-    WIDE reach; all of it is worked out when the object is made."""
+    (`bits`); `order` are their names in the order of the bits. `parts` has by file what the hash of a set is made of.
+    `interfaces` has by file the set that its interface reaches, `wide` is the set that the interfaces with an item of WIDE reach;
+    all of it is worked out when the object is made."""
 
     def __init__(self, project: Project, files: Mapping[str, CachedFile]) -> None:
         self.project = project

@@ -42,10 +42,11 @@ def no_files(name: str) -> bytes | None:
 
 @dataclass(slots=True)
 class ParsedFile:
-    """What lexing and parsing made of one file. `is_readable`: it was decoded and has no lexical error, so that it has a tree,
-    unless a cache keeps that; of any other file `modules`, `heads` and `libraries` are empty. `modules` are the names of its
-    lines `mod name;`; `heads` are the names that may be modules of the project root, with their places, in source order;
-    `libraries` are the two names behind each `lib::`, with the place of the first, the second "" where there is none."""
+    """What lexing and parsing made of one file. `lexical` and `syntactic` are the diagnostics of the two. `is_readable`: it was
+    decoded and has no lexical error, so that it has a tree, unless a cache keeps that; of any other file `modules`, `heads` and
+    `libraries` are empty. `modules` are the names of its lines `mod name;`; `heads` are the names that may be modules of the
+    project root, with their places, in source order; `libraries` are the two names behind each `lib::`, with the place of the
+    first, the second "" where there is none."""
 
     source: Source
     lexical: list[Diagnostic] = field(default_factory=list)

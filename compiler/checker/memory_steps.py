@@ -308,7 +308,8 @@ DECLARE = 'declare it: `memory log: Memory = Memory::new().store("durable");`'
 
 class Steps:
     """The steps of one chain, read one by one. `found`: what the arguments of each written step say, by their names in an image;
-    after a report a step may be there without them. `like`: the name that the step `like` gives."""
+    after a report a step may be there without them. `like`: the name that the step `like` gives, None for none; `is_view`: the
+    chain makes a view."""
 
     def __init__(self, c: Checker, is_view: bool = False, is_value: bool = False, words: Collection[str] = STEPS) -> None:
         self.c = c

@@ -77,7 +77,7 @@ class Shapes:
 
     def __init__(self, declared: dict[t.Type, symbols.Symbol]) -> None:
         self.declared = declared
-        self.open: list[str] = []
+        self.open: list[str] = []  # names of the types that are being built, outermost first
         self.objects: dict[t.Type, symbols.StructSymbol] = {}  # of this shape, by their type
         self.named: dict[t.Type, None] = {}  # structs, schemas and enums in this shape
 

@@ -413,7 +413,8 @@ _GOES_ON = frozenset(
 
 class Recovery:
     """The recoveries of one parse; it is made at the first error. Errors at the character offset `silent_from` or behind it are
-    not reported; None means that all are."""
+    not reported; None means that all are. `depths` has by row how many brackets are open before the token; `error_row` is the row
+    of the last error, -1 before the first, `count` how many there were."""
 
     def __init__(self, machine: Machine, source: Source, diagnostics: Diagnostics, silent_from: int | None) -> None:
         self.machine = machine
