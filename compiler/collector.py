@@ -1,7 +1,8 @@
 """Python's cyclic garbage collector, paused while many objects are made that are no garbage (V-8.7).
 
-Hands on `gc_pause` to the pipeline, the verb `test`, and the API, which loads images that were compiled earlier. It stands
-apart from the compiler, so that who loads an image loads no more than this. """
+Hands on `gc_pause` to the pipeline, to `roots`, which parses files for the verb `test`, and to the API, which loads images that
+were compiled earlier. It stands apart from the compiler, so that who loads an image loads no more than this. What a caller has
+switched off or frozen stays so, and nothing is raised. """
 
 from __future__ import annotations
 

@@ -2,9 +2,10 @@
 rendered.
 
 Hands on `Diagnostic`, `Diagnostics` and `Related` to all phases, the command line, the language server and `colours/`, `CODES` to
-tests and tools, `render_text` and `render_json` to the command line and the API, `render_lines` to the command line. A new
-diagnostic needs a row in `_ROWS` (`CONTRIBUTING.md` has the recipe). Panics of running programs have their codes elsewhere: they
-belong to the machine. Nothing is raised here; what becomes of a program with errors is decided by those who collected them.
+tests and tools, `render_text` to the command line, the API and the notebook, `render_json` to the first two, `render_lines` to
+the command line. A new diagnostic needs a row in `_ROWS` (`CONTRIBUTING.md` has the recipe). Panics of running programs have
+their codes elsewhere: they belong to the machine. Nothing is raised here; what becomes of a program with errors is decided by
+those who collected them.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ class Diagnostic:
 
     @property
     def is_error(self) -> bool:
-        """Whether it is an error, and no warning: its code begins with E."""
+        """Return whether it is an error, and no warning: its code begins with E."""
         return self.code.startswith("E")
 
     @property
     def leaves_a_tree(self) -> bool:
-        """Whether the tree is whole in spite of this error of the parser. Other errors of the parser keep the phases behind
-        it from starting."""
+        """Return whether the tree is whole in spite of this error of the parser. Other errors of the parser keep the phases
+        behind it from starting."""
         return self.code in LEAVES_A_TREE
 
 
@@ -79,12 +80,12 @@ class Diagnostics:
 
     @property
     def has_errors(self) -> bool:
-        """Whether an error has been added."""
+        """Return whether an error has been added."""
         return bool(self._errors)
 
     @property
     def leave_trees(self) -> bool:
-        """Whether the next phase can look at the trees: there are no errors, or only such as leave the trees whole."""
+        """Return whether the next phase can look at the trees: there are no errors, or only such as leave the trees whole."""
         return not self._errors or all(diagnostic.leaves_a_tree for diagnostic in self.found if diagnostic.is_error)
 
     def has_errors_in(self, span: Span) -> bool:
@@ -403,6 +404,8 @@ def _where(span: Span, sources: Sources, named: Named) -> dict[str, Any]:
 
 
 class _Renderer:
+    """Writes diagnostics as text lines, without line ends, in the colours of a terminal if asked to."""
+
     def __init__(self, sources: Sources, colour: bool, named: Named) -> None:
         self.sources = sources
         self.colour = colour

@@ -29,7 +29,8 @@ SHOWN = 20  # names that a help lists
 
 @record
 class Declared:
-    """One entry point of the group: the `distribution` that has it, with its `version`, and its value, a `package`."""
+    """One entry point of the group: the `distribution` that has it, with its `version`, and its value, a `package`. `source` is
+    what Python knows of the distribution."""
 
     distribution: str
     version: str

@@ -2,7 +2,8 @@
 
 Hands on `Library`, `NoLibrary` and `FindLibrary` to whoever hands libraries in; `no_libraries`, the finder of a program that has
 none; `Loaded`, what `project` has read of one, to the phases; `library_path`, the name of a file of a library, and `attributed`,
-which makes of diagnostics in files of libraries what the user of a library is told. Nothing is looked for and no file is read
+which makes of diagnostics in files of libraries what the user of a library is told; and HEAD, the word that paths into libraries
+begin with, to `project`, the resolver and the language server. Nothing is looked for and no file is read
 here: `installed.py` looks into the Python environment.
 """
 
@@ -45,7 +46,7 @@ FindLibrary = Callable[[str], Library]
 
 
 def no_libraries(name: str) -> Library:
-    """Raise NoLibrary: the finder where no environment is looked at."""
+    """Raise NoLibrary (E1004): the finder where no environment is looked at."""
     raise NoLibrary("E1004", f"there is no library `{name}`", "libraries are not looked for here")
 
 

@@ -39,6 +39,7 @@ class Operator(NamedTuple):
     ints: str = ""
     """The opcode for two Ints; of comparisons also for other pairs of one kind that need no look at the kinds (V-2.6)."""
     floats: str = ""
+    """The opcode for two Floats."""
     fold: Callable[[Any, Any], Any] | None = None
     """The result for constants; may raise Panic. None where the right side may be left out."""
     begins: bool = False

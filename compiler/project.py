@@ -1,9 +1,10 @@
 """The files of a program: from the compiled file to every module it names, lexed and parsed; and where they lie on disk
 (L-8.1, O-9.1).
 
-Hands on `load`, `no_files`, `parse_file`, the types `Reader` and `Parser`, and `Refused` to the pipeline, `incremental`, the
-verb `test` and the language server; `ParsedFile` to `incremental`, the REPL and the verb `test`, `parse_file` also to the REPL;
-`locate` and `Location` to the command line, the API and the language server; `read_below` to `installed`, which finds
+Hands on `load` to the pipeline, to `roots` (which programs a folder holds) and to the language server, with `no_files` and the
+type `Parser` to the first two, the type `Reader` to the first and `Refused` to the last; `parse_file` to the pipeline,
+`incremental` and the REPL, `ParsedFile` to the latter two and `roots`;
+`locate` and `Location` to the command line, the API, `roots` and the language server; `read_below` to `installed`, which finds
 libraries; `Project` to resolver, checker, `incremental` and language server; and `module_files` to the resolver. `load` returns
 a `Project` with the trees and with the file behind each module; it touches no file itself, but reads through a function of the
 caller. `locate` returns a `Location`, which reads files under the project root only (G-5.3). Where the file of a module lies is
@@ -41,10 +42,11 @@ def no_files(name: str) -> bytes | None:
 
 @dataclass(slots=True)
 class ParsedFile:
-    """What lexing and parsing made of one file. `is_readable`: it was decoded and has no lexical error, so that it has a tree,
-    unless a cache keeps that; of any other file `modules`, `heads` and `libraries` are empty. `modules` are the names of its
-    lines `mod name;`; `heads` are the names that may be modules of the project root, with their places, in source order;
-    `libraries` are the two names behind each `lib::`, with the place of the first, the second "" where there is none."""
+    """What lexing and parsing made of one file. `lexical` and `syntactic` are the diagnostics of the two. `is_readable`: it was
+    decoded and has no lexical error, so that it has a tree, unless a cache keeps that; of any other file `modules`, `heads` and
+    `libraries` are empty. `modules` are the names of its lines `mod name;`; `heads` are the names that may be modules of the
+    project root, with their places, in source order; `libraries` are the two names behind each `lib::`, with the place of the
+    first, the second "" where there is none."""
 
     source: Source
     lexical: list[Diagnostic] = field(default_factory=list)

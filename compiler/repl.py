@@ -1,7 +1,8 @@
 """Programs that grow entry by entry: what `concerto repl` compiles (O-9.20).
 
-Hands on to `cli/dialogue.py` `Transcript`, whose `compile` returns an `Entry` and whose `accept` makes it part of the program;
-FUNCTION, the name of the function to call; and `parts_of`; and `needs_more` and `completed` to the prompt. An entry is items,
+Hands on to `cli/dialogue.py` and the prompt (`cli/repl.py`) `Transcript`, whose `compile` returns an `Entry` and whose `accept`
+makes it part of the program; to the first also FUNCTION, the name of the function to call, `parts_of` and `completed`, to the
+prompt `needs_more`; to the notebook `Entry` and FILE. An entry is items,
 or statements with perhaps a final expression. Items join the program of all later entries; statements become the body of a
 function that takes the variables of earlier entries and returns all of them. Items among statements are local to that function,
 and join the later entries as others do. Variables keep the types that the checker found for them, which need no spelling
@@ -127,7 +128,7 @@ class Transcript:
 
     @property
     def line(self) -> int:
-        """The line, from 1, at which the next entry begins."""
+        """Return the line, from 1, at which the next entry begins."""
         return self.text.count("\n") + 1
 
     def position(self, line: int, column: int) -> tuple[int, int]:

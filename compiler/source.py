@@ -2,11 +2,11 @@
 
 Hands on `Source`, one file's text with its line index, `Span` and `Position` to every later phase, `Source` and `Span` also to
 the language server, `Source` to the commands that read source text and to `colours/`; all offsets are in code points, from 0.
-Hands on `quoted` and `visible`, which write a text into a message, to the types, the checker and the diagnostics, `visible` also
-to the commands that list models, pin tools and verify images. Also hands on to the lexer `character_help` and `end_of_character`,
-and for letters outside ASCII `is_letter`, `end_of_name` and `NAME_HELP`; and INTEGER_DIVISION, a help, to `syntax/brackets.py`
-and `syntax/errors.py`. Knows nothing of tokens or trees, and does no I/O. A new help for a character is a row of
-`_CHARACTER_HELP`.
+Hands on `quoted`, which writes a text into a message as source has it, to the types and the checker, and `visible`, which makes
+it fit for a terminal, to the diagnostics and to the commands that list models, pin tools and verify images. Also hands on to the
+lexer `character_help` and `end_of_character`, and for letters outside ASCII `is_letter`, `end_of_name` and `NAME_HELP`; and
+INTEGER_DIVISION, a help, to `syntax/brackets.py` and `syntax/errors.py`. Knows nothing of tokens or trees, and does no I/O. A new
+help for a character is a row of `_CHARACTER_HELP`.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Type:
 
     def spell(self, levels: int, budget: SpellingBudget) -> str:
         """Return the spelling in source with at most `levels` levels inside each other; each part takes one from `budget`.
-        What is cut is written `…`."""
+        What is cut is written `…`. Each class of types has its own; NotImplementedError in this one."""
         raise NotImplementedError
 
     def __str__(self) -> str:

@@ -1,9 +1,9 @@
 """Arguments to parameters: positions, names, defaults (L-3.8.1), and calls of rows of the table of built-ins (L-6).
 
-Hands on to the rules of all that is called, of operators and of memories `match_arguments` and `Matched` (which argument goes
-to which parameter), `infer_all` (the types of arguments without parameters), `call_row` for any built-in, `kind_of`, under
-which the table lists the methods of a type, and `everyday_method`; to `types` `Matched`, `infer_arguments` (the types of
-arguments, and the type arguments of the callee) and `hints_of`; to `expressions` and `calls` `function_value` and
+Hands on to the rules of all that is called, of operators and of memories `match_arguments` and `Matched` (which argument goes to
+which parameter), `infer_all` (the types of arguments without parameters), `call_row` for any built-in, `kind_of`, under which the
+table lists the methods of a type, and `everyday_method`; to `types` `Matched`, `infer_arguments` (the types of arguments, and the
+type arguments of the callee), `hints_of` and `is_wrapped_or_not`; to `expressions` and `calls` `function_value` and
 `value_of_row` for built-ins that are not called. The language server asks `kind_of` too. What a call is decided to be stands in
 `calls` and `methods`.
 

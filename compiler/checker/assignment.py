@@ -4,7 +4,7 @@ Hands on `check_assignments`, which `declaration_checks` and, for stages of pipe
 such a variable, after their body was typed. A forward data-flow analysis over the tree: E2037 for a use before an assignment,
 E2038 for a second assignment of an immutable variable. Of types it looks only at `never`, which ends a path, and at ERRONEOUS,
 that of what was reported: a variable of that type is not reported as unassigned. A new form that branches or loops is a row of
-_RULES. Mistakes are reported to the `Checker`, the state of the check, and not raised; no type is inferred here.
+_RULES. Mistakes are reported to `c`, the state of the check, and not raised; no type is inferred here.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Summaries of functions: the answer to one question about a body and about all that it calls, itself or by way of others, such
 as the first effect that it may have. Each body is walked once; in a check with a cache, once for each file that asks.
 
-Hands on `Summaries` to `memory_effects` (the effect that a call may have) and `memory` (the memories that it attaches). Many
-questions lead into the same functions: what is known of one is kept. What a question is, is for the caller, who passes `walk` and
-`join`; which function a call means, `walk` asks of `Checker.called`. Nothing is reported here, and no tree changed.
+Hands on `Summaries` to `memory_effects` (the effect that a call may have) and `memory_attachments` (the memories that it
+attaches). Many questions lead into the same functions: what is known of one is kept. What a question is, is for the caller, who
+passes `walk` and `join`; which function a call means, `walk` asks of `Checker.called`. Nothing is reported here, and no tree
+changed.
 """
 
 from __future__ import annotations

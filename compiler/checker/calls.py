@@ -73,7 +73,9 @@ from .relations import (
 from .schema_calls import schema_argument
 from .signatures import Bindings, Formal, signature_of
 from .state import FREE, Checker, Expected, ExpressionRule
-from .tools import private_tool_method, refuse_test, store_help
+from .stores import store_help
+from .tests import refuse_test
+from .tools import private_tool_method
 from .trait_calls import Chosen, named_method
 from .types import Instance, written_arguments, written_type
 

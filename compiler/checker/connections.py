@@ -2,10 +2,10 @@
 (O-1.17, O-1.35).
 
 Hands on `check_connection` to `declaration_checks`, `check_headers` to `mcp`, `named_connection` to `models` and `embedders`,
-`connection_of`, `check_extra`, `check_kept_long` and `api_of` to `models`, and `connection_help` to the check of the manifest.
-Which fields there are, of which type and range, is a row of `vm/declaration_fields.py`; here stand the fields that need more than
-that, and what fields demand of each other. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a
-warning), and not raised. No connection is opened and no variable read: keys stay outside of the image.
+`connection_of`, `check_extra`, `check_kept_long` and `api_of` to `models`, and `connection_help` to `program`, which checks the
+manifest. Which fields there are, of which type and range, is a row of `vm/declaration_fields.py`; here stand the fields that need
+more than that, and what fields demand of each other. `c` is the state of the check: mistakes are reported to it by a code (E…; W…
+for a warning), and not raised. No connection is opened and no variable read: keys stay outside of the image.
 """
 
 from __future__ import annotations

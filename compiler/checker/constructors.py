@@ -49,7 +49,8 @@ WILD = ast.WildcardPattern(span=None)  # type: ignore[arg-type]
 
 class Reading:
     """How patterns are read in one question. `arrays_match`: an array pattern counts as matching every length, as in `let`.
-    `wraps`: some pattern `Some(…)` stands on a `T?`, so that the values of T count as held by one constructor."""
+    `wraps`: some pattern `Some(…)` stands on a `T?`, so that the values of T count as held by one constructor. `known`: by type
+    what `heads` has returned."""
 
     __slots__ = ("checker", "arrays_match", "wraps", "known", "_matches_all")
 

@@ -1,10 +1,10 @@
 """Blocks, statements, branches, loops (L-2.4, L-5.7).
 
-Hands on the rules of these forms to `program`, and `element_type` and `close_lets` to `functions`. A block is typed statement by
-statement; `never` is the type of what does not come to its end, which makes the rest unreachable. Patterns are in `patterns`,
-errors in `propagation`. A new form is a row of RULES, or a case of `_statement` if it has no value. A rule takes the state of the
-check `c`, a node and what its place asks for (`Expected`), and returns the type of the node. Mistakes are reported to `c` by a
-code (E…; W… for a warning), and not raised; ERRONEOUS is the type of what was reported, which suits every place.
+Hands on RULES, the rules of these forms, to `program`, and `element_type` and `close_lets` to `functions`. A block is typed
+statement by statement; `never` is the type of what does not come to its end, which makes the rest unreachable. Patterns are in
+`patterns`, errors in `propagation`. A new form is a row of RULES, or a case of `_statement` if it has no value. A rule takes the
+state of the check `c`, a node and what its place asks for (`Expected`), and returns the type of the node. Mistakes are reported
+to `c` by a code (E…; W… for a warning), and not raised; ERRONEOUS is the type of what was reported, which suits every place.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from ..types import (
 )
 from .exhaustiveness import check_arms
 from .json_shapes import answer_in
+from .mocks import mock
 from .narrowing import forget, implied, implied_behind, learn_present, optional
 from .patterns import bind_irrefutable, check_pattern, is_some, matches_nil_only
 from .prompts import keep_text, keep_texts_of
@@ -62,7 +63,6 @@ from .relations import (
     keyed,
 )
 from .state import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
-from .tools import mock
 from .types import partial_type, written_type
 
 BLOCK_LIKE = (ast.Block, ast.If, ast.Match, ast.Try)

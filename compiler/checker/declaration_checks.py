@@ -30,8 +30,10 @@ from .models import check_agent, check_model
 from .questions import check_channel
 from .schemas import check_schema, check_validators, fold_nested_defaults
 from .state import Checker
+from .stores import check_store, declare_store
+from .tests import check_test
 from .tool_arguments import parameter_texts
-from .tools import check_store, check_test, check_tool, declare_store
+from .tools import check_tool
 
 Check = Callable[[Checker, Any], None]  # of a symbol of the row's class
 

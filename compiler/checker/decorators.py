@@ -35,7 +35,7 @@ ELSEWHERE = {
     ),
 }
 Checked = list[tuple[str, dict[str, object]]]  # of each decorator its name, and its arguments by their names
-# Arguments that are returned as expressions: what they hold depends on what is decorated (`tools.check_test`).
+# Arguments that are returned as expressions: what they hold depends on what is decorated (`tests.check_test`).
 UNREAD = frozenset((("test", "cases"), ("approve", "channel")))
 
 

@@ -29,6 +29,7 @@ class Timed(NamedTuple):
     seconds: bool = False
 
 
+# By the module of a built-in, "" for none, and its name.
 TIMED = {
     ("time", "sleep"): Timed("ms", ""),
     ("http", "request"): Timed("timeout_ms", "timeout"),

@@ -1,9 +1,10 @@
 """Literals, names, collections and struct literals (L-3.2, L-3.4, L-3.9.1).
 
-Hands on the rules of these forms to `program`: RULES and LITERAL_RULES. A rule takes the state, the node and what is expected,
-and returns the type, ERRONEOUS where a mistake leaves none; `path_expr` decides what a name means as a value. A new literal is a
-row of RULES. Operators, calls and branches have files of their own. Mistakes are reported to the state `c` by a code (E…), and
-not raised; what a place expects guides a literal, but the place converts the value. Names were resolved before (`node.binding`).
+Hands on the rules of these forms to `program`: RULES, and STRUCT_RULES for struct literals. A rule takes the state, the node and
+what is expected, and returns the type, ERRONEOUS where a mistake leaves none; `path_expr` decides what a name means as a value. A
+new literal is a row of RULES. Operators, calls and branches have files of their own. Mistakes are reported to the state `c` by a
+code (E…), and not raised; what a place expects guides a literal, but the place converts the value. Names were resolved before
+(`node.binding`).
 """
 
 from __future__ import annotations
@@ -90,7 +91,9 @@ from .operators import require_visible
 from .relations import ERRONEOUS, MISMATCH, convert, generic, is_complete, join, join_values
 from .signatures import Bindings
 from .state import Checker, Expected, ExpressionRule, private_fields
-from .tools import private_tool_method, refuse_test, store_help
+from .stores import store_help
+from .tests import refuse_test
+from .tools import private_tool_method
 from .trait_calls import at_run_time, named_method, of_any
 from .types import RECORDS, Instance, check_key_type, written_arguments, written_type
 
@@ -657,4 +660,4 @@ def _error_literal(c: Checker, node: ast.StructExpr, symbol: ErrorFamilySymbol) 
     return _check_fields(c, node, error(symbol.name), Fields(types, ()), Instance(c, symbol.name, ()))
 
 
-LITERAL_RULES: dict[type[ast.Expr], ExpressionRule] = {ast.StructExpr: struct_expr}
+STRUCT_RULES: dict[type[ast.Expr], ExpressionRule] = {ast.StructExpr: struct_expr}

@@ -1,6 +1,6 @@
 """Functions of Python in a program: `extern python "MODULE" { fn … ; }` (P-1.1, P-1.2).
 
-Hands on `check_extern` to the check of declarations. Such a function is one of the program in every other respect: its
+Hands on `check_extern` to `declaration_checks`. Such a function is one of the program in every other respect: its
 parameters, defaults and result are checked where those of all functions are. Mistakes are reported to `c` and not raised. No
 module is looked for here: that a function is missing there, a run finds out, or `concerto check --python`.
 """
@@ -38,8 +38,9 @@ HELP = "what crosses are texts, numbers, Bool, Bytes, Array, Map, tuples, Option
 
 
 def check_extern(c: Checker, symbol: FunctionSymbol) -> None:
-    """Check a function of Python: names that Python can look up (E4004), types that cross (E4020), and its decorators, which it
-    then has as the image writes them."""
+    """Check a function of Python: names that Python can look up (E4004), types that cross (E4020), and its decorators (E4001,
+    E4009, and what `parameter_texts` reports), which `symbol.extern_decorators` then has by name with their arguments. The block
+    of the function must be set (`symbol.extern`); its module is checked with the first function of it."""
     node, block = symbol.declaration, symbol.extern
     assert block is not None
     if block.functions[0] is node:

@@ -1,10 +1,10 @@
 """Tools that a provider runs itself: the field `hosted` of a model and of `with` (O-1.213).
 
-Hands on `check_hosted`, `check_constants` and `check_carried` to the checks of models and of `with`. Which tools there are and
-what they take stands in `vm/declaration_fields.py`, which provider carries what in `vm/providers.py`. A value is tested as far as
-it is constant. The value is an array of objects, `[{ type: "web_search", … }]`; that a provider carries a tool means that it runs
-it. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not raised. Which models may
-take a call over, the callers know.
+Hands on `check_hosted`, `check_constants` and `check_carried` to `models`, for declarations and for the method `with`. Which
+tools there are and what they take stands in `vm/declaration_fields.py`, which provider carries what in `vm/providers.py`. A value
+is tested as far as it is constant. The value is an array of objects, `[{ type: "web_search", … }]`; that a provider carries a
+tool means that it runs it. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not
+raised. Which models may take a call over, the callers know.
 """
 
 from __future__ import annotations

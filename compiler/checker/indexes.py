@@ -19,7 +19,7 @@ from .embedders import embedder_table
 from .memory import store_table
 from .relations import ERRONEOUS, generic
 from .state import Checker, Expected
-from .tools import INDEX_FORM, without_stored_form
+from .stores import INDEX_FORM, without_stored_form
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,14 +1,14 @@
 """Types at the border of a program: which have a JSON shape (`json::parse_as<T>`, L-7.1.2), what `emit` takes and what answers it
 (O-5.23 to O-5.35), and how large the JSON forms of schemas may be (O-2.11, G-5.13).
 
-Hands on `without_shape` and `check_size` to the checks of declarations, the latter to `schema_calls` too, `parse_as_call` and
-`emit` to `calls`, `awaited_emit` to `await` (`functions`), `answer_in` to what takes an answer out of its Result, and
-COLLECTIONS, the generic built-in types of plain data, to `tools` and `externs`, which gets
-`shape_parts` too. A scalar or generic built-in type has a JSON shape by
-standing in SCALARS or COLLECTIONS, a tuple, `T?` or declared type by its parts, a union of Strings always. Which types a schema
-may have is stricter, and said by `schemas.without_json`. `c` is the state of the check: mistakes are reported to it by a code
-(E…; W… for a warning), and not raised. ERRONEOUS is the type of what was reported, which suits every place. No JSON is read or
-written here: that is for the run.
+Hands on `without_shape` to `questions` and `context_declarations`; `check_size` to all that declares or asks for what a model
+fills in (`declaration_checks`, `schema_calls`, `tool_arguments`, `stores`, `mcp`); `parse_as_call` and `emit` to `calls`,
+`awaited_emit` to `await` (`functions`), `answer_in` to what takes an answer out of its Result; and COLLECTIONS, the generic
+built-in types of plain data, to `stores` and `externs`, which gets `shape_parts` too. A scalar or generic built-in type has a
+JSON shape by standing in SCALARS or COLLECTIONS, a tuple, `T?` or declared type by its parts, a union of Strings always. Which
+types a schema may have is stricter, and said by `schemas.without_json`. `c` is the state of the check: mistakes are reported to
+it by a code (E…; W… for a warning), and not raised. ERRONEOUS is the type of what was reported, which suits every place. No JSON
+is read or written here: that is for the run.
 """
 
 from __future__ import annotations

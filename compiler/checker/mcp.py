@@ -1,11 +1,11 @@
 """MCP servers: their fields with those of the manifest, signatures of their tools (O-4.36 to O-4.44, O-4.47), and the type of a
 resource (O-4.50).
 
-Hands on `declare_mcp` and `check_mcp` to the table of `declaration_checks`, and `resource` to method calls. A server is checked
+Hands on `declare_mcp` and `check_mcp` to the table of `declaration_checks`, and `resource` to `methods`. A server is checked
 without being started: signatures are what the program says of its tools. Parameters and names for models are checked as those of
-`tools`; a new field is a row of `vm/declaration_fields.py`. `c` is the state of the check: mistakes are reported to it by a code
-(E…; W… for a warning), and not raised. ERRONEOUS is the type of what was reported, which suits every place. Whether a server has
-these tools is seen by the run.
+tools (`tool_arguments`); a new field is a row of `vm/declaration_fields.py`. `c` is the state of the check: mistakes are reported
+to it by a code (E…; W… for a warning), and not raised. ERRONEOUS is the type of what was reported, which suits every place.
+Whether a server has these tools is seen by the run.
 """
 
 from __future__ import annotations

@@ -1,126 +1,57 @@
-"""Memories in the checker (O-3.1 to O-3.4, M-2 to M-10): declarations, memory values, initialisation statements, facts, keys, and
-who may attach a memory.
+"""Declarations of memories and memory values in the checker (O-3.1 to O-3.4, M-2 to M-10).
 
 Hands on `check_memory` to `declaration_checks` and `expressions`, `memory_value` to `calls` and `methods` (both read a chain of
-steps into what the image says); to `methods` what calls on a memory need: `check_role`, `check_facts`, `misplaced_word`,
-`keyed_method`, `check_allowed`; to `methods`, `models` and `tools` `without_key`, to the latter two `refuse_attaching`; to
-`tools` and `indexes` `store_table`; to `program` `check_init` and `check_concurrent_memories`. A memory is declared by a chain of
-steps, `memory log: Memory = Memory::new(20).store("durable");`; `Memory::of(m)` makes a view, which shows the log of m and has
-none. Steps are read one by one by `memory_steps.Steps`; this file checks what they mean together and with the rest of the
-program: a rule about two steps goes into `_check_together`. What is wrong with the program is reported to `c`, the state of the
-check, by a code (E…, W…), never raised; ERRONEOUS is the type of what was reported. Nothing is remembered here: that is for the
-run.
+steps into what the image says), and `store_table` to `stores` and `indexes`. A memory is declared by a chain of steps, `memory
+log: Memory = Memory::new(20).store("durable");`; `Memory::of(m)` makes a view, which shows the log of m and has none. Steps are
+read one by one by `memory_steps.Steps`; this file checks what they mean together and with the rest of the program: a rule about
+two steps goes into `_check_together`. What is wrong with the program is reported to `c`, the state of the check, by a code (E…,
+W…), never raised; ERRONEOUS is the type of what was reported. Calls of methods of a memory are the matter of `memory_calls`, who
+may attach one that of `memory_attachments`. Nothing is remembered here: that is for the run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import reduce
-from operator import or_
 from typing import Any
 
-from ...vm.builtins import lookup
-from ...vm.memory_steps import BLOCK, DIRECTIONS, FACT_TIERS, SOURCES, STEPS
-from ..decisions import BuiltinCall, DynamicCall
+from ...vm.memory_steps import BLOCK, STEPS
 from ..hints.names import STEPS as STEPS_ELSEWHERE
-from ..hints.names import did_you_mean, listed
-from ..resolver.memories import WORD_OF_METHOD
+from ..hints.names import did_you_mean
 from ..source import Span
 from ..symbols import (
-    AgentSymbol,
     BuiltinSymbol,
     EmbedderSymbol,
-    FunctionSymbol,
     Local,
     MemorySymbol,
     MemoryValue,
-    ModelSymbol,
-    ModuleSymbol,
     StepFunction,
 )
 from ..syntax import ast
-from ..types import ANY, BOOL, INT, KEYED_MEMORY, LEDGER, MEMORY, MESSAGE, NEVER, NIL, STRING, Type, array, error, map_, result
-from .arguments import call_row, infer_all
-from .callees import Summaries
-from .config import quiet_fold
+from ..types import BOOL, MEMORY, MESSAGE, Type, array
+from .arguments import infer_all
 from .context_declarations import one_memory
 from .declarations import FAILED, at_module_level, components, folded
 from .embedders import check_embedder, named_embedder
 from .memory_asking import check_fact_rules
-from .memory_bounds import bound, check_key_functions, known_word
-from .memory_steps import DECLARE, Steps, check_summary, in_its_form, useless_beside_only
-from .relations import ERRONEOUS, generic, is_memory, is_text
-from .state import FREE, Checker, Expected, Target
+from .memory_bounds import bound, check_key_functions
+from .memory_steps import DECLARE, Steps, check_summary, useless_beside_only
+from .relations import ERRONEOUS, is_memory
+from .state import FREE, Checker, Expected
 from .types import written_type
 
-# Calls of `remember`, `recall` and `neighbors` of a memory (M-10.5 to M-10.7).
-
-WORDS = {"remember": FACT_TIERS, "recall": SOURCES, "neighbors": DIRECTIONS}
-SHARES = ("confidence", "min_confidence")
-
-
-def _items(argument: ast.Argument) -> list[ast.Expr]:
-    return argument.value.items if isinstance(argument.value, ast.ArrayExpr) else [argument.value]
-
-
-def misplaced_word(c: Checker, node: ast.MethodCall, receiver: Type) -> None:
-    """Report a word such as `Session` in a call of anything but a memory: nothing has that name (E1001). What is behind Any may
-    be a memory, so there the words that a memory takes are legal."""
-    legal = WORDS[node.name.text] if receiver in (ANY, NEVER) else ()
-    for argument in node.arguments:
-        for item in _items(argument):
-            if isinstance(item, ast.StringLiteral) and item.word and item.value not in legal:
-                help = did_you_mean(item.value, legal) or "only methods of a memory take such words"
-                c.report("E1001", item.span, f"unknown name `{item.value}`", help=help)
-
-
-def check_facts(c: Checker, node: ast.MethodCall) -> bool:
-    """Return whether the words and constant confidences in a call of one of WORD_OF_METHOD are legal; report those that are not
-    (E4502, E4507, E4004)."""
-    legal = True
-    for argument in node.arguments:
-        label = argument.name.text if argument.name is not None else ""
-        if label == WORD_OF_METHOD[node.name.text]:
-            for item in _items(argument):
-                legal = _tier(c, node, label, item) and legal
-        elif label in SHARES and not _may_be_share(quiet_fold(c, argument.value)):
-            c.report("E4004", argument.value.span, f"`{label}` is a number from 0 to 1", help="write it as `0.5`")
-            legal = False
-    return legal
-
-
-def _may_be_share(known: object) -> bool:
-    """Return whether a value is from 0 to 1, or no constant number (whose type is checked with the other arguments)."""
-    return type(known) not in (int, float) or 0 <= known <= 1  # type: ignore[operator]
-
-
-def _tier(c: Checker, node: ast.MethodCall, label: str, value: ast.Expr) -> bool:
-    word = known_word(c, label, WORDS[node.name.text], value)
-    if word is None:
-        return False
-    memory = node.receiver.binding if isinstance(node.receiver, ast.PathExpr) else None
-    if word == "Persistent" and isinstance(memory, MemorySymbol) and "store" not in (memory.log.steps or {}):
-        c.report(
-            "E4507", value.span, f"a persistent fact needs a store, which `{memory.name}` lacks",
-            help=in_its_form(memory, 'add `.store("durable")` to the memory'),
-        )  # fmt: skip
-        return False
-    return True
-
-
-# Declarations, memory values and initialisation statements (M-2.3 to M-2.10).
-
-ROLES = ("user", "assistant", "system")
 DEFLATING = ("sqlite", "postgres")  # kinds of stores that know `compress`
 AT_A_STORE = ("store", "ttl", "decay", "context")  # where a report about the store of a memory points
 OF_THE_TYPE = ("per", "context")
 """Steps that are read first: functions of the others may use the memory."""
-INIT_METHODS = ("append", "pin", "remember")
 
 
 def check_memory(c: Checker, symbol: MemorySymbol) -> None:
-    """Read the declaration of a memory into `symbol.steps`, its keys, context and memory behind it into the symbol. It is read
-    once, before the memories that take its steps over or show its log; later calls do nothing."""
+    """Read the declaration of a memory into `symbol.steps`, by step what its arguments say, and its keys, context and the memory
+    that it is a view of (`of`, None for none) into the symbol. It is read once, before the memories that take its steps over or
+    show its log; later calls do nothing. Report another type than a memory's (E2001), what no declaration begins with (E4501), a
+    view of itself (E4511), an unknown store or embedder (E4508), a function of the key without key parts (E4520), steps that do
+    not fit together (E4504, E4507, E4512, E4528, E4530, E4531; W0454, W0456, W0457), and what `Steps` and `check_fact_rules`
+    find."""
     if symbol.steps is not None:
         return
     # One after the other: a chain of memories may be longer than Python's stack.
@@ -229,8 +160,9 @@ def _settle_type(c: Checker, symbol: MemorySymbol, steps: Steps) -> None:
 
 
 def memory_value(c: Checker, symbol: MemorySymbol) -> Type:
-    """Return the type of a chain in an expression, which makes a memory value (M-2.18), and read its steps into
-    `symbol.steps`."""
+    """Return the type of a chain in an expression, which makes a memory value (M-2.18), and read its steps into `symbol.steps`;
+    `symbol.value` is set. Report as `check_memory`, and E4521 for what a memory value cannot have, E4522 for a function that uses
+    a variable around it, E2006 for other arguments of `Memory::from`."""
     value = symbol.value
     assert value is not None
     symbol.steps = {}
@@ -559,270 +491,3 @@ def _check_summary(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> N
         "W0454", place.span, f"nothing is ever summarised: {symbol.told} has no `window`, and its log loses nothing",
         help="add `.window(40)` or `.retain(200)`, or say when: `every: 10`",
     )  # fmt: skip
-
-
-def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None, *, pinned: bool = False) -> None:
-    """Report a literal role other than user, assistant and system (E4042, O-3.4), and warn of a system message that a bounded
-    memory will lose, unless it is `pinned` (W0451). `role` is the argument, None for one that is left out."""
-    role = role and ast.ungrouped(role)
-    if not isinstance(role, ast.StringLiteral):
-        return
-    if role.value not in ROLES:
-        c.report("E4042", role.span, f'unknown role "{role.value}"', help='use "user", "assistant" or "system"')
-    symbol = memory.binding if isinstance(memory, ast.PathExpr) else None
-    if role.value == "system" and not pinned and isinstance(symbol, MemorySymbol) and _can_evict_system(symbol):
-        c.report(
-            "W0451", role.span, f"the bounded memory `{symbol.name}` can evict this system message",
-            help="pin it, or keep it in the model's `system_prompt`",
-        )  # fmt: skip
-
-
-def _can_evict_system(symbol: MemorySymbol) -> bool:
-    retain, pin = ((symbol.steps or {}).get(step, {}) for step in ("retain", "pin"))
-    return bool(retain) and "System" not in pin.get("pin_roles", ())
-
-
-def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> None:
-    """Check `NAME.append(…);` at module level, where NAME is a memory or store of the same module `home` (O-0.7, M-2.10); E4501
-    for any other statement."""
-    call = statement.call
-    receiver = call.receiver
-    c.targets.append(Target("none", result=NIL))
-    owner = c.infer(receiver)
-    is_store = owner == LEDGER or generic(owner, "HashMap") is not None
-    if owner is ERRONEOUS:
-        infer_all(c, call.arguments)
-    elif not is_memory(owner) and owner != KEYED_MEMORY and not is_store:
-        c.report(
-            "E4501", receiver.span, "an initialisation statement calls a method of a memory, hashmap or ledger",
-            help="put it in `fn main() { … }`",
-        )
-        infer_all(c, call.arguments)
-    elif isinstance(receiver, ast.PathExpr) and receiver.binding.home is not home:
-        help = "write the statement where the memory is declared"
-        what = "store" if is_store else "memory"
-        c.report("E4501", receiver.span, f"the {what} `{receiver.segments[-1].text}` belongs to another module", help=help)
-        infer_all(c, call.arguments)
-    elif call.name.text not in INIT_METHODS and not is_store:
-        c.report(
-            "E4501", call.name.span, f"an initialisation statement cannot call `{call.name.text}`", help="use `append`"
-        )
-        infer_all(c, call.arguments)
-    elif owner == KEYED_MEMORY:
-        _keyed_init(c, call)
-    else:
-        c.infer(call, Expected(used=False))
-    c.targets.pop()
-
-
-def _keyed_init(c: Checker, call: ast.MethodCall) -> None:
-    """Check a statement for every key of the memory; it runs when a key is first opened."""
-    row = lookup("Memory", call.name.text)
-    assert row is not None
-    if row.name == "remember" and not check_facts(c, call):
-        return infer_all(c, call.arguments)
-    _, matched = call_row(c, row, None, call.arguments, call.name.span, FREE)
-    if matched is not None:
-        call.target = BuiltinCall(matched.values, matched.order, "Memory", row.name)
-        if row.name != "remember":
-            check_role(c, call.receiver, matched.values[0], pinned=row.name == "pin")
-
-
-# Who may attach a memory: `.allow(read: […], write: […])` (M-4.16). What only a run knows is refused at run time.
-
-
-def check_allowed(c: Checker, node: ast.MethodCall, attached: ast.Expr, auto: ast.Expr | None) -> None:
-    """Check `NAME.….with_memory(m, auto: …)` where model or agent and memories are names (E4510). `auto` is None where it is left
-    out: the last memory is then written, as with `true`."""
-    attaching: ast.Expr = node.receiver
-    while isinstance(attaching, (ast.MethodCall, ast.GroupExpr)):
-        attaching = attaching.receiver if isinstance(attaching, ast.MethodCall) else attaching.inner
-    who = attaching.binding if isinstance(attaching, ast.PathExpr) else None
-    if not isinstance(who, (ModelSymbol, AgentSymbol)):
-        return
-    writes = auto is None or (isinstance(auto, ast.BoolLiteral) and auto.value)  # else only a run knows
-    items = attached.items if isinstance(attached, ast.ArrayExpr) else [attached]
-    for number, item in enumerate(items):
-        memory = item.binding if isinstance(item, ast.PathExpr) else None
-        if isinstance(memory, MemorySymbol):
-            refuse_attaching(c, item, who, memory, writes=writes and number == len(items) - 1)
-
-
-def refuse_attaching(
-    c: Checker, at: ast.Expr, who: ModelSymbol | AgentSymbol, memory: MemorySymbol, *, writes: bool
-) -> None:
-    """Report E4510 for a model or agent that `allow` does not name, or names as a reader only where it `writes`. A view is
-    attached as the memory that it is of."""
-    base = memory.log
-    allow = (base.steps or {}).get("allow")
-    if allow is None or not {"allow_read", "allow_write"} & allow.keys():
-        return
-    writers, readers = allow.get("allow_write", []), allow.get("allow_read", [])
-    if who in writers or (not writes and who in readers):
-        return
-    if who in readers:
-        c.report("E4510", at.span, f"`{who.name}` may only read `{base.name}`", help="attach it with `auto: false`")
-    else:
-        help = in_its_form(base, f"name it: .allow(write: [{who.name}])")
-        c.report("E4510", at.span, f"`{base.name}` does not allow `{who.name}`", help=help)
-
-
-# One memory attached in two operands that run at once, where its turns exclude each other (W0452, M-5.17): `Serial` makes the
-# operands run one after the other, `Reject` and `Fork` let one of them fail or leave the log. Functions that an operand calls
-# are followed as far as names lead; keys of a keyed memory may differ and are left out.
-
-CALLS = ("execute", "execute_with_schema", "chat", "stream")
-EXCLUDE = {
-    "Serial": "they wait for each other", "Reject": "the later one is Err `Conflict`", "Fork": "the later one goes to a branch",
-}  # fmt: skip
-
-
-def check_concurrent_memories(c: Checker) -> None:
-    """Report W0452 for memories whose turns exclude each other and that are attached in two operands that run at once, of an
-    operand some at most. Raise BodyNeeded, with a cache, where a call leads into a body that this check leaves out."""
-    memories: list[MemorySymbol] = []
-    attached = _attached(c, memories)
-    for operands in c.concurrent:
-        earlier = 0
-        for operand in operands:
-            if c.is_answered(operand.span):
-                continue
-            parts = [(part, attached.of(part, operand.span)) for part in operand.children()]
-            own = reduce(or_, [mask for _, mask in parts], 0)
-            for number in list(_bits(own & earlier))[:SHARED_SHOWN]:
-                memory = memories[number]
-                message = f"`{memory.name}`, which is `{_word(memory)}`, is attached in an earlier operand too: "
-                place = next(part for part, mask in reversed(parts) if mask >> number & 1)
-                help = "give each operand a memory of its own, or `Append`"
-                c.report("W0452", place.span, message + EXCLUDE[_word(memory)], help=help)
-            earlier |= own
-
-
-SHARED_SHOWN = 10  # memories of one operand that are reported
-
-
-def _word(memory: MemorySymbol) -> str:
-    steps = memory.image_steps
-    return steps.get("on_conflict", "Serial" if "store" in steps else "Append")  # type: ignore[no-any-return]
-
-
-def _bits(mask: int) -> Iterator[int]:
-    """Yield the numbers of the bits that are set, lowest first."""
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest
-
-
-def _attached(c: Checker, memories: list[MemorySymbol]) -> Summaries[int]:
-    """Return the summaries of functions by the memories that their calls attach, as a set of bits: the places in `memories`,
-    which this fills with those whose turns exclude each other."""
-    numbers: dict[MemorySymbol, int] = {}
-
-    def walk(value: ast.Node) -> Iterator[int | FunctionSymbol]:
-        todo: list[ast.Node] = [value]
-        while todo:
-            node = todo.pop()
-            called = c.called(getattr(node, "target", None))
-            if called is not None:
-                yield called
-            if isinstance(node, ast.MethodCall) and node.name.text in CALLS:
-                for memory in _of_call(node):
-                    if memory not in numbers and _word(memory) in EXCLUDE:
-                        numbers[memory] = len(memories)
-                        memories.append(memory)
-                    yield 1 << numbers[memory] if memory in numbers else 0
-            todo.extend(node.children())
-
-    return Summaries(c, walk, lambda masks: reduce(or_, masks, 0))
-
-
-def _of_call(call: ast.MethodCall) -> list[MemorySymbol]:
-    """Return what `NAME.….with_memory(m).….execute(p)` attaches: the memories of the last `with_memory` or `with(memory: m)`,
-    else those of the model's field."""
-    node: ast.Expr = call.receiver
-    while isinstance(node, (ast.MethodCall, ast.GroupExpr)):
-        attached = _attached_by(node) if isinstance(node, ast.MethodCall) else None
-        if attached is not None:
-            items = attached.items if isinstance(attached, ast.ArrayExpr) else [attached]
-            return [memory.log for item in items for memory in _named(item)]
-        node = node.receiver if isinstance(node, ast.MethodCall) else node.inner
-    who = node.binding if isinstance(node, ast.PathExpr) else None
-    return [memory.log for memory in who.memories] if isinstance(who, ModelSymbol) else []
-
-
-def _attached_by(call: ast.MethodCall) -> ast.Expr | None:
-    if call.name.text == "with_memory":
-        return call.arguments[0].value
-    named = (one.value for one in call.arguments if one.name is not None and one.name.text == "memory")
-    return next(named, None) if call.name.text == "with" else None
-
-
-def _named(item: ast.Expr) -> list[MemorySymbol]:
-    named = item.binding if isinstance(item, ast.PathExpr) else None
-    return [named] if isinstance(named, MemorySymbol) else []
-
-
-# Memories with `.per(…)` have the methods `key`, `keys` and `erase`, and no others (M-7.3, M-7.4).
-
-METHODS = ("key", "keys", "erase")
-RESULTS: dict[str, Type] = {
-    "key": MEMORY, "keys": array(map_(STRING, ANY)), "erase": result(INT, error("MemoryError")),
-}  # fmt: skip
-
-
-def keyed_method(c: Checker, node: ast.MethodCall) -> Type:
-    """Return the type of a call of a method of a keyed memory, ERRONEOUS after a report (E4505, E2009), and set `node.target`.
-    Its key parts are known where the receiver is the name of the declaration."""
-    name = node.name.text
-    memory = node.receiver.binding if isinstance(node.receiver, ast.PathExpr) else None
-    keys = memory.keys if isinstance(memory, MemorySymbol) else None
-    if name not in METHODS:
-        infer_all(c, node.arguments)
-        return without_key(c, node.receiver, did_you_mean(name, METHODS))
-    if not _named_keys(c, node, keys):
-        return ERRONEOUS
-    names = [argument.name.text for argument in node.arguments if argument.name is not None]
-    if name == "key" and keys is not None and set(names) != set(keys):
-        missing = listed("missing", [key for key in keys if key not in names])
-        return c.report("E4505", node.name.span, f"`key` gives each of {', '.join(keys)}", help=missing)
-    values: list[ast.Expr | None] = [argument.value for argument in node.arguments]
-    node.target = DynamicCall(values, list(range(len(values))), name, names)
-    return one_memory(memory) if name == "key" and isinstance(memory, MemorySymbol) else RESULTS[name]
-
-
-def _named_keys(c: Checker, node: ast.MethodCall, keys: list[str] | None) -> bool:
-    """Return whether each argument is named like a key part and holds a String or an Int, and the method `keys` has none; report
-    what is wrong (E4505, E2009). `keys` are the key parts, None where they are not known."""
-    if node.name.text == "keys" and node.arguments:
-        infer_all(c, node.arguments)
-        way = f"write `{c.operand(node.receiver, 'm')}.keys()`: the Map of each key; `.filter(|key| …)` keeps some of them"
-        c.report("E4505", node.arguments[0].span, "`keys` takes no arguments", help=way)
-        return False
-    legal = True
-    labels: set[str] = set()
-    for number, argument in enumerate(node.arguments):
-        type_ = c.infer(argument.value)
-        label = argument.name.text if argument.name is not None else None
-        if label is None or label in labels or (keys is not None and label not in keys):
-            help = listed("key parts", keys) if keys else None
-            if label is None and keys is not None and len(keys) > len(labels):
-                help = f"write `{[key for key in keys if key not in labels][0]}: {c.text(argument.value)[1:-1]}`"
-            what = f"has no key part `{label}`" if label is not None and label not in labels else "names each argument once"
-            c.report("E4505", argument.span, f"`{node.name.text}` {what}", help=help)
-            infer_all(c, node.arguments[number + 1 :])
-            return False
-        elif not (type_ in (INT, ANY) or is_text(type_) or type_ is ERRONEOUS):
-            what = f"expected `String` or `Int` for the key part `{label}`, found `{type_}`"
-            c.report("E2009", argument.value.span, what, help="a text or a number tells one key from another: `.to_string()`")
-            legal = False
-        labels.add(label or "")
-    return legal
-
-
-def without_key(c: Checker, at: ast.Expr, help: str | None = None) -> Type:
-    """Report E4505 for a keyed memory that is used as if it were one log; return ERRONEOUS."""
-    memory = at.binding if isinstance(at, ast.PathExpr) else None
-    keys = memory.keys if isinstance(memory, MemorySymbol) else []
-    example = f".key({', '.join(f'{key}: …' for key in keys) or '…'})"
-    return c.report("E4505", at.span, "a memory with `.per(…)` is used by its keys", help=help or f"write `{example}`")

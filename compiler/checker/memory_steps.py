@@ -3,7 +3,8 @@ image.
 
 What an argument takes is said by its row (`vm/memory_steps.py`); here it gets a type and, where it is wrong, a message. A step
 whose arguments are plain values needs no code here. Hands on to `memory` `Steps`, what is checked once the chain is whole
-(`check_summary`, `useless_beside_only`), and two parts of helps, `in_its_form` and DECLARE; to `methods` `check_topic`. `found`
+(`check_summary`, `useless_beside_only`) and DECLARE, a part of helps; `in_its_form`, which words a help for the form of the
+memory, to `memory_calls` and `memory_attachments`; to `methods` `check_topic`. `found`
 of a `Steps` maps each step to what its arguments say. `c` is the state of the check: mistakes are reported to it by a code (E…;
 W… for a warning), and not raised. What steps mean together, and with the rest of the program, is checked in `memory`; what their
 functions may not do, in `memory_effects`. FAILED (of `declarations`) stands for a value that was reported.
@@ -307,7 +308,8 @@ DECLARE = 'declare it: `memory log: Memory = Memory::new().store("durable");`'
 
 class Steps:
     """The steps of one chain, read one by one. `found`: what the arguments of each written step say, by their names in an image;
-    after a report a step may be there without them. `like`: the name that the step `like` gives."""
+    after a report a step may be there without them. `like`: the name that the step `like` gives, None for none; `is_view`: the
+    chain makes a view."""
 
     def __init__(self, c: Checker, is_view: bool = False, is_value: bool = False, words: Collection[str] = STEPS) -> None:
         self.c = c
@@ -319,7 +321,9 @@ class Steps:
         self.places: dict[str, Span] = {}  # first ones, of steps and rules
 
     def read(self, node: ast.MethodCall) -> None:
-        """Read one step of the chain into `found`, or report what is wrong."""
+        """Read one step of the chain into `found`, or report what is wrong: E4502 for a step that no memory has, E4507 for one
+        that a view does not have, E4521 for one that a memory value does not have, E4503 for one that stands twice; else as
+        `add`, or as what reads a step of its own kind (`read_summary`, `read_rule` and their like)."""
         c, name = self.c, node.name.text
         first = self.places.setdefault(name, node.name.span)
         if name not in STEPS:
@@ -354,7 +358,9 @@ class Steps:
             self.add(name, node.arguments, node.name)
 
     def add(self, name: str, arguments: list[ast.Argument], at: ast.Ident) -> None:
-        """Read a step whose arguments are those of its rows into `found`; what is wrong is reported, at `at` if it is missing."""
+        """Read a step whose arguments are those of its rows into `found`. Report what is wrong (E2006, E4502, E4504, E4004; W0453
+        for a `decay` that archives nothing), at `at` if it is missing; the step is then there without the argument and those
+        behind it."""
         step = STEPS[name]
         values = self.found.setdefault(name, {})
         by_label: dict[str, ast.Argument] = {}

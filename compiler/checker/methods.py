@@ -50,7 +50,9 @@ from .calls import check_mutation, formals_of, give_arguments, tool_call, value_
 from .impls import find_method, methods_of, require_visible_method
 from .json_shapes import answer_in
 from .mcp import resource
-from .memory import check_allowed, check_facts, check_role, keyed_method, memory_value, misplaced_word, without_key
+from .memory import memory_value
+from .memory_attachments import check_allowed
+from .memory_calls import check_facts, check_role, keyed_method, misplaced_word, without_key
 from .memory_steps import check_topic
 from .models import check_settings, settings_are_named
 from .operators import field_of

@@ -44,11 +44,13 @@ from .decorators import check_decorators
 from .durations import number_literal
 from .functions import task_body
 from .hosted_tools import check_carried, check_constants, check_hosted
-from .memory import refuse_attaching, without_key
+from .memory_attachments import refuse_attaching
+from .memory_calls import without_key
 from .patterns import bind_irrefutable
 from .relations import ERRONEOUS, generic, is_memory
 from .state import Checker, Expected, ExpressionRule, Takers
-from .tools import offers_tools, tools_named
+from .stores import offers_tools
+from .tools import tools_named
 from .types import written_type
 
 # Models.

@@ -2,9 +2,9 @@
 
 Hands on to the rules of branches, loops and blocks (`control`) and of `&&` and `||` (`operators`) `implied` (the variables that
 hold a value where a condition is true, or false), `implied_behind` (those that do behind an `if` that some branches leave),
-`optional`, `learn_present` and `forget`. What is known at one moment of the check is `Checker.present`, and `Checker.narrowed`
-makes use of it. A condition that says more is a case of `_told`. Nothing is reported here, and no type is changed; variables that
-may be assigned again are never among what is known.
+`optional`, `learn_present` and `forget`. `c` is the state of the check: what is known at one moment of it is `Checker.present`,
+of which `Checker.narrowed` makes use. A condition that says more is a case of `_told`. Nothing is reported here, and no type is
+changed; variables that may be assigned again are never among what is known.
 """
 
 from __future__ import annotations

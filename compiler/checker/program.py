@@ -3,7 +3,8 @@
 `check_project` resolves and checks a program, annotates its trees and returns a `CheckedProgram`, which the code generator takes,
 to the pipeline; `check` does so for one file (for methods of the language that are written in it). `examine_project` and
 `examine_parts` return an `Examined`, which has the state of the check as well, for the language server. What is wrong with a
-program is reported to the `Diagnostics` that are given, and not raised. No file is read here, a `Project` comes with its trees
+program is reported to the `Diagnostics` that are given, and not raised. `c` is the state of the check, of which
+each pass fills a part. No file is read here, a `Project` comes with its trees
 parsed, and no code is made. The order of the passes is here: all types and signatures, then values of declarations, then bodies,
 then what needs all bodies. A new kind of declaration is a row of `declaration_kinds.py` and one of `declaration_checks.py`.
 """
@@ -57,7 +58,8 @@ from .declarations import check_constants, check_cycles, check_defaults, declare
 from .decorators import check_decorators
 from .exhaustiveness import MOST_STEPS
 from .impls import check_trait_impls, declare_impls, declare_traits
-from .memory import check_concurrent_memories, check_init
+from .memory_attachments import check_concurrent_memories
+from .memory_calls import check_init
 from .memory_effects import check_computed_bounds, check_step_functions, check_stored_changes
 from .models import RULES as AGENT_RULES
 from .prompts import check_text_as_prompt
@@ -188,7 +190,7 @@ def _check_embedder(
 
 RULES = {
     **expressions.RULES,
-    **expressions.LITERAL_RULES,
+    **expressions.STRUCT_RULES,
     **operators.RULES,
     **operators.PLACE_RULES,
     **calls.RULES,

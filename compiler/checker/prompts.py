@@ -2,11 +2,10 @@
 
 Hands on `check_prompt` to `calls` and `questions`, `keep_text` and `keep_texts_of` to `control`, `keep_texts_of_closure` to
 `methods`, the lint `check_text_as_prompt` to `program`, and the warnings of texts that look like what they are not:
-`warn_quoted_type` to `declarations` and `schemas`, and `warn_unfilled_places` to `calls`. All are reported as warnings, with the
-help for what was most likely meant, but in the prompt of a function by a model, where a hole is an error (E4035). A further name
-of a type in other languages is a row of QUOTED.
-Nothing is raised here, no type is changed and no prompt is made: that a text may stand where a Prompt is expected is said by
-`relations`.
+`warn_quoted_type` to `declarations` and `schemas`, and `warn_unfilled_places` to `calls`. All are reported to `c`, the state of
+the check, as warnings, with the help for what was most likely meant, but in the prompt of a function by a model, where a hole is
+an error (E4035). A further name of a type in other languages is a row of QUOTED. Nothing is raised here, no type is changed and
+no prompt is made: that a text may stand where a Prompt is expected is said by `relations`.
 """
 
 from __future__ import annotations

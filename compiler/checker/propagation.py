@@ -3,10 +3,10 @@
 Hands on `leave` (an error goes to the function or `try` around it) to `control` and `context_declarations`; `check_discarded` and
 `warn_uncaught_value` (a Result that is not used) to `control`; `check_conversion` and `report_cannot_leave` to `functions`,
 `note_cast_failure` to `operators`, and to `program` the lint `warn_foreign_value` and the rules of these forms. What is wrong
-with the program is reported and not raised here, and where an error goes at run time is made by codegen from what is set on the
-tree (`failure`, `coercion`, `rethrow`). An error is a `Raise` on its way to a `Target` (both in `state`), which collects what
-arrives; the target of a `try` is made here, those of bodies in `functions`. How errors convert to the declared one is in
-`check_conversion`, a further built-in way in `relations.convert_error`.
+with the program is reported to `c`, the state of the check, and not raised, and where an error goes at run time is made by
+codegen from what is set on the tree (`failure`, `coercion`, `rethrow`). An error is a `Raise` on its way to a `Target` (both in
+`state`), which collects what arrives; the target of a `try` is made here, those of bodies in `functions`. How errors convert to
+the declared one is in `check_conversion`, a further built-in way in `relations.convert_error`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Functions that ask: a model by a prompt, `fn sort(mail: String) -> Result<Ticket, AgentError> by Sorter { "…" }` (O-2.67), or
 the host by a channel, `channel approve: Decision -> Bool;` (O-5.36).
 
-Hands on `ask_model` to the check of bodies, `check_channel` to the check of declarations, `check_channel_names` to `program`,
-`ask_before` (`@approve`, O-4.49) and `offer_function` to `tools`, `is_question` to `program` and `tools`. What is wrong is
-reported and not raised. Nobody is asked here: trees are rewritten, and the run asks. In the language a function by a model and a
-channel are both functions: what is special is how a body is made, how a test answers in its place (`tools.mock`), and that a
-model may call it as a tool (O-4.48).
+Hands on `ask_model` to `functions`, which checks bodies, `check_channel` to `declaration_checks`, `check_channel_names` to
+`program`, `ask_before` (`@approve`, O-4.49) and `offer_function` to `tools`, `is_question` to `program` and `mocks`. What is
+wrong is reported to `c`, the state of the check, and not raised. Nobody is asked here: trees are rewritten, and the run asks. In
+the language a function by a model and a channel are both functions: what is special is how a body is made, how a test answers in
+its place (`mocks.mock`), and that a model may call it as a tool (O-4.48).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Hands on `schema_argument` to `calls`, for `parse_schema<T>`, and to `methods` `schema_call`, the rule of `execute_with_schema<T>`
 and `stream_with_schema<T>`, and `items`, that of the stream which the latter gives. Which types have a JSON form is said by
-`schemas.instance_fault`, what a part of a T is by `types.partial_type`. What is wrong is reported and not raised. The call
-itself, the reply and its checks are matters of the runtime.
+`schemas.instance_fault`, what a part of a T is by `types.partial_type`. What is wrong is reported to `c`, the state of the check,
+and not raised. The call itself, the reply and its checks are matters of the runtime.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class SchemaArgument(NamedTuple):
 
     @property
     def unwraps(self) -> bool:
-        """Whether the reply holds the value in its field."""
+        """Return whether the reply holds the value in its one field, so that it is taken out."""
         return self.type is not self.asked
 
 

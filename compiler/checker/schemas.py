@@ -1,10 +1,10 @@
 """Schemas: field types with a JSON form, modes, descriptions, defaults, validators (O-2.1 to O-2.18).
 
 Hands on `declare_schema` to `program`; `check_schema`, `check_validators` and `fold_nested_defaults` to `declaration_checks`, the
-last to `tools` and `tool_arguments` too; `folded_default` to `tool_arguments`; `field_without_json` (what a model cannot be asked
-for) to these two and `mcp`, `instance_fault` and `fold_defaults` to `schema_calls`. What is wrong is reported and not raised. The
-JSON Schema itself is made by `codegen/schemas.py`, replies are judged by the runtime. A type that models may be asked for is a
-case of `without_json`.
+last to `stores` and `tool_arguments` too; `folded_default` to `tool_arguments`; `field_without_json` (what a model cannot be
+asked for) to `stores`, `tool_arguments` and `mcp`, `instance_fault` and `fold_defaults` to `schema_calls`. What is wrong is
+reported to `c`, the state of the check, and not raised. The JSON Schema itself is made by `codegen/schemas.py`, replies are
+judged by the runtime. A type that models may be asked for is a case of `without_json`.
 """
 
 from __future__ import annotations

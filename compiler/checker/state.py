@@ -254,20 +254,20 @@ class Checker:
         self.nesting = Nesting()
         self.targets: list[Target] = []
         self.loops: list[LoopFrame] = []
-        self.nominals: dict[str, StructSymbol | EnumSymbol] = {}
+        self.nominals: dict[str, StructSymbol | EnumSymbol] = {}  # declared types by their unique names
         self.fields_of: dict[Symbol, Any] = {}  # of structs and variants with literals (`expressions.Fields`)
-        self.contexts: dict[str, ContextSymbol] = {}
+        self.contexts: dict[str, ContextSymbol] = {}  # by the unique names of their types
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions
         self.connection_names: Sequence[str] = ()  # with those predeclared and of the manifest, by alphabet, once asked for
-        self.unstored: dict[Type, Type | None] = {}  # `tools.without_stored_form`
+        self.unstored: dict[Type, Type | None] = {}  # `stores.without_stored_form`
         self.takers: dict[ModelSymbol, Takers] = {}  # `models._takers`
         # of models that lead to one another by `fallback`: the last in the source; None for it once that was reported
         self.fallback_circles: dict[ModelSymbol, ModelSymbol | None] = {}
         self.mockable: list[str] = []  # names of models, agents and tools, for suggestions
         self.tool_sources: list[Offering] = []  # all that offers tools to models
         self.questions: set[str] = set()  # names of functions by models and of channels that are answered
-        self.offered: Any = None  # the names of what they offer, once asked for (`tools.Offered`)
+        self.offered: Any = None  # the names of what they offer, once asked for (`mocks.Offered`)
         self.offers: list[ToolSymbol] = []  # those of them that a list of tools names
         self.tools: dict[ToolSymbol, Type] = {}  # the types of tools that implement traits
         self.servers: Mapping[str, Mapping[str, object]] = {}  # MCP servers of the manifest by name
@@ -277,31 +277,31 @@ class Checker:
         self.constants: dict[ConstSymbol, str] = {}  # state of folding: busy, done or failed
         self.defaults: dict[ast.Expr, object] = {}  # values of defaults of fields, as far as constants are made of them
         self.visited: set[StructSymbol | EnumSymbol] = set()  # those with a JSON form, as far as they were checked
-        self.main: FunctionSymbol | None = None
+        self.main: FunctionSymbol | None = None  # the function `main` of the root module
         self.methods: dict[str, dict[str, FunctionSymbol]] = {}  # by the head of their type, then by name
         self.traits: dict[str, list[TraitSymbol]] = {}  # by the names of their methods
         self.models: dict[ModelSymbol, Type] = {}  # types of those that have an impl
         self.trait_symbols: dict[str, TraitSymbol] = {}  # by the unique names of their types
-        self.implementations: dict[Implementation, ImplSymbol] = {}
+        self.implementations: dict[Implementation, ImplSymbol] = {}  # the declarations of impls of traits
         # Methods that traits offer, by type, name, and module or trait; only of types of which nothing is open.
         self.trait_method_cache: dict[tuple[Type, str, Any], Any] = {}
-        self.path_offers: dict[tuple[int, str, int], tuple[list[ImplSymbol], bool, Any]] = {}  # of `calls.named_method`
+        self.path_offers: dict[tuple[int, str, int], tuple[list[ImplSymbol], bool, Any]] = {}  # of `trait_calls.named_method`
         self.implementation_of: dict[ImplSymbol, Implementation] = {}  # the reverse of `implementations`
         # Fields by name, with the list they come from, by the identity of that list (`operators.fields_of`).
         self.field_types: dict[int, tuple[Any, dict[str, Type]]] = {}
         # Their places in the order of the declaration, with the number of fields that there were (`operators.field_of`).
         self.field_places: dict[StructSymbol, tuple[int, dict[str, int]]] = {}
-        self.error_impls: list[ImplSymbol] = []
+        self.error_impls: list[ImplSymbol] = []  # of `impl Error for T`
         # of errors and what they convert to (`propagation.from_function`)
         self.from_functions: dict[tuple[Type, Type], FunctionSymbol | None] = {}
         self.from_impls: dict[Type, list[Implementation]] = {}
         self.parts: dict[tuple[Any, Type], tuple[int, Any]] = {}  # fields of generic types (`types.parts_in`)
-        self.parts_kept = 0
+        self.parts_kept = 0  # how many fields `parts` has; it is emptied when these are too many
         self.pending_bounds: list[PendingBounds] | None = []  # None: all impls are known
         self.step_functions: list[StepFunction] = []  # of memories, that may ask nothing of the host
         self.computed_bounds: list[ast.Expr] = []  # of declared memories; they may ask no model and no memory
         self.reply: StructSymbol | None = None  # the schema around replies that are no objects (O-2.64)
-        self.reply_used = False
+        self.reply_used = False  # some call asks for it
         self.progress: EnumSymbol | None = None  # of the fields of what arrives piece by piece (O-2.71)
         self.partials: dict[Type, StructSymbol] = {}  # `Partial<T>` by T
         self.unfilled: list[tuple[StructSymbol, Type]] | None = []  # those of them whose T has no fields yet; None: all have
@@ -320,11 +320,12 @@ class Checker:
         self.self_type: Type | None = None  # what `Self` is in the present impl
         self.heads: dict[Type, Any] = {}  # cache of `constructors.Reading.heads`
         self.match_steps = self.arm_steps = MATCH_STEPS  # the second for W0004, since a warning must not cost an error
+        # values that constants may still be made of (G-5.10)
         self.constant_room = CONSTANT_VALUES + sum([len(source.text) for source in sources.values()])
         self.filling_call: ast.MethodCall | None = None  # a call that changes its receiver, while its arguments are typed
         self.open_lets: list[tuple[ast.Let, Local]] = []  # of the present function, their types not known yet (L-3.2.8)
         self.form_room = FORM_FIELDS + sum([len(source.text) for source in sources.values()])  # of JSON forms (G-5.13)
-        self.form_sizes: dict[Type, tuple[int, int]] = {}
+        self.form_sizes: dict[Type, tuple[int, int]] = {}  # of declared types: fields, levels (`json_shapes`)
         self.words: dict[Local, frozenset[str] | None] = {}  # literals that such a variable can hold, where that was asked
         self.bare_variants: set[Local] = set()  # what the resolver took for variables and is variants
         self.irrefutable = False  # a pattern of `let`, `for` or a parameter is checked

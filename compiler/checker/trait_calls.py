@@ -61,7 +61,8 @@ class Offers(list[Chosen]):
 
     @cached_property
     def _by_first(self) -> dict[Type, list[int]]:
-        """The places of those with parameters, by the type of the first one without type arguments, which are not compared."""
+        """Return the places of those with parameters, by the type of the first one without type arguments, which are not
+        compared."""
         places: dict[Type, list[int]] = {}
         for place, first in self._firsts:
             places.setdefault(bare(first), []).append(place)
@@ -69,12 +70,12 @@ class Offers(list[Chosen]):
 
     @cached_property
     def _wide(self) -> list[int]:
-        """The places of those to whose first parameter values of other types may convert."""
+        """Return the places of those to whose first parameter values of other types may convert."""
         return [place for place, first in self._firsts if not is_declared_data(first)]
 
     @cached_property
     def _firsts(self) -> list[tuple[int, Type]]:
-        """The places of those with parameters, each with the type of its first one."""
+        """Return the places of those with parameters, each with the type of its first one."""
         taken = [(place, offer, _taken(offer)) for place, offer in enumerate(self)]
         return [(place, replaced(types[0], _trait_bindings(offer))) for place, offer, types in taken if types]
 

@@ -6,7 +6,8 @@ found step by step) and `written_arguments`, `alias_type`, `nominal_of`, `check_
 name, to codegen too), `partial_type` (the parts in which a value arrives), and to `program` `check_pending_bounds` and
 `fill_partials`. A new form of written type is a case of `_written_type`; a built-in type is a row of `resolver.names.TYPES`, and
 of RECORDS if it has fields, or of SPELLINGS if its type has another form. The types of declared structs and enums are filled by
-`declarations`; how two types relate is in `relations`. What is wrong is reported and not raised.
+`declarations`; how two types relate is in `relations`. What is wrong is reported to `c`, the state of the check, and not raised.
+`c` also keeps what was worked out of a type once.
 """
 
 from __future__ import annotations

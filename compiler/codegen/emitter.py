@@ -160,16 +160,16 @@ class Emitter:
         self.span: Span | None = None  # that of the instructions to come; None for code without a source
         self.depth = 0
         self.deepest = 0
-        self.reachable = True
-        self.slots = 0
+        self.reachable = True  # control may come to the next instruction
+        self.slots = 0  # how many locals there are
         self.free: list[int] = []  # slots of `temp` that have been given back
         self.captures: list[int | CellRef] = []  # by position, the cell of the enclosing function
-        self.own_cells = 0
+        self.own_cells = 0  # how many cells of its own
         # Of each handler of errors: the first instruction of its range, the one behind it, where the handler is, the depth there.
         self.handlers: list[tuple[int, int, Label, int]] = []
-        self.suspends = False
+        self.suspends = False  # an instruction of it may suspend the task
         self.calls: set[int] = set()  # the numbers of the functions that operands name
-        self.names = LocalNames()
+        self.names = LocalNames()  # which variables of the source lie where (V-3.9)
         self.name_rows: list[list[Any]] = []  # the rows of V-3.9, known when the function is finished; none for a hidden one
 
     def emit(self, name: str, operand: Any = 0, count: int = 0) -> None:

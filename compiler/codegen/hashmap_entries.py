@@ -48,8 +48,9 @@ def store_entry(g: Generator, node: ast.Index, value: ast.Expr, wants_value: boo
 
 class EntryChange:
     """A change of what an entry holds, for which hashmap and key have been evaluated: from `begin`, which puts the present value
-    into a variable, to `end`, which stores what the variable holds then. Both generate code; `__init__` generates the
-    evaluation."""
+    into a variable, to `end`, which stores what the variable holds then. Both generate code; `__init__` generates the evaluation.
+    `hashmap` and `key` are the slots of these, None for one that is written again; `seen` is the slot of what the entry held at
+    `begin`, None in a program without hashmaps in a store; `again` is where the change begins, at `depth` of the stack."""
 
     __slots__ = ("node", "hashmap", "key", "seen", "again", "depth")
 

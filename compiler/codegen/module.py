@@ -260,7 +260,7 @@ class Module:
 
     sources: list[Source]
     pool: Pool = field(default_factory=Pool)
-    pending: list[Pending] = field(default_factory=list)
+    pending: list[Pending] = field(default_factory=list)  # whose code is there; `finish_functions` ends them
     functions: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)  # their numbers
     methods: dict[str, list[symbols.FunctionSymbol]] = field(default_factory=dict)  # those of the program with `self`, by name
     # By index of a parameter, the number of the function that computes its default from the arguments before it.
@@ -297,7 +297,7 @@ class Module:
     traits: dict[str, dict[symbols.TraitSymbol, None]] = field(default_factory=dict)  # with impls, by the names of their methods
     trait_names: set[str] = field(default_factory=set)  # names of methods of which `all_trait_methods` has added the tables
     names: dict[symbols.Symbol, str] = field(default_factory=dict)  # what the image calls declarations
-    nesting: Nesting = field(default_factory=Nesting)
+    nesting: Nesting = field(default_factory=Nesting)  # levels of the walk over trees, which may be deeper than Python's stack
     constant_parts: int = 0  # parts of constants that code has pushed
     most_constant_parts: int = 0  # how many it may push (G-5.10)
 

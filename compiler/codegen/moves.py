@@ -165,7 +165,7 @@ class Body:
     assign it; `ends`: by instruction the one behind the straight run that it stands in; `floors`: by instruction, one before
     which control cannot come from there; `shares`: the marks that may be taken back; `consumers`: by mark, what `_consumer` says;
     `writes`: who holds what is written into. `moved` and `lent`: the marks that are taken back. `taken`: by instructions that
-    take an element, what held it."""
+    take an element, what held it. `keyed_touches`: what `_touches_with` has returned."""
 
     def __init__(self, program: Moves, emitter: Emitter, parameters: int) -> None:
         self.program = program

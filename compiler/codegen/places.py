@@ -5,7 +5,7 @@ it once (or make a `temporary` one), `look`, then `read`, `own`, `lend` or `writ
 `release` the change of a slot of a memory may run more than once (M-8.21). Whether an expression may be assigned to at all is
 decided by the parser and the checker. All but `is_place` write code into `g.emitter`; to push is to leave a value on the operand
 stack when that code runs. To own a container is to copy it first if it is marked as shared, since another place may hold it too
-(V-5.7).
+(V-5.7). TooLong of `emit_constant` passes through.
 """
 
 from __future__ import annotations
@@ -183,8 +183,9 @@ def own(g: Generator, place: Place) -> None:
 
 
 def lend(g: Generator, place: Place) -> None:
-    """Push the value at a place of fields and indexes for a method that may write into it. What holds it is owned, and so
-    is it, unless it is the variable's own: there a method that does not write need not copy."""
+    """Push the value at a place for a method that may write into it; all steps of the place must be fields and indexes. A part of
+    a variable is owned, with all that holds it; the value of the variable itself is pushed as it is, so that a method that turns
+    out not to write does not copy it."""
     if place.steps:
         own(g, place)
     else:

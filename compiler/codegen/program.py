@@ -751,7 +751,8 @@ MODERATE = 100_000  # values in an image that no reader refuses for their number
 
 
 def too_costly(image: im.Image) -> str | None:
-    """Return why no reader would take the image, or None. Only an image that holds much is encoded to find out."""
+    """Return why no reader would take the image, the message of its ImageError, or None. Only an image that holds much (MODERATE)
+    is encoded to find out."""
     # About so many values does a row of each kind have.
     names = sum([len(rows) for rows in image.names])
     if 5 * names + 40 * len(image.functions) + 4 * len(image.constants) <= MODERATE:

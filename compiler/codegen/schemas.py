@@ -1,10 +1,10 @@
 """Schemas for the image: the shape that validation reads, and the JSON Schemas ready to send (O-2.30 ff., O-10.10); and
 which permissions a program wants.
 
-Hands on `schema_number` and `Shapes` to the generators, and `wanted_by`, `wanted_command`, `wanted_url` and `reduced`, which name
-permissions and grant none (O-10.21). How a JSON Schema is lowered for a provider stands in `vm/schema`. Whether a type has a JSON
-form was checked, and no reply is validated here. A shape of a new kind is a case of `Shapes.shape`, and one of `vm/schema` and of
-the validation that reads it.
+Hands on `schema_number` to `calls` and `program`, `Shapes` to `program`; and what names permissions, and grants none (O-10.21):
+`wanted_by` to `calls`, `wanted_command`, `wanted_url` and `reduced` to `program`. How a JSON Schema is lowered for a provider
+stands in `vm/schema`. Whether a type has a JSON form was checked, and no reply is validated here. A shape of a new kind is a case
+of `Shapes.shape`, and one of `vm/schema` and of the validation that reads it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Shapes:
 
     def __init__(self, declared: dict[t.Type, symbols.Symbol]) -> None:
         self.declared = declared
-        self.open: list[str] = []
+        self.open: list[str] = []  # names of the types that are being built, outermost first
         self.objects: dict[t.Type, symbols.StructSymbol] = {}  # of this shape, by their type
         self.named: dict[t.Type, None] = {}  # structs, schemas and enums in this shape
 

@@ -55,7 +55,8 @@ def store_slot(g: Generator, node: ast.FieldAccess) -> None:
 class SlotChange:
     """A change of what a slot holds, for which its memory has been evaluated: from `begin`, which puts the present value
     into a variable, to `end`, which stores what the variable holds then. When another task has written the slot in between,
-    all of that is done again (optimistic concurrency)."""
+    all of that is done again (optimistic concurrency). `memory` and `seen` are the numbers of the locals that hold the memory and
+    what the slot held at `begin`; `again` is where the change begins, at `depth` of the operand stack."""
 
     __slots__ = ("node", "memory", "seen", "again", "depth")
 

@@ -41,7 +41,7 @@ class Trivia(NamedTuple):
 
     @property
     def is_doc(self) -> bool:
-        """Whether the comment may be documentation of what follows."""
+        """Return whether the comment may be documentation of what follows."""
         return self.kind == OWN_LINE and _has_form_of_doc(self.text)
 
     def text_on_own_line(self) -> str:
@@ -141,7 +141,8 @@ class OutOfStep(Exception):
 class Printer:
     """The printing of one source. A family's functions call its methods in the order of the tokens; `pending` is what goes
     into the next gap. Methods that write a token raise OutOfStep where another one stands in the source, but for commas, which
-    come and go. Offsets are characters of the source."""
+    come and go. `operations` is what was written so far; `previous_end` is where the token written last ends, `trivia` hands out
+    the comments. Offsets are characters of the source."""
 
     def __init__(self, source: Source, tokens: TokenList) -> None:
         self.text = source.text
@@ -419,16 +420,17 @@ class Printer:
 
 
 class Gap:
-    """The writing of one gap that holds comments."""
+    """The writing of one gap that may hold comments, at the end of `operations`. `pending` is what belongs into it, None for
+    nothing; `closing`: an indentation ends in it."""
 
     def __init__(self, operations: list[Operation], pending: Break | str | None, closing: bool) -> None:
         self.operations = operations
         self.closing = closing
         self.pending = pending
         self.is_break = isinstance(pending, Break) and pending is not JOIN
-        self.in_body = pending in (KEEP, APART, HARD)
+        self.in_body = pending in (KEEP, APART, HARD)  # between members that have lines of their own
         self.continued = False  # a line has ended where none should: what follows is indented further
-        self.has_ended_line = False
+        self.has_ended_line = False  # in this gap
         self.ended = False  # the last comment ends its line
         self.inline = False  # the last comment needs a blank behind it
 

@@ -2,8 +2,9 @@
 M-2.29).
 
 Hands on `chain_of_block` to `items`. A field becomes the step of its name, with the same nodes as values, so that checker and
-code generation know only chains; `Store.block` keeps the block, for messages. Only the form of a field is checked here: what its
-values may be is the checker's, and for chains and blocks the same. A new field is a row of STEPS in `vm/memory_steps.py`.
+code generation know only chains; `Store.block` keeps the block, for messages. Only the form of a field is checked here, with
+reports to `r`, the state of the resolution: what its values may be is the checker's, and for chains and blocks the same. A new
+field is a row of STEPS in `vm/memory_steps.py`.
 """
 
 from __future__ import annotations

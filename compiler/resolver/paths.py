@@ -224,8 +224,7 @@ def literal_head(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
     return symbol
 
 
-# Values of fields that are Strings of known words: with quotes or without (L-4.1.5, O-0.12).
-
+# Values of fields: names of declarations, or Strings of known words, with quotes or without (L-4.1.5, O-0.12).
 
 LISTS_OF_NAMES = {"tools": "tool", "fallback": "model"}  # fields, and what they name
 

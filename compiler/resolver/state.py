@@ -69,9 +69,10 @@ class Import:
 
 
 class Scope:
-    """Names of one block, function head or module: declared ones in `names`, imported ones in `imports`, imports by `*` in
-    `globs`. `public`: the declared ones that `pub` opens to other modules. `open` scopes also offer names nobody listed (of a
-    glob import that failed, or of an item that the parser could not read)."""
+    """Names of one block, function head or module, inside of `parent`, None for the scope of what is predeclared: declared ones
+    in `names`, imported ones in `imports`, imports by `*` in `globs`. `public`: the declared ones that `pub` opens to other
+    modules. `open` scopes also offer names nobody listed (of a glob import that failed, or of an item that the parser could not
+    read)."""
 
     __slots__ = ("parent", "names", "imports", "globs", "public", "open")
 
@@ -186,7 +187,8 @@ class Block:
 
 class Resolver:
     """What is known at one moment of the walk over a program. `at` is the module, `scope` the innermost scope and `function` the
-    function whose names are being resolved; None outside of functions. `module` is the result so far."""
+    function whose names are being resolved; None outside of functions. `module` is the result so far. `handlers` has by class of
+    node what resolves it, `diagnostics` gets the reports."""
 
     __slots__ = (
         "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",

@@ -222,7 +222,7 @@ def _word_of_block(place: ErrorPlace) -> str:
 
 
 def _key_without_colon(place: ErrorPlace, expected: set[str]) -> str | None:
-    """`name = value` and `name value` where a field stands, `limit: 2` behind the items of a loop."""
+    """Return the help for `name = value` and `name value` where a field stands, `limit: 2` behind the items of a loop."""
     if "CFGKEY" in expected and place.key_without_colon():
         value = place.rest(2 if place.kind(1) == "EQ" else 1)
         return f"a field and its value are joined by `:`: `{place.text()}: {value}`"
@@ -271,7 +271,7 @@ def _wrong_form(place: ErrorPlace, expected: set[str]) -> str | None:
 
 
 def _matched(place: ErrorPlace, loops: bool) -> str:
-    """For `if let P = x {` and `while let P = x {`."""
+    """Return the help for `if let P = x {` and `while let P = x {`."""
     equals = place.end(1, frozenset(("EQ",))) + 1
     pattern, subject = place.written(1, equals - 1), place.written(equals + 1, place.end(equals + 1, frozenset(BRACES)))
     if loops:
@@ -281,7 +281,7 @@ def _matched(place: ErrorPlace, loops: bool) -> str:
 
 
 def _struct_pattern(place: ErrorPlace) -> str:
-    """For `{ a, b }` in the place of a pattern."""
+    """Return the help for `{ a, b }` in the place of a pattern."""
     names = "a, b"
     close = next((ahead for ahead in range(1, PATTERN_LIMIT) if place.kind(ahead) in ("RBRACE", END)), 0)
     if place.kind(close) == "RBRACE" and all(place.kind(ahead) in ("IDENT", "COMMA") for ahead in range(1, close)):
@@ -299,7 +299,7 @@ def _behind_let(place: ErrorPlace) -> bool:
 
 
 def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:
-    """Forms of other languages that are told by one or two tokens."""
+    """Return the help for forms of other languages that are told by one or two tokens."""
     kind, before = place.kind(), place.before(1)
     if kind in ("STRING", "ISTR_START") and place.word_before() and place.adjacent(-1, 0):
         if place.word_before() in ("r", "R"):
@@ -346,7 +346,7 @@ def _in_brackets(place: ErrorPlace) -> str | None:
 
 
 def _ternary(place: ErrorPlace, expected: set[str]) -> str | None:
-    """`a ? b : c`: the error is at `b`, or at `:` where `? (b)` read as a call."""
+    """Return the help for `a ? b : c`: the error is at `b`, or at `:` where `? (b)` read as a call."""
     for back in range(1, min(place.row, 40) + 1):
         kind = place.before(back)
         if kind in ("SEMI", "LBRACE", "RBRACE", "BLKEND") or place.line(-back) != place.line():
@@ -413,7 +413,8 @@ _GOES_ON = frozenset(
 
 class Recovery:
     """The recoveries of one parse; it is made at the first error. Errors at the character offset `silent_from` or behind it are
-    not reported; None means that all are."""
+    not reported; None means that all are. `depths` has by row how many brackets are open before the token; `error_row` is the row
+    of the last error, -1 before the first, `count` how many there were."""
 
     def __init__(self, machine: Machine, source: Source, diagnostics: Diagnostics, silent_from: int | None) -> None:
         self.machine = machine

@@ -236,7 +236,7 @@ _FREQUENT = "(.:=|?*&!/"  # the first characters of signs, the most frequent fir
 
 
 def _signs() -> str:
-    """The texts of OPERATORS without braces as one pattern, by their first characters: those that go on alike share an
+    """Return the texts of OPERATORS without braces as one pattern, by their first characters: those that go on alike share an
     alternative, and a longer text comes before a shorter one."""
     alike: dict[tuple[str, ...], str] = {}
     for first in dict.fromkeys(text[0] for text in OPERATORS if text not in "{}"):
@@ -704,4 +704,4 @@ class _Lexer:
 
 
 def _ignore(code: str, start: int, end: int, message: str, help: str) -> None:
-    """Escapes of multi-line strings are checked before trimming moves them."""
+    """Report nothing: escapes of multi-line strings were checked before trimming moved them."""

@@ -4,8 +4,9 @@ Hands on `check_argument_order` to `productions_items` and `copied_help` to the 
 `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is the production, the function its
 semantic action. `p[1]`, `p[2]` … are the values of the symbols of the production, `p.span` is what all of them cover. In a
 production `{A B}` is one of these, `x?` may be missing and is None then, `x*`, `x,*` and `x,+` are lists, the last two with
-commas, `x,+` not empty. An action builds a node of `ast` or a part of one, reports only what the grammar cannot refuse, and
-raises nothing. What names denote and whether types fit is for the phases behind the parser.
+commas, `x,+` not empty. An action builds a node of `ast` or a part of one, reports only what the grammar cannot refuse (E0101 for
+`null`, E0104, E0108, E0114, E2016, E3008), and raises nothing. What names denote and whether types fit is for the phases behind
+the parser.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ The rules register themselves in `FAMILY`, from which `compiler/syntax/grammar.p
 production, the function its semantic action. `p[1]`, `p[2]` … are the values of the symbols of the production, `p.span` is what
 all of them cover. In a production `{A B}` is one of these, `x?` may be missing and is None then, `x*`, `x,*` and `x,+` are lists,
 the last two with commas, `x,+` not empty. An action builds a node of `ast` or a part of one, reports only what the grammar cannot
-refuse, and raises nothing. What names denote and whether types fit is for the phases behind the parser.
+refuse (E0101 for a language other than `python`, E0105, E0106, E0109), and raises nothing. What names denote and whether types
+fit is for the phases behind the parser.
 """
 
 from __future__ import annotations
