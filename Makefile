@@ -50,6 +50,11 @@ check-ray: $(VENV)/.dev  ## batches on a Ray cluster of three nodes on this mach
 	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[ray]' pandas
 	$(PY) -m pytest -n 0 tests/batches/test_ray.py
 
+.PHONY: check-inspector
+check-inspector: $(VENV)/.dev  ## the MCP inspector's command as a client of `concerto mcp` and `/mcp`; 300 MB from npm
+	npm install --prefix build/inspector --silent --no-audit --no-fund @modelcontextprotocol/inspector@0.15.0 node@24.21.0
+	INSPECTOR=build/inspector $(PY) -m pytest -n 0 tests/serve/inspector.py
+
 .PHONY: servers
 servers:
 	@if command -v npm >/dev/null 2>&1; then \
