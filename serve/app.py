@@ -21,9 +21,10 @@ from starlette.routing import BaseRoute, Route
 
 from ..api.json_calls import Misfitting
 from ..api.program import Program
-from . import openai_api
+from . import a2a, openai_api
 from .access_log import AccessLog
 from .admission import Admission
+from .ag_ui import AgUi
 from .answers import SAFE, ident_of, json_response, refusal
 from .bodies import arguments_of, text_body
 from .caller import Caller, Gate, required_name
@@ -101,12 +102,17 @@ class Application:
             ("GET", "/openapi.json", self.openapi),
             ("GET", "/functions", self.functions),
             ("GET", "/metrics", self.metrics),
+            ("POST", "/ag-ui/{name:path}", AgUi(self).run),
         ]
         return [
             *(Route(path, self._guarded(path, handler), methods=[method]) for method, path, handler in rows),
             *(
                 Route(path, self._guarded(path, handler, openai_api.refusal), methods=[method])
                 for method, path, handler in openai_api.OpenAiApi(self).routes()
+            ),
+            *(
+                Route(path, self._guarded(path, handler, a2a.refusal), methods=[method])
+                for method, path, handler in a2a.A2a(self).routes()
             ),
             Route("/mcp", self.mcp),
             Route("/", _page, methods=["GET"]),
@@ -115,10 +121,10 @@ class Application:
         ]
 
     def _guarded(
-        self, path: str, handler: Handler, told: Callable[[Problem, str], Response] | None = None
+        self, path: str, handler: Handler, told: Callable[[Problem, Request], Response] | None = None
     ) -> Callable[[Request], Awaitable[Any]]:
-        """Return a route's function: it finds out who calls, and answers Problems; `told` gives the answer to one, with the id
-        of the request, in the form of another protocol."""
+        """Return a route's function: it finds out who calls, and answers Problems; `told` gives the answer to one in the form of
+        another protocol."""
 
         async def guarded(request: Request) -> Any:
             known = request.scope["concerto"]
@@ -129,7 +135,7 @@ class Application:
                 return await handler(request, caller)
             except Problem as problem:
                 self.counters.refused.labels(str(problem.status)).inc()
-                return refusal(request, problem) if told is None else told(problem, ident_of(request))
+                return refusal(request, problem) if told is None else told(problem, request)
 
         return guarded
 
@@ -154,12 +160,18 @@ class Application:
 
     async def _wanted(self, request: Request, caller: Caller, name: str) -> Wanted:
         arguments = await arguments_of(request, self.settings)
-        return self.with_bound(request, caller, name, arguments)
+        return self.wanted(request, caller, name, arguments)
 
-    def with_bound(self, request: Request, caller: Caller, name: str, arguments: dict[str, Any]) -> Wanted:
-        """Return the call of a function with these arguments and those that come from the request. Raise Problem (400) where
-        a bound one is given, or the request lacks one."""
-        session = self.gate.session_of(request)
+    def wanted(
+        self, request: Request, caller: Caller, name: str, arguments: dict[str, Any], conversation: str | None = None,
+        *, is_model: bool = False,
+    ) -> Wanted:  # fmt: skip
+        """Return the call of a function with these arguments and those that come from the request, or of a public model with its
+        messages. Its session is that of the request, else the one of a protocol's `conversation`. Raise Problem (400) where a
+        bound argument is given, or the request lacks one."""
+        session = self.gate.session_of(request) or conversation
+        if is_model:
+            return Wanted(name, arguments, caller.name, session, is_model=True)
         bound = self.gate.bound(request, caller, session) if self.settings.keys else {}
         given = [key for key in bound if key in arguments]
         if given:
@@ -222,15 +234,19 @@ class Application:
         )  # fmt: skip
 
     def _again(self, last: str, caller: Caller) -> EventStream:
-        """Return the stream of a call behind the event of that id. Raise Problem: 404 for a call that is not known, 410 where
-        events behind it are not kept any more."""
-        ident, _, number = last.rpartition("-")
-        if not number.isdecimal() or len(number) > 12:
-            raise Problem(400, "event", "Last-Event-ID is the id of an event of this server")
+        """Return the stream of a call behind the event of that id. Raise Problem as `behind`."""
+        return self._stream(*self.behind(last, caller, "Last-Event-ID"))
+
+    def behind(self, event: str, caller: Caller, what: str) -> tuple[ServedCall, int]:
+        """Return the call and the number of an event by its id, which the request has as `what`. Raise Problem: 400 for what is
+        no such id, 404 for a call that is not known, 410 where events behind it are not kept any more."""
+        ident, _, number = event.rpartition("-")
+        if not (number.isascii() and number.isdecimal()) or len(number) > 12:
+            raise Problem(400, "event", f"{what} is the id of an event of this server")
         call = self.calls.found(ident, caller.name)
         if call.log is None or int(number) + 1 < call.log.first or int(number) > call.log.count:
             raise Problem(410, "event", "the events behind this one are not kept any more")
-        return self._stream(call, int(number))
+        return call, int(number)
 
     async def events(self, request: Request, caller: Caller) -> Any:
         """Stream the events of a call from the beginning, or from behind Last-Event-ID on."""

@@ -27,7 +27,7 @@ from .questions import Question, Questions
 from .sessions import Sessions
 from .settings import Serving
 
-PATIENCE = 3600.0  # seconds in which a client brings an answer
+PATIENCE = 3600.0  # seconds in which a client comes again for a call that waits for its answer, or was left on purpose
 
 log = logging.getLogger("concerto.serve")
 
@@ -44,10 +44,11 @@ class Wanted:
     is_model: bool = False
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, weakref_slot=True)
 class ServedCall:
     """A call of a server. `ending` gives the JSON text of its result, or raises the Problem of its failure; `log` has its events,
-    None where nobody hears them. `readers` counts those who read them now."""
+    None where nobody hears them. `readers` counts those who read them now; `goes_on` says that it has PATIENCE without any, since
+    its client comes again for it. `told_text` says that pieces of its text are among the events."""
 
     id: str
     wanted: Wanted
@@ -56,6 +57,8 @@ class ServedCall:
     ending: asyncio.Future[str] = field(init=False)
     task: asyncio.Task[None] = field(init=False)
     readers: int = 0
+    goes_on: bool = False
+    told_text: bool = False
     spent: Spent = Spent(0, 0, 0.0)
     lonely: asyncio.TimerHandle | None = None
     status: int = 0
@@ -136,6 +139,7 @@ class Calls:
         if call.log is None or by_runtime:
             return
         if channel == TEXT_CHANNEL:
+            call.told_text = True
             call.log.add("text", f'{{"text":{payload}}}')
         else:
             call.log.add("emit", f'{{"channel":{_quoted(channel)},"payload":{payload}}}')
@@ -180,11 +184,6 @@ class Calls:
             raise Problem(404, "call", "there is no such call, or it ended too long ago")
         return call
 
-    def waits_for_people(self, call: ServedCall) -> None:
-        """Note that a call waits for an answer that a client brings with another request: it has PATIENCE for that."""
-        if not call.readers and not call.ending.done():
-            call.lonely = asyncio.get_running_loop().call_later(PATIENCE, call.cancel)
-
     def opened(self, call: ServedCall) -> None:
         """Note that somebody reads the events of a call."""
         call.readers += 1
@@ -197,7 +196,7 @@ class Calls:
         call.readers -= 1
         if not call.readers and not call.ending.done():
             loop = asyncio.get_running_loop()
-            call.lonely = loop.call_later(self.settings.linger_seconds, call.cancel)
+            call.lonely = loop.call_later(PATIENCE if call.goes_on else self.settings.linger_seconds, call.cancel)
 
     async def aclose(self) -> None:
         """Cancel the calls that run, and wait until they have ended."""
