@@ -36,7 +36,7 @@ CARD = "/.well-known/agent-card.json"
 CODES = {
     "json": (-32700, "JSON_PARSE"), "request": (-32600, "INVALID_REQUEST"), "method": (-32601, "METHOD_NOT_FOUND"),
     "call": (-32001, "TASK_NOT_FOUND"), "ended": (-32002, "TASK_NOT_CANCELABLE"),
-    "push": (-32003, "PUSH_NOTIFICATION_NOT_SUPPORTED"), "unsupported": (-32004, "UNSUPPORTED_OPERATION"),
+    "push": (-32003, "PUSH_NOTIFICATION_NOT_SUPPORTED"), "unsupported": (-32004, "UNSUPPORTED_OPERATION"), "interrupted": (-32004, "UNSUPPORTED_OPERATION"),
     "content": (-32005, "CONTENT_TYPE_NOT_SUPPORTED"), "card": (-32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED"),
     "version": (-32009, "VERSION_NOT_SUPPORTED"),
 }  # fmt: skip
@@ -182,6 +182,7 @@ class A2a:
         skill, arguments = asked_of(self.skills, message)
         request.scope["concerto"]["function"] = skill.name
         wanted = self.app.wanted(request, caller, skill.name, arguments, context, is_model=skill.signature is None)
+        self.app.calls.require_no_question(wanted)
         call = await self.app.calls.begin(ident_of(request), wanted, streams=True)
         self.tasks.contexts[call] = context
         return call, 0

@@ -28,6 +28,7 @@ WORKING, ASKING, DONE = "TASK_STATE_WORKING", "TASK_STATE_INPUT_REQUIRED", "TASK
 # By the code of its Problem what a call is that got no result; another one has failed.
 STATES = {"cancelled": "TASK_STATE_CANCELED", "arguments": "TASK_STATE_REJECTED"}
 FAILED = "TASK_STATE_FAILED"
+MOST_EXACT = 1 << 53  # beyond it not every whole number is one of floating point
 ARTIFACT = "result"  # the id of the one that a task has
 
 
@@ -116,7 +117,7 @@ def _parts(parts: Any) -> tuple[list[str], list[Any]]:
         if isinstance(part, dict) and isinstance(part.get("text"), str):
             texts.append(part["text"])
         elif isinstance(part, dict) and "data" in part:
-            data.append(part["data"])
+            data.append(_with_whole_numbers(part["data"]))
         elif isinstance(part, dict) and ("raw" in part or "url" in part):
             raise Problem(400, "content", f"`message.parts[{at}]` is a file; a part is a text or data")
         else:
@@ -124,6 +125,18 @@ def _parts(parts: Any) -> tuple[list[str], list[Any]]:
     if len(data) > 1:
         raise Problem(400, "params", "`message.parts` has one part of data at most")
     return texts, data
+
+
+def _with_whole_numbers(data: Any) -> Any:
+    """Return JSON data with an Int for each number that is whole: clients send all of them as floating point (`Value` of
+    Protocol Buffers), and a Float is read from either."""
+    if isinstance(data, float):
+        return int(data) if data.is_integer() and abs(data) <= MOST_EXACT else data
+    if isinstance(data, list):
+        return [_with_whole_numbers(one) for one in data]
+    if isinstance(data, dict):
+        return {key: _with_whole_numbers(one) for key, one in data.items()}
+    return data
 
 
 def asked_of(skills: Mapping[str, Skill], message: Message) -> tuple[Skill, Json]:

@@ -54,7 +54,7 @@ class AgUi:
             call, number = self._resumed(request, caller, name, thread, body["resume"])
         else:
             wanted = self._wanted(request, caller, name, takes, body, thread)
-            self._require_no_question(wanted)
+            self.app.calls.require_no_question(wanted)
             call, number = await self.app.calls.begin(ident_of(request), wanted, streams=True), 0
         assert call.log is not None
         form = _Run(thread, ident, call, self.app.questions)
@@ -78,15 +78,6 @@ class AgUi:
                 raise Problem(400, "unsupported", says)
         arguments = {takes.parameter or "messages": takes.argument(messages), **given}
         return self.app.wanted(request, caller, name, arguments, thread, is_model=takes.parameter is None)
-
-    def _require_no_question(self, wanted: Wanted) -> None:
-        """Raise Problem (409) where a call of the session waits for an answer and nobody reads it: another would wait for it."""
-        for question in self.app.questions.open.values() if self.app.settings.sessions else ():
-            call = self.app.calls.known.get(question.call)
-            if call is None or call.readers or (call.wanted.caller, call.wanted.session) != (wanted.caller, wanted.session):
-                continue
-            says = f"the thread waits for an answer: `resume` its interrupt, answer it at /questions/{question.key},"
-            raise Problem(409, "interrupted", f"{says} or end the call by DELETE /calls/{call.id}")
 
     def _resumed(self, request: Request, caller: Caller, name: str, thread: str, entries: Any) -> tuple[ServedCall, int]:
         """Give the answer of a resumed run to its question; return the call and the number of the question's event. Raise

@@ -175,6 +175,15 @@ class Calls:
         elif problem_of(failure).code == "internal":
             log.error("internal", extra={"concerto": {**fields, "class": type(failure).__name__}}, exc_info=failure)
 
+    def require_no_question(self, wanted: Wanted) -> None:
+        """Raise Problem (409) where a call of the same session waits for an answer and nobody reads it: another would wait for it."""
+        for question in self.questions.open.values() if self.settings.sessions else ():
+            call = self.known.get(question.call)
+            if call is None or call.readers or (call.wanted.caller, call.wanted.session) != (wanted.caller, wanted.session):
+                continue
+            says = f"this conversation waits for an answer, which call {call.id} asked for: give it, also at"
+            raise Problem(409, "interrupted", f"{says} /questions/{question.key}, or end that call by DELETE /calls/{call.id}")
+
     # ------------------------------------------------------------ readers of streams
 
     def found(self, ident: str, caller: str) -> ServedCall:
