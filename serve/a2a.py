@@ -36,7 +36,8 @@ CARD = "/.well-known/agent-card.json"
 CODES = {
     "json": (-32700, "JSON_PARSE"), "request": (-32600, "INVALID_REQUEST"), "method": (-32601, "METHOD_NOT_FOUND"),
     "call": (-32001, "TASK_NOT_FOUND"), "ended": (-32002, "TASK_NOT_CANCELABLE"),
-    "push": (-32003, "PUSH_NOTIFICATION_NOT_SUPPORTED"), "unsupported": (-32004, "UNSUPPORTED_OPERATION"), "interrupted": (-32004, "UNSUPPORTED_OPERATION"),
+    "push": (-32003, "PUSH_NOTIFICATION_NOT_SUPPORTED"), "unsupported": (-32004, "UNSUPPORTED_OPERATION"),
+    "interrupted": (-32004, "UNSUPPORTED_OPERATION"),
     "content": (-32005, "CONTENT_TYPE_NOT_SUPPORTED"), "card": (-32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED"),
     "version": (-32009, "VERSION_NOT_SUPPORTED"),
 }  # fmt: skip

@@ -176,7 +176,7 @@ class Calls:
             log.error("internal", extra={"concerto": {**fields, "class": type(failure).__name__}}, exc_info=failure)
 
     def require_no_question(self, wanted: Wanted) -> None:
-        """Raise Problem (409) where a call of the same session waits for an answer and nobody reads it: another would wait for it."""
+        """Raise Problem (409) where a call of the same session waits for an answer and nobody reads it: another waits for it."""
         for question in self.questions.open.values() if self.settings.sessions else ():
             call = self.known.get(question.call)
             if call is None or call.readers or (call.wanted.caller, call.wanted.session) != (wanted.caller, wanted.session):

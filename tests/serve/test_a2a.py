@@ -61,9 +61,9 @@ async def agents(source: str = SOURCE, *, streaming: bool = True, head: str = ""
     async with served(source, **options) as (_, app):
         headers = {"authorization": f"Bearer {head}"} if head else {}
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://agent", headers=headers, timeout=30) as http:
-            async with client_of(http, "http://agent", streaming=streaming) as client:
-                yield client, app
+        http = httpx.AsyncClient(transport=transport, base_url="http://agent", headers=headers, timeout=30)
+        async with http, client_of(http, "http://agent", streaming=streaming) as client:
+            yield client, app
 
 
 def message(skill: str | None, *, text: str | None = None, data: Any = ..., **fields: Any) -> pb.SendMessageRequest:
@@ -92,10 +92,10 @@ def part_of(task: dict[str, Any]) -> Any:
 
 @in_loop
 async def test_the_card_names_the_skills() -> None:
-    async with served(SOURCE, keys={"ms": "header:X-Ms"}) as (_, app):
+    async with served(SOURCE, keys={"ms": "header:X-Ms"}) as (client, app):
+        raw = (await client.get("/.well-known/agent-card.json", headers={"host": "agent"})).json()
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app)) as http:
             card = await A2ACardResolver(http, "http://agent").get_agent_card()
-            raw = (await http.get("http://agent/.well-known/agent-card.json")).json()
     assert MessageToDict(card) == raw  # no field that the official type lacks
     (interface,) = card.supported_interfaces
     assert (interface.url, interface.protocol_binding, interface.protocol_version) == ("http://agent/a2a", "JSONRPC", "1.0")
@@ -366,9 +366,9 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3), max_leaves=8,
 )  # fmt: skip
 PART = st.dictionaries(st.sampled_from(("text", "data", "url", "raw", "kind")), JSON, max_size=2) | JSON
-FIELDS = {name: JSON for name in ("messageId", "role", "metadata", "taskId", "contextId")}
+FIELDS = dict.fromkeys(("messageId", "role", "metadata", "taskId", "contextId"), JSON)
 MESSAGE = st.fixed_dictionaries({}, optional={**FIELDS, "parts": st.lists(PART, max_size=3) | JSON}) | JSON
-OTHERS = {name: JSON for name in ("configuration", "id", "pageSize", "pageToken", "contextId", "status")}
+OTHERS = dict.fromkeys(("configuration", "id", "pageSize", "pageToken", "contextId", "status"), JSON)
 PARAMS = st.fixed_dictionaries({}, optional={**OTHERS, "message": MESSAGE})
 METHODS = ("SendMessage", "SendStreamingMessage", "GetTask", "ListTasks", "CancelTask", "SubscribeToTask")
 
