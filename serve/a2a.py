@@ -63,7 +63,8 @@ class A2a:
 
     async def card(self, request: Request, caller: Caller) -> Response:
         """Answer with the agent card."""
-        program, base = self.app.program, self.app.settings.url or str(request.base_url)
+        mounted = request.url.replace(path=request.scope.get("root_path", ""), query="")  # where this application is
+        program, base = self.app.program, self.app.settings.url or str(mounted)
         card: Json = {
             "name": program.name, "description": f"The program {program.name}: {', '.join(self.skills)}",
             "version": program.content_hash[:12],

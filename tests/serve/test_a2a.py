@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import concerto
 import httpx
 import httpx2
 import pytest
@@ -20,8 +21,10 @@ from a2a.utils import errors
 from google.protobuf.json_format import MessageToDict, ParseDict
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
-from .served import in_loop, running, served
+from .served import in_loop, program, running, served
 
 SOURCE = """
 schema Ticket { topic: String, urgent: Bool = false }
@@ -114,6 +117,20 @@ async def test_the_card_names_the_skills() -> None:
         assert card["supportedInterfaces"][0]["url"] == "https://desk.example/x/a2a"
         assert card["securitySchemes"]["bearer"]["httpAuthSecurityScheme"]["scheme"] == "Bearer"
         ParseDict(card, pb.AgentCard())
+    async with served(SOURCE) as (_, app):
+        mounting = httpx2.ASGITransport(Starlette(routes=[Mount("/desk", app)]))
+        async with httpx2.AsyncClient(transport=mounting, base_url="https://host.example") as client:
+            card = (await client.get("/desk/.well-known/agent-card.json?a=b")).json()
+    assert card["supportedInterfaces"][0]["url"] == "https://host.example/desk/a2a"
+
+
+def test_the_address_in_the_card_is_set_by_a_flag(tmp_path: Path) -> None:
+    with running(tmp_path, "--url", "https://desk.example", source=SOURCE) as server:
+        card = httpx2.get(f"{server.url}/.well-known/agent-card.json").json()
+    assert card["supportedInterfaces"][0]["url"] == "https://desk.example/a2a"
+    for wrong in ("desk.example", "ftp://desk.example", "https://", "https://desk .example"):
+        with pytest.raises(ValueError, match="an address of http or https"):
+            concerto.asgi(program(SOURCE), url=wrong)
 
 
 @in_loop
@@ -216,6 +233,22 @@ async def test_contexts_are_sessions_of_their_callers() -> None:
         assert len((await client.list_tasks(pb.ListTasksRequest(status=DONE))).tasks) == 5
 
 
+async def left_behind(client: Any, request: pb.SendMessageRequest) -> str:
+    """Begin a task by a stream and leave it behind its first event, its connection with it; return the id of the task."""
+    first: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def read() -> None:
+        async for row in client.send_message(request):
+            if not first.done():
+                first.set_result(row.task.id)
+
+    reading = asyncio.create_task(read())
+    task = await first
+    reading.cancel()
+    await asyncio.wait({reading})
+    return task
+
+
 async def state_after_work(client: Any, task: str) -> int:
     """Return the state of a task when it is not at work any more."""
     deadline = time.monotonic() + 30
@@ -239,9 +272,7 @@ def test_the_client_against_a_server(tmp_path: Path) -> None:
                     pieces = [row["artifactUpdate"]["artifact"]["parts"] for row in (await sent(client, "told", text="x"))[2:-1]]
                     assert "".join(part["text"] for (part,) in pieces) == "offline: x"
                     # Left in the middle of its stream, and found again.
-                    stream = client.send_message(message("wait", data={"ms": 900}))
-                    task = (await anext(stream)).task.id
-                    await stream.aclose()
+                    task = await left_behind(client, message("wait", data={"ms": 900}))
                     again = [MessageToDict(one) async for one in client.subscribe(pb.SubscribeToTaskRequest(id=task))]
                     assert [*map(next, map(iter, again))] == ["task", "statusUpdate", "artifactUpdate", "statusUpdate"]
                     assert again[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
@@ -250,10 +281,8 @@ def test_the_client_against_a_server(tmp_path: Path) -> None:
                     with pytest.raises(errors.TaskNotCancelableError):
                         await client.cancel_task(pb.CancelTaskRequest(id=task))
                     # Without a reader for good.
-                    stream = client.send_message(message("wait", data={"ms": 60_000}))
-                    left = (await anext(stream)).task.id
-                    await stream.aclose()
-                    assert await state_after_work(client, left) == pb.TASK_STATE_CANCELED
+                    alone = await left_behind(client, message("wait", data={"ms": 60_000}))
+                    assert await state_after_work(client, alone) == pb.TASK_STATE_CANCELED
                     # Nothing of one caller is there for another one.
                     for work in (other.get_task(pb.GetTaskRequest(id=task)), other.cancel_task(pb.CancelTaskRequest(id=task))):
                         with pytest.raises(errors.TaskNotFoundError):
