@@ -9,7 +9,7 @@ the language reads it, by the declared types (L-7.1.2), and written in the forms
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,25 @@ class Signature:
     result: dict[str, Any]
     may_fail: bool
     doc: str = ""
+
+    def arguments(self, without: Container[str] = ()) -> dict[str, Any]:
+        """Return the JSON Schema of the object of the arguments by name, `without` those of these names."""
+        own = [one for one in self.parameters if one.name not in without]
+        definitions: dict[str, Any] = {}
+        properties = {one.name: without_definitions(one.schema, definitions) for one in own}
+        schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+        required = [one.name for one in own if one.required]
+        if required:
+            schema["required"] = required
+        if definitions:
+            schema["$defs"] = definitions
+        return schema
+
+
+def without_definitions(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema without its definitions, which are added to those of another one around it."""
+    definitions.update(schema.get("$defs", {}))
+    return {key: part for key, part in schema.items() if key != "$defs"}
 
 
 def signatures_of(image: Image) -> dict[str, Signature]:

@@ -38,6 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--approver", action="append", default=[], metavar="NAME", help=approver)
     hosts = "a name of this server in the header Host; repeated: several (a loopback address has its own names)"
     parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=hosts)
+    url = "the address by which others reach it, as its agent card says it, where a proxy stands in front"
+    parser.add_argument("--url", metavar="URL", help=url)
     parser.add_argument("--body-bytes", type=steps, metavar="N", help="bytes of a request's body, 1048576 by default")
     parser.add_argument("--concurrent", type=steps, metavar="N", help="calls that run at once, 512 by default")
     parser.add_argument("--queue", type=_count, metavar="N", help="calls that wait for a place, 512 by default")
@@ -164,6 +166,7 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
         "body_bytes": arguments.body_bytes, "concurrent": arguments.concurrent, "queue": arguments.queue,
         "queue_seconds": arguments.queue_seconds, "rate": arguments.rate, "day_tokens": arguments.day_tokens,
         "day_cost": arguments.day_cost, "linger_seconds": arguments.linger, "state": arguments.state, "store": arguments.store,
+        "url": arguments.url,
     }  # fmt: skip
     given = {name: value for name, value in named.items() if value is not None}
     names = {"approvers": tuple(arguments.approver), "durable": tuple(arguments.durable)}

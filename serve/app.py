@@ -21,9 +21,10 @@ from starlette.routing import BaseRoute, Route
 
 from ..api.json_calls import Misfitting
 from ..api.program import Program
-from . import openai_api
+from . import a2a, openai_api
 from .access_log import AccessLog
 from .admission import Admission
+from .ag_ui import AgUi
 from .answers import SAFE, ident_of, json_response, refusal
 from .bodies import arguments_of, text_body
 from .caller import Caller, Gate, required_name
@@ -111,12 +112,17 @@ class Application:
             ("GET", "/openapi.json", self.openapi),
             ("GET", "/functions", self.functions),
             ("GET", "/metrics", self.metrics),
+            ("POST", "/ag-ui/{name:path}", AgUi(self).run),
         ]
         return [
             *(Route(path, self._guarded(path, handler), methods=[method]) for method, path, handler in rows),
             *(
                 Route(path, self._guarded(path, handler, openai_api.refusal), methods=[method])
                 for method, path, handler in openai_api.OpenAiApi(self).routes()
+            ),
+            *(
+                Route(path, self._guarded(path, handler, a2a.refusal), methods=[method])
+                for method, path, handler in a2a.A2a(self).routes()
             ),
             Route("/mcp", self.mcp),
             Route("/", _page, methods=["GET"]),
@@ -125,10 +131,10 @@ class Application:
         ]
 
     def _guarded(
-        self, path: str, handler: Handler, told: Callable[[Problem, str], Response] | None = None
+        self, path: str, handler: Handler, told: Callable[[Problem, Request], Response] | None = None
     ) -> Callable[[Request], Awaitable[Any]]:
-        """Return a route's function: it finds out who calls, and answers Problems; `told` gives the answer to one, with the id
-        of the request, in the form of another protocol."""
+        """Return a route's function: it finds out who calls, and answers Problems; `told` gives the answer to one in the form of
+        another protocol."""
 
         async def guarded(request: Request) -> Any:
             known = request.scope["concerto"]
@@ -139,7 +145,7 @@ class Application:
                 return await handler(request, caller)
             except Problem as problem:
                 self.counters.refused.labels(str(problem.status)).inc()
-                return refusal(request, problem) if told is None else told(problem, ident_of(request))
+                return refusal(request, problem) if told is None else told(problem, request)
 
         return guarded
 
@@ -188,12 +194,18 @@ class Application:
 
     async def _wanted(self, request: Request, caller: Caller, name: str) -> Wanted:
         arguments = await arguments_of(request, self.settings)
-        return self.with_bound(request, caller, name, arguments)
+        return self.wanted(request, caller, name, arguments)
 
-    def with_bound(self, request: Request, caller: Caller, name: str, arguments: dict[str, Any]) -> Wanted:
-        """Return the call of a function with these arguments and those that come from the request. Raise Problem (400) where
-        a bound one is given, or the request lacks one."""
-        session = self.gate.session_of(request)
+    def wanted(
+        self, request: Request, caller: Caller, name: str, arguments: dict[str, Any], conversation: str | None = None,
+        *, is_model: bool = False,
+    ) -> Wanted:  # fmt: skip
+        """Return the call of a function with these arguments and those that come from the request, or of a public model with its
+        messages. Its session is that of the request, else the one of a protocol's `conversation`. Raise Problem (400) where a
+        bound argument is given, or the request lacks one."""
+        session = self.gate.session_of(request) or conversation
+        if is_model:
+            return Wanted(name, arguments, caller.name, session, is_model=True)
         bound = self.gate.bound(request, caller, session) if self.settings.keys else {}
         given = [key for key in bound if key in arguments]
         if given:
@@ -262,17 +274,15 @@ class Application:
         return await self.durable.found(ident, caller.name)
 
     async def _again(self, last: str, caller: Caller) -> EventStream:
-        """Return the stream of a call behind the event of that id. Raise Problem: 404 for a call that is not known, 410 where
-        events behind it are not kept any more."""
-        ident, _, number = last.rpartition("-")
-        if not number.isdecimal() or len(number) > 12:
-            raise Problem(400, "event", "Last-Event-ID is the id of an event of this server")
-        call = await self._found(ident, caller)
-        # The events of a durable call may be on their way: from its journal.
-        is_unknown = call.log is None or (int(number) > call.log.count and not call.durable)
-        if call.log is None or is_unknown or int(number) + 1 < call.log.first:
-            raise Problem(410, "event", "the events behind this one are not kept any more")
-        return self._stream(call, int(number))
+        """Return the stream of a call behind the event of that id. Raise Problem as `behind`."""
+        ident, number = _event_of(last, "Last-Event-ID")
+        return self._stream(_having(await self._found(ident, caller), number), number)
+
+    def behind(self, event: str, caller: Caller, what: str) -> tuple[ServedCall, int]:
+        """Return the call and the number of an event by its id, which the request has as `what`. Raise Problem: 400 for what is
+        no such id, 404 for a call that is not known, 410 where events behind it are not kept any more."""
+        ident, number = _event_of(event, what)
+        return _having(self.calls.found(ident, caller.name), number), number
 
     async def events(self, request: Request, caller: Caller) -> Any:
         """Stream the events of a call from the beginning, or from behind Last-Event-ID on."""
@@ -366,6 +376,23 @@ def _require_known(program: Program, settings: Serving) -> None:
     for name in settings.keys:
         if name not in parameters:
             raise ValueError(f"keys: no public function has a parameter {name!r}")
+
+
+def _event_of(event: str, what: str) -> tuple[str, int]:
+    """Return call and number of the id of an event, which the request has as `what`. Raise Problem (400) for what is none."""
+    ident, _, number = event.rpartition("-")
+    if not (number.isascii() and number.isdecimal()) or len(number) > 12:
+        raise Problem(400, "event", f"{what} is the id of an event of this server")
+    return ident, int(number)
+
+
+def _having(call: ServedCall, number: int) -> ServedCall:
+    """Return a call that has the events behind that number, or will have them: those of a durable call may be on their way from
+    its journal. Raise Problem (410) where they are not kept any more."""
+    log = call.log
+    if log is None or number + 1 < log.first or (number > log.count and not call.durable):
+        raise Problem(410, "event", "the events behind this one are not kept any more")
+    return call
 
 
 def _on_its_way(ident: str, state: str, headers: dict[str, str]) -> Response:

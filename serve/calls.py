@@ -29,7 +29,7 @@ from .questions import Question, Questions
 from .sessions import Sessions
 from .settings import Serving
 
-PATIENCE = 3600.0  # seconds in which a client brings an answer
+PATIENCE = 3600.0  # seconds in which a client comes again for a call that waits for its answer, or was left on purpose
 
 log = logging.getLogger("concerto.serve")
 
@@ -46,10 +46,12 @@ class Wanted:
     is_model: bool = False
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, weakref_slot=True)
 class ServedCall:
     """A call of a server. `ending` gives the JSON text of its result, or raises the Problem of its failure; `log` has its events,
-    None where nobody hears them. `readers` counts those who read them now. A call that is `durable` goes on without them."""
+    None where nobody hears them. `readers` counts those who read them now; `goes_on` says that it has PATIENCE without any, since
+    its client comes again for it. A call that is `durable` goes on without readers. `told_text` says that pieces of its text are
+    among the events."""
 
     id: str
     wanted: Wanted
@@ -59,6 +61,8 @@ class ServedCall:
     ending: asyncio.Future[str] = field(init=False)
     task: asyncio.Task[None] = field(init=False)
     readers: int = 0
+    goes_on: bool = False
+    told_text: bool = False
     spent: Spent = Spent(0, 0, 0.0)
     lonely: asyncio.TimerHandle | None = None
     status: int = 0
@@ -155,6 +159,7 @@ class Calls:
         if call.log is None or by_runtime:
             return
         if channel == TEXT_CHANNEL:
+            call.told_text = True
             call.log.add("text", f'{{"text":{payload}}}')
         else:
             call.log.add("emit", f'{{"channel":{_quoted(channel)},"payload":{payload}}}')
@@ -193,6 +198,15 @@ class Calls:
         elif problem_of(failure).code == "internal":
             log.error("internal", extra={"concerto": {**fields, "class": type(failure).__name__}}, exc_info=failure)
 
+    def require_no_question(self, wanted: Wanted) -> None:
+        """Raise Problem (409) where a call of the same session waits for an answer and nobody reads it: another waits for it."""
+        for question in self.questions.open.values() if self.settings.sessions else ():
+            call = self.known.get(question.call)
+            if call is None or call.readers or (call.wanted.caller, call.wanted.session) != (wanted.caller, wanted.session):
+                continue
+            says = f"this conversation waits for an answer, which call {call.id} asked for: give it, also at"
+            raise Problem(409, "interrupted", f"{says} /questions/{question.key}, or end that call by DELETE /calls/{call.id}")
+
     # ------------------------------------------------------------ readers of streams
 
     def found(self, ident: str, caller: str) -> ServedCall:
@@ -201,11 +215,6 @@ class Calls:
         if call is None or call.wanted.caller != caller:
             raise Problem(404, "call", "there is no such call, or it ended too long ago")
         return call
-
-    def waits_for_people(self, call: ServedCall) -> None:
-        """Note that a call waits for an answer that a client brings with another request: it has PATIENCE for that."""
-        if not call.readers and not call.ending.done():
-            call.lonely = asyncio.get_running_loop().call_later(PATIENCE, call.cancel)
 
     def opened(self, call: ServedCall) -> None:
         """Note that somebody reads the events of a call."""
@@ -220,7 +229,7 @@ class Calls:
         call.readers -= 1
         if not call.durable and not call.readers and not call.ending.done():
             loop = asyncio.get_running_loop()
-            call.lonely = loop.call_later(self.settings.linger_seconds, call.cancel)
+            call.lonely = loop.call_later(PATIENCE if call.goes_on else self.settings.linger_seconds, call.cancel)
 
     async def aclose(self) -> None:
         """Cancel the calls that run, and wait until they have ended."""

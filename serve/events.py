@@ -1,14 +1,16 @@
 """The events of one call, in order and with numbers, for readers that lag, go and come again (S-1.2).
 
-Hands on `EventLog` and `Event` to the calls, and `EventStream`, the answer that sends them as server-sent events. Events are
-kept up to a number of bytes: of more, the oldest are dropped, and a reader that has not had those is dropped too.
+Hands on `EventLog` and `Event` to the calls, and `EventStream`, the answer that sends them as server-sent events, with `sse` and
+`data_line`, the bytes of one, to the application and the protocols beside it. Events are kept up to a number of bytes: of more,
+the oldest are dropped, and a reader that has not had those is dropped too.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -113,14 +115,25 @@ def sse(call: str, event: Event) -> bytes:
     return f"id: {call}-{event.number}\nevent: {event.kind}\ndata: {event.data}\n\n".encode()
 
 
+def data_line(row: Any) -> bytes:
+    """Return JSON data as an event that has no name and no id."""
+    return f"data: {json.dumps(row, ensure_ascii=False)}\n\n".encode()
+
+
+def _never() -> bool:
+    return False
+
+
 class EventStream:
     """The answer that streams a log from behind event `number` on. `opened` and `closed` are told when a reader begins and ends;
-    `form(event)` gives the bytes of an event, b"" for one that is not sent, `end` those behind the last one. A reader for whom
-    events are lost gets a comment that says so, if it takes anything, and its connection is cut."""
+    `form(event)` gives the bytes of an event, b"" for one that is not sent, `begin` those before the first one, `end` those
+    behind the last one. `over` tells whether the stream ends behind the event that `form` was given last; it ends with its log at
+    the latest. A reader for whom events are lost is cut off."""
 
     def __init__(
         self, log: EventLog, number: int, form: Callable[[Event], bytes], *, headers: dict[str, str], opened: Callable[[], None],
-        closed: Callable[[], None], end: bytes = b"", heartbeat: float = HEARTBEAT,
+        closed: Callable[[], None], begin: bytes = b"", end: bytes = b"", over: Callable[[], bool] = _never,
+        heartbeat: float = HEARTBEAT,
     ) -> None:  # fmt: skip
         self.log = log
         self.number = number
@@ -128,7 +141,9 @@ class EventStream:
         self.headers = headers
         self.opened = opened
         self.closed = closed
+        self.begin = begin
         self.end = end
+        self.over = over
         self.heartbeat = heartbeat
         self.status_code = 200
 
@@ -171,13 +186,12 @@ class EventStream:
         await send({"type": "http.response.body", "body": self.end, "more_body": False})
 
     async def _pieces(self) -> AsyncIterator[bytes]:
-        yield b": open\n\n"
-        while True:
+        yield b": open\n\n" + self.begin
+        while not self.over():
             events = self.log.after(self.number)
             if events:
                 # Many small events are one piece, so that a reader that lags costs few calls.
-                piece = b"".join(map(self.form, events))
-                self.number = events[-1].number
+                piece = b"".join(self._formed(events))
                 if piece:
                     yield piece
             elif self.log.ended:
@@ -188,6 +202,14 @@ class EventStream:
                         await self.log.arrived(self.number)
                 except TimeoutError:
                     yield b": alive\n\n"
+
+    def _formed(self, events: list[Event]) -> Iterator[bytes]:
+        """Yield the bytes of events, up to the one behind which the stream is over."""
+        for event in events:
+            yield self.form(event)
+            self.number = event.number
+            if self.over():
+                return
 
 
 async def disconnected(receive: Any) -> None:

@@ -21,7 +21,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from ..api.json_calls import Misfitting, Signature
+from ..api.json_calls import Misfitting, Signature, without_definitions
 from .caller import ANYONE, LONGEST_NAME, Caller
 from .calls import ServedCall, Wanted
 from .events import Lost
@@ -104,7 +104,7 @@ class _Offered:
             raise Problem(404, "function", f"the program has no public function {params.name!r}")
         arguments = dict(params.arguments or {})
         if context.request is not None:
-            wanted = self.app.with_bound(context.request, caller, params.name, arguments)
+            wanted = self.app.wanted(context.request, caller, params.name, arguments)
             return Wanted(wanted.function, wanted.arguments, wanted.caller, session)
         if self.app.settings.keys:
             raise Problem(400, "key", "bound parameters come from a request of HTTP; here there is none")
@@ -116,6 +116,7 @@ class _Offered:
         """Follow a call to its end or its next question. A client that gives up cancels it."""
         log, number = call.log, 0
         assert log is not None
+        call.goes_on = False
         self.app.calls.opened(call)
         asked: Question | None = None
         try:
@@ -128,11 +129,13 @@ class _Offered:
                     if event.kind == "question":
                         asked = self.app.questions.open.get(json.loads(event.data)["key"])
                         if asked is not None and context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-                            params = types.ElicitRequestFormParams(message=_message(asked), requested_schema=self._form(asked))
+                            says = self.app.questions.message(asked)
+                            params = types.ElicitRequestFormParams(message=says, requested_schema=self._form(asked))
                             requests: Any = {asked.key: types.ElicitRequest(params=params)}
                             return types.InputRequiredResult(input_requests=requests, request_state=call.id)
                         if asked is not None:
-                            said = await context.session.elicit_form(_message(asked), self._form(asked), context.request_id)
+                            says = self.app.questions.message(asked)
+                            said = await context.session.elicit_form(says, self._form(asked), context.request_id)
                             self._take(asked, said)
                             asked = None
         except MCPError as refused:
@@ -142,9 +145,8 @@ class _Offered:
             call.cancel()
             raise
         finally:
-            call.readers -= 1
-            if asked is not None:
-                self.app.calls.waits_for_people(call)
+            call.goes_on = asked is not None  # the answer comes with another request
+            self.app.calls.closed(call)
 
     def _kept(self, call: ServedCall, number: int) -> list[Any]:
         assert call.log is not None
@@ -167,17 +169,12 @@ class _Offered:
             return
         value = (said.content or {}).get("answer")
         is_text = self._form(question)["properties"]["answer"].get("type") == "string"
-        as_json = is_text and self._answer(question).get("type") != "string" and not self._answer(question).get("enum")
-        text = value if as_json and isinstance(value, str) else json.dumps(value)
-        self.app.questions.answer(question, text)
-
-    def _answer(self, question: Question) -> Json:
-        declared = self.app.questions.channels.get(question.channel)
-        return {} if declared is None or declared.answer is None else declared.answer
+        written = self.app.questions.written(question, value) if is_text and isinstance(value, str) else json.dumps(value)
+        self.app.questions.answer(question, written)
 
     def _form(self, question: Question) -> Json:
         """Return the schema of the form: the answer where it is a primitive, else its JSON as a text."""
-        schema = self._answer(question)
+        schema = self.app.questions.schema(question)
         simple = schema.get("type") in PRIMITIVE and "contentEncoding" not in schema
         names = schema.get("enum")
         if names and all(isinstance(one, str) for one in names):
@@ -218,12 +215,6 @@ class _Offered:
         return types.ReadResourceResult(contents=[contents])
 
 
-def _message(question: Question) -> str:
-    payload = json.loads(question.payload)
-    shown = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False)
-    return f"{question.channel}: {shown}"
-
-
 def _failed(message: str, value: Any) -> types.CallToolResult:
     """Return the result of a call that failed, with the error of the program where there is one."""
     texts = [message] if value is None else [message, json.dumps(value, ensure_ascii=False)]
@@ -231,32 +222,19 @@ def _failed(message: str, value: Any) -> types.CallToolResult:
 
 
 def _tool(signature: Signature, bound: Any) -> types.Tool:
-    own = [one for one in signature.parameters if one.name not in bound]
-    definitions: Json = {}
-    properties = {one.name: _without_definitions(one.schema, definitions) for one in own}
-    arguments: Json = {"type": "object", "properties": properties, "additionalProperties": False}
-    required = [one.name for one in own if one.required]
-    if required:
-        arguments["required"] = required
-    if definitions:
-        arguments["$defs"] = definitions
     return types.Tool(
-        name=signature.name, description=signature.doc or None, input_schema=arguments, output_schema=_result(signature)
-    )
+        name=signature.name, description=signature.doc or None, input_schema=signature.arguments(bound),
+        output_schema=_result(signature),
+    )  # fmt: skip
 
 
 def _result(signature: Signature) -> Json:
     """Return the schema of a structured result: an object, in which one that is none stands as a field."""
     definitions: Json = {}
-    schema = _without_definitions(signature.result, definitions)
+    schema = without_definitions(signature.result, definitions)
     target = definitions.get(str(schema.get("$ref", "")).removeprefix("#/$defs/"), schema)
     if target.get("type") == "object" and WRAPPED not in target.get("properties", {}):
         whole = dict(target)
     else:
         whole = {"type": "object", "properties": {WRAPPED: schema}, "required": [WRAPPED]}
     return {**whole, "$defs": definitions} if definitions else whole
-
-
-def _without_definitions(schema: Json, definitions: Json) -> Json:
-    definitions.update(schema.get("$defs", {}))
-    return {key: part for key, part in schema.items() if key != "$defs"}

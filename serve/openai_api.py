@@ -20,7 +20,8 @@ from .answers import ident_of, json_response
 from .bodies import arguments_of
 from .caller import Caller
 from .calls import ServedCall, Wanted
-from .events import Event, EventStream
+from .conversations import conversing, messages_of, text_of
+from .events import Event, EventStream, data_line
 from .problems import Problem
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 Handler = Callable[[Request, Caller], Awaitable[Any]]
 DONE = b"data: [DONE]\n\n"
-TEXT_PARTS = ("text", "input_text", "output_text")
 # Fields that ask for what is not done here: by name, the values that ask for nothing.
 REFUSED: dict[str, tuple[Any, ...]] = {
     "tools": (None, []), "functions": (None, []), "n": (None, 1), "audio": (None,), "previous_response_id": (None,),
@@ -44,12 +44,7 @@ class OpenAiApi:
 
     def __init__(self, app: Application) -> None:
         self.app = app
-        # By name the parameter that takes the messages; None for a public model.
-        self.offered: dict[str, str | None] = dict.fromkeys(app.program.models)
-        for name, signature in app.signatures.items():
-            needed = [one for one in signature.parameters if one.required and one.name not in app.settings.keys]
-            if len(needed) == 1 and _takes_messages(needed[0].schema):
-                self.offered[name] = needed[0].name
+        self.offered = conversing(app.program, app.settings.keys, texts=False)
 
     def routes(self) -> list[tuple[str, str, Handler]]:
         """Return method, path and handler of each route."""
@@ -67,7 +62,7 @@ class OpenAiApi:
     async def completions(self, request: Request, caller: Caller) -> Any:
         """Answer a chat completion, whole or as chunks."""
         body = await self._body(request)
-        wanted = self._wanted(request, caller, body, _messages(body.get("messages"), "messages"))
+        wanted = self._wanted(request, caller, body, messages_of(body.get("messages"), "messages"))
         ident, made = f"chatcmpl-{ident_of(request)}", int(time.time())
         head: Json = {"id": ident, "created": made, "model": body["model"]}
         if body.get("stream"):
@@ -84,7 +79,7 @@ class OpenAiApi:
         """Answer in the form of the Responses API, whole or as its events."""
         body = await self._body(request)
         given = body.get("input")
-        messages = [{"role": "user", "content": given}] if isinstance(given, str) else _messages(given, "input")
+        messages = [{"role": "user", "content": given}] if isinstance(given, str) else messages_of(given, "input")
         if isinstance(body.get("instructions"), str):
             messages.insert(0, {"role": "system", "content": body["instructions"]})
         wanted = self._wanted(request, caller, body, messages)
@@ -115,10 +110,8 @@ class OpenAiApi:
     def _wanted(self, request: Request, caller: Caller, body: Json, messages: list[Json]) -> Wanted:
         name = body["model"]
         request.scope["concerto"]["function"] = name
-        parameter = self.offered[name]
-        if parameter is None:
-            return Wanted(name, {"messages": messages}, caller.name, self.app.gate.session_of(request), is_model=True)
-        return self.app.with_bound(request, caller, name, {parameter: messages})
+        parameter = self.offered[name].parameter
+        return self.app.wanted(request, caller, name, {parameter or "messages": messages}, is_model=parameter is None)
 
     async def _text(self, request: Request, wanted: Wanted) -> tuple[str, ServedCall | None]:
         """Return the text of the answer, and the call. Raise Problem for a call that fails."""
@@ -150,7 +143,7 @@ class _Chunks:
     def told(self, event: Event, call: ServedCall) -> bytes:
         """Return the bytes for an event of the call."""
         if event.kind == "error":
-            return _data({"error": _error(json.loads(event.data)["error"], call.status)})
+            return data_line({"error": _error(json.loads(event.data)["error"], call.status)})
         if event.kind == "text":
             self.told_text = True
             return self._delta(json.loads(event.data)["text"])
@@ -158,8 +151,8 @@ class _Chunks:
             return b""
         whole = b"" if self.told_text else self._delta(text_of(event.data, call.wanted))
         last = self._chunk([{"index": 0, "delta": {}, "finish_reason": "stop", "logprobs": None}])
-        usage = _data({**self.head, "choices": [], "usage": _usage(call, "prompt", "completion")}) if self.tells_usage else b""
-        return whole + last + usage
+        usage = {**self.head, "choices": [], "usage": _usage(call, "prompt", "completion")}
+        return whole + last + (data_line(usage) if self.tells_usage else b"")
 
     def _delta(self, text: str) -> bytes:
         role = {} if self.began else {"role": "assistant"}
@@ -167,7 +160,7 @@ class _Chunks:
         return self._chunk([{"index": 0, "delta": {**role, "content": text}, "finish_reason": None, "logprobs": None}])
 
     def _chunk(self, choices: list[Json]) -> bytes:
-        return _data({**self.head, "choices": choices, **({"usage": None} if self.tells_usage else {})})
+        return data_line({**self.head, "choices": choices, **({"usage": None} if self.tells_usage else {})})
 
 
 class _ResponseEvents:
@@ -241,45 +234,7 @@ class _ResponseEvents:
     def _event(self, kind: str, **fields: Any) -> bytes:
         row = {"type": kind, "sequence_number": self.count, **fields}
         self.count += 1
-        return f"event: {kind}\n".encode() + _data(row)
-
-
-def text_of(result: str, wanted: Wanted) -> str:
-    """Return what a result is as the text of a message: a text as it is, the text of a Response, of all else its JSON."""
-    value = json.loads(result)
-    if wanted.is_model:
-        return str(value["text"] if isinstance(value, dict) else value)
-    return value if isinstance(value, str) else result
-
-
-def _takes_messages(schema: Json) -> bool:
-    items = schema.get("items", {})
-    return schema.get("type") == "array" and items.get("required") == ["role", "content"] and "$defs" not in schema
-
-
-def _messages(given: Any, name: str) -> list[Json]:
-    """Return messages as a program takes them. Raise Problem (400) for what are none."""
-    if not isinstance(given, list) or not given:
-        raise Problem(400, "invalid", f"`{name}` is an array of messages")
-    return [_message(one, f"{name}[{at}]") for at, one in enumerate(given)]
-
-
-def _message(given: Any, place: str) -> Json:
-    role = given.get("role") if isinstance(given, dict) else None
-    if role not in ("system", "developer", "user", "assistant"):
-        raise Problem(400, "invalid", f"`{place}` has the role system, developer, user or assistant")
-    content = given.get("content")
-    if isinstance(content, list):
-        if not all(map(_is_text, content)):
-            raise Problem(400, "unsupported", f"`{place}` has parts that are no text")
-        content = "".join(part["text"] for part in content)
-    if not isinstance(content, str):
-        raise Problem(400, "invalid", f"`{place}.content` is a text, or an array of texts")
-    return {"role": "system" if role == "developer" else role, "content": content}
-
-
-def _is_text(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") in TEXT_PARTS and isinstance(part.get("text"), str)
+        return f"event: {kind}\n".encode() + data_line(row)
 
 
 def _usage(call: ServedCall | None, of_prompt: str, of_answer: str) -> Json:
@@ -296,7 +251,7 @@ def _error(error: Json, status: int) -> Json:
     return {"message": error["message"], "type": TYPES.get(status, "server_error"), "param": None, "code": error["code"]}
 
 
-def refusal(problem: Problem, request: str) -> Response:
+def refusal(problem: Problem, request: Request) -> Response:
     """Return the answer to a request that got a Problem, as OpenAI's clients read it."""
     error = _error({"message": problem.message, "code": problem.code}, problem.status)
     return _response({"error": error}, problem.status, problem.headers)
@@ -304,9 +259,3 @@ def refusal(problem: Problem, request: str) -> Response:
 
 def _response(data: Json, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     return json_response(json.dumps(data, ensure_ascii=False), status, headers)
-
-
-def _data(row: Json) -> bytes:
-    return f"data: {json.dumps(row, ensure_ascii=False)}\n\n".encode()
-
-

@@ -46,6 +46,7 @@ class Questions:
     def __init__(self, program: Program) -> None:
         self.channels = program.channels
         self.open: dict[str, Question] = {}
+        self._by_call: dict[str, list[Question]] = {}
 
     async def ask(self, call: str, owner: str, function: str, channel: str, payload: str, require: Callable[[str], None],
                   told: Callable[[Question], None]) -> str:  # fmt: skip
@@ -55,21 +56,40 @@ class Questions:
         answered = asyncio.get_running_loop().create_future()
         question = Question(uuid4().hex, call, owner, function, channel, payload, time.time(), answered, require)
         self.open[question.key] = question
+        self._by_call.setdefault(call, []).append(question)
         try:
             told(question)
             return str(await answered)
         finally:
-            self.open.pop(question.key, None)
+            self._forget(question)
+
+    def schema(self, question: Question) -> dict[str, Any]:
+        """Return the JSON Schema of the answer to a question; that of any JSON where its channel declares none."""
+        declared = self.channels.get(question.channel)
+        return {} if declared is None or declared.answer is None else declared.answer
+
+    def message(self, question: Question) -> str:
+        """Return a question as a text for people: its channel and its payload."""
+        payload = json.loads(question.payload)
+        return f"{question.channel}: {payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False)}"
+
+    def of_call(self, call: str) -> Question | None:
+        """Return the open question that a call asked first, None for none."""
+        return next(iter(self._by_call.get(call, ())), None)
 
     def shown(self, question: Question) -> str:
         """Return a question as JSON text, with the JSON Schema of its answer."""
-        declared = self.channels.get(question.channel)
         head: dict[str, Any] = {
             "key": question.key, "call": question.call, "caller": question.owner, "function": question.function,
-            "channel": question.channel, "since": round(question.since, 3),
-            "answer": {} if declared is None or declared.answer is None else declared.answer,
+            "channel": question.channel, "since": round(question.since, 3), "answer": self.schema(question),
         }  # fmt: skip
         return f'{json.dumps(head, ensure_ascii=False)[:-1]}, "payload": {question.payload}}}'
+
+    def written(self, question: Question, text: str) -> str:
+        """Return the JSON text of an answer that a person wrote as a text: it is that text where the channel takes one, or the
+        name of a variant, and JSON where it takes anything else."""
+        schema = self.schema(question)
+        return json.dumps(text) if schema.get("type") == "string" or schema.get("enum") else text
 
     def answer(self, question: Question, text: str) -> None:
         """Answer a question with a JSON text. Raise Misfitting for one that does not fit, and Problem (409) where another answer
@@ -86,4 +106,11 @@ class Questions:
     def _close(self, question: Question) -> None:
         if question.answered.done() or self.open.get(question.key) is not question:
             raise Problem(409, "answered", "the question has been answered, or its call has ended")
-        del self.open[question.key]
+        self._forget(question)
+
+    def _forget(self, question: Question) -> None:
+        if self.open.pop(question.key, None) is None:
+            return
+        self._by_call[question.call].remove(question)
+        if not self._by_call[question.call]:
+            del self._by_call[question.call]

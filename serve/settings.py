@@ -25,7 +25,8 @@ class Serving:
     both every request is accepted. `approvers`: names of callers that see and answer the questions of all; others see those of
     their own calls. `hosts`: names that the header Host may have, None for any. `keys`: by parameter name where its value comes
     from, `header:NAME`, `claim:NAME` of `authorize`, `caller` or `session`; no body gives such a parameter. `session_of`: a
-    function of the request that gives the name of its session, in place of the header Concerto-Session.
+    function of the request that gives the name of its session, in place of the header Concerto-Session. `url`: the address under
+    which others reach the service, as its agent card says it; None: the one that the request for the card was sent to.
 
     `body_bytes` of a request and `body_seconds` until it is there; `concurrent` calls run at once, `queue` more wait, each
     `queue_seconds` at most; `rate`: calls a second and caller, up to twice as many in a burst. `day_tokens`, `day_cost`: of all
@@ -42,6 +43,7 @@ class Serving:
     hosts: tuple[str, ...] | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     session_of: Callable[[Any], str | None] | None = None
+    url: str | None = None
     body_bytes: int = 1 << 20
     body_seconds: float = 10.0
     concurrent: int = 512
@@ -99,6 +101,10 @@ def _is_token(value: Any) -> bool:
     return isinstance(value, str) and len(value) >= LEAST_TOKEN and value.isascii() and value.isprintable() and " " not in value
 
 
+def _is_url(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"https?://[^/\s][!-~]*", value) is not None
+
+
 LEAST_TOKEN = 16  # characters: a shorter one is guessed
 _FUNCTION = _or_none((callable, "a function of the request"))
 _PLACE = _or_none((lambda value: isinstance(value, str | os.PathLike), "a path"))
@@ -119,6 +125,7 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         "a mapping of parameters to `header:NAME`, `claim:NAME`, `caller` or `session`",
     ),
     "session_of": _FUNCTION,
+    "url": _or_none((_is_url, "an address of http or https")),
     "body_bytes": _whole(1),
     "body_seconds": _POSITIVE,
     "concurrent": _whole(1),

@@ -26,6 +26,7 @@ from .served import in_loop, program, running, served
 REQUESTS = 10_000
 METHODS = (b"GET", b"POST", b"PUT", b"DELETE", b"OPTIONS", b"TRACE", b"\x00", b"PO ST", b"post")
 PATHS = (b"/call/hello", b"/call/echo", b"/call/../../etc/passwd", b"/call/%00", b"/calls/x/events", b"/questions/%2e%2e", b"*",
+         b"/ag-ui/hello", b"/a2a", b"/.well-known/agent-card.json",
          b"http://evil/call/hello", b"/" + b"a" * 3000, b"/call/\xff", b"/metrics?x=%0d%0aSet-Cookie:%20a=b")  # fmt: skip
 HEADERS = (b"content-type: application/json", b"content-length: 5", b"content-length: -1", b"content-length: 9" * 3,
            b"transfer-encoding: chunked", b"transfer-encoding: chunked, chunked", b"x: " + b"y" * 5000, b"\xff\xfe: 1",
