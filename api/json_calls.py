@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..runtime.errors import install_advice as install_advice
+from ..runtime.host import NoListener as NoListener
 from ..runtime.schema.lenient_json import JsonRefused, parse_json
 from ..vm import values as v
 from ..vm.builtins.json import ABSENT, Misfit
@@ -92,12 +93,12 @@ class Misfitting(TypeError):
 
 @dataclass(frozen=True, slots=True)
 class JsonSide:
-    """How one call speaks JSON. `hear(channel, text, by_runtime)` gets every emit, the payload as compact JSON, and the
-    pieces of a stream that the function returns on TEXT_CHANNEL; `answer(channel,
-    text)` gives the answer of an awaited emit, likewise in and out, or raises what a handler of `on_emit` may raise; None: the
-    handlers of the session do. `budgets` are drawn on by this call, beside those of its session. `asked(key, channel, text)` is
-    told of each awaited emit of a session with a journal, with its effect key, before anybody may answer it; also when the
-    journal has the answer."""
+    """How one call speaks JSON. `hear(channel, text, by_runtime)` gets every emit, the payload as compact JSON, and the pieces of
+    a stream that the function returns on TEXT_CHANNEL; `answer(channel, text)` gives the answer of an awaited emit, likewise in
+    and out, or raises what a handler of `on_emit` may raise, and NoListener where nobody answers now; None: the handlers of the
+    session do. `budgets` are drawn on by this call, beside those of its session. `asked(key, channel, text)` is told of each
+    awaited emit of a session with a journal, with its effect key, before anybody may answer it; also when the journal has the
+    answer."""
 
     hear: Callable[[str, str, bool], object] | None = None
     answer: Callable[[str, str], Awaitable[str]] | None = None

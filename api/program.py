@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from ..compiler.pipeline import Compilation
     from ..runtime.trust.levels import Demand
     from .python_functions import PythonFunctions
-    from .recordings import Rehearsed, StoredCall
+    from .recordings import Rehearsed
+    from .stored_calls import StoredCall
 
 
 PathLike = str | os.PathLike[str]

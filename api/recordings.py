@@ -2,8 +2,8 @@
 O-9.73).
 
 Hands on `Journaling`, one for each session, with ENDED and `Suspended`, which end its calls, to `session`, `idempotency_key` to
-whoever imports the package, and `resumable`, with `Continued` and `Rehearsed`, to `program`; `StoredCall` to servers. What a
-journal does is said in `runtime/journal/`.
+whoever imports the package, and `resumable`, with `Continued` and `Rehearsed`, to `program`. What a journal does is said in
+`runtime/journal/`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from ..runtime.journal.journal import Fenced, Journal
 from ..runtime.journal.journal import Suspended as Suspended
 from ..runtime.journal.recording import (
     end_of,
-    given_again,
     new_header,
     player,
     recorder,
@@ -37,6 +36,7 @@ from .results import ImageError, RecordingError, RunResult, Wait
 
 if TYPE_CHECKING:
     from ..runtime.journal.run_store import Claim, RunRow, RunStore  # brings SQLite, which few sessions need
+    from .stored_calls import StoredCall
 
 ENDED = (Fenced, JournalRefused)  # what ends a run whose journal can keep nothing more
 
@@ -70,45 +70,6 @@ class Rehearsed:
         from ..runtime.journal.rehearsal import Rehearsal
 
         return Rehearsal(self.of, self.run, real_time, real_wall)
-
-
-class StoredCall:
-    """A call of a public function that a session makes as a run of a store, which it leaves open: one that goes on under a
-    `claim`, or without one `run`, which is over and is made again, asking nobody. Listeners hear all emits of the call."""
-
-    store = None
-
-    def __init__(self, of: RunStore, run: RunRow, claim: Claim | None) -> None:
-        self.of = of
-        self.run = run
-        self.claim = claim
-        self.waits: Callable[[], bool] = lambda: False
-        """Returns whether the call has ended since it waits for answers that nobody here gives."""
-        self.leave: Callable[[], object] = lambda: None
-        """Takes note that this process ends, and another one goes on: nothing more is kept."""
-
-    @classmethod
-    def begun(
-        cls, of: RunStore, program: Program, options: Mapping[str, Any], ident: str, call: Mapping[str, Any]
-    ) -> StoredCall:
-        """Add a new run with the id `ident` to a store, and return its call. `call` is what `RunRow.call` says of it, and
-        `options` are those of its session. Raises JournalRefused."""
-        offline = bool(options.get("offline")) or options.get("offline_script") is not None
-        header = new_header(program, [], options.get("seed"), time.time(), offline, os.urandom)
-        header.run = ident
-        claim = of.begin(header, encode(program.image), {"redact": list(options.get("redact", ())), "call": dict(call)})
-        return cls(of, of.run(ident), claim)
-
-    def journal(self, real_time: Callable[[], float], real_wall: Callable[[], float]) -> Journal:
-        """Return the journal of the session. Raises JournalRefused."""
-        if self.claim is None:
-            journal = given_again(self.of, self.run, real_time, real_wall)
-        else:
-            self.claim.owns_store = False
-            journal = stored(self.of, self.claim, real_time, real_wall, {}, tells_all=True)
-        self.waits = lambda: bool(journal.suspended)
-        self.leave = lambda: journal.abandon(RuntimeError("the process ends"))
-        return journal
 
 
 class Journaling:

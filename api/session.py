@@ -33,13 +33,14 @@ from .calls import EVERY_CHANNEL, Call, Running, require_callable
 from .declared_classes import classes_of
 from .json_calls import MESSAGES, JsonSide, answer_types, fitting, json_arguments, json_text, read_json
 from .options import Options, amounts, check_options, host_of, limits_of
-from .recordings import ENDED, Continued, Journaling, Rehearsed, StoredCall, Suspended
+from .recordings import ENDED, Continued, Journaling, Rehearsed, Suspended
 from .results import Breaker, Emit, Frame, ImageError, Metrics, Panic, ProgramError, RecordingError, RunResult, frames_of
 from .values import Enum, Err, ErrorValue, Ok, Run, from_python, read_value, to_python
 from .waiting import Interruptible, SessionLoop, Turns
 
 if TYPE_CHECKING:
     from .python_functions import PythonFunctions
+    from .stored_calls import StoredCall
 
 WAITING = 75  # the exit code of a run that waits for an answer
 

@@ -18,14 +18,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 from uuid import uuid4
 
-from ..api.json_calls import JsonSide, Misfitting
-from ..api.recordings import StoredCall
-from ..api.results import Panic, ProgramError
+from ..api.json_calls import JsonSide, Misfitting, NoListener
+from ..api.results import Panic, ProgramError, RecordingError
 from ..api.session import Session
-from ..runtime.host import NoListener
-from ..runtime.journal.rows import EffectRow, JournalRefused
-from ..runtime.journal.run_store import CANCELLED, OVER, Claim, Held, RunRow, RunStore
-from ..vm.snapshot.envelope import identity_of
+from ..api.stored_calls import CANCELLED, OVER, CallStore, RunRow, StoredCall
 from .calls import Calls, Paused, ServedCall, Wanted
 from .events import EventLog
 from .problems import CLIENT_CLOSED, Problem
@@ -47,10 +43,9 @@ class DurableCalls:
         self.program = calls.program
         self.options = dict(options)
         self.settings = settings
-        self.image = identity_of(self.program._linked)
         try:
-            self.store = RunStore(str(settings.store), time.time)
-        except JournalRefused as refused:
+            self.store = CallStore(str(settings.store), self.program._linked, self.options)
+        except RecordingError as refused:
             raise OSError(str(refused)) from None
         self.reader = self.program.session(**options)  # reads arguments and answers by the types of the program
         self.left: set[str] = set()  # calls that failed here by no fault of the program: they are for another process
@@ -72,7 +67,7 @@ class DurableCalls:
             raise Problem(400, "session", "a durable call has a session of its own: leave Concerto-Session out")
         ident = uuid4().hex if key is None else _named(wanted.caller, key)
         if key is not None:
-            row = self._row(ident)
+            row = self.store.find(ident)
             if row is not None:
                 if row.call is None or (row.call["function"], row.call["arguments"]) != (wanted.function, dict(wanted.arguments)):
                     raise Problem(409, "key", "this Idempotency-Key came with another request before")
@@ -84,10 +79,9 @@ class DurableCalls:
         self.calls.admission.require_rate(wanted.caller)
         budgets = self.calls.days.of(wanted.caller)
         await self.calls.admission.enter()
-        said = {"function": wanted.function, "arguments": dict(wanted.arguments), "caller": wanted.caller}
         try:
-            stored = StoredCall.begun(self.store, self.program._linked, self.options, ident, said)
-        except JournalRefused as refused:
+            stored = self.store.begin(ident, wanted.function, wanted.arguments, wanted.caller)
+        except RecordingError as refused:
             self.calls.admission.leave()
             raise self._unusable(refused) from None
         call = self._served(stored.run)
@@ -115,9 +109,7 @@ class DurableCalls:
     def cancel(self, ident: str, caller: str) -> None:
         """End a call for all processes. Raise Problem (404) as `found`; one that is over stays as it is."""
         row = self._own(ident, caller)
-        try:
-            self.store.cancel(row.id)
-        except JournalRefused:
+        if not self.store.cancel(row.id):
             return
         call = self.calls.known.get(ident)
         if call is not None:
@@ -126,18 +118,10 @@ class DurableCalls:
                 call.cancel()
 
     def _own(self, ident: str, caller: str) -> RunRow:
-        row = self._row(ident)
+        row = self.store.find(ident)
         if row is None or row.call is None or row.call["caller"] != caller:
             raise Problem(404, "call", "there is no such call, or it ended too long ago")
         return row
-
-    def _row(self, ident: str) -> RunRow | None:
-        """Return the run of a call by its whole id, None where there is none."""
-        try:
-            row = self.store.run(ident)
-        except JournalRefused:
-            return None
-        return row if row.id == ident else None
 
     async def _taken_up(self, row: RunRow) -> ServedCall:
         """Return the call of a run: as it is known here, as this process goes on with it, or made again from its journal. Raise
@@ -145,7 +129,7 @@ class DurableCalls:
         known = self.calls.known.get(row.id)
         if known is not None:
             return known
-        if row.image != self.image:
+        if row.image != self.store.image:
             raise Problem(409, "program", "the call is of another version of the program")
         call = await self._go_on(row)
         if call is None:
@@ -166,13 +150,13 @@ class DurableCalls:
         another process has the run. Raise Problem (503) without a place for it."""
         await self.calls.admission.enter()
         try:
-            claim = None if row.state in OVER else self._claim(row)
-            if claim is None and row.state not in OVER:
-                self.calls.admission.leave()
-                return None
-        except BaseException:
+            stored = self.store.go_on(row)
+        except RecordingError as refused:
             self.calls.admission.leave()
-            raise
+            raise self._unusable(refused) from None
+        if stored is None:
+            self.calls.admission.leave()
+            return None
         call = self.calls.known.get(row.id) or self._served(row)
         if row.state == CANCELLED:
             self.calls.admission.leave()
@@ -180,16 +164,8 @@ class DurableCalls:
             return call
         assert call.log is not None
         call.log.repeat()
-        self._run(call, StoredCall(self.store, row, claim), [])
+        self._run(call, stored, [])
         return call
-
-    def _claim(self, row: RunRow) -> Claim | None:
-        try:
-            return self.store.claim(row.id)
-        except Held:
-            return None
-        except JournalRefused as refused:
-            raise self._unusable(refused) from None
 
     def _run(self, call: ServedCall, stored: StoredCall, budgets: Any) -> None:
         async def work(session: Session) -> str:
@@ -216,35 +192,29 @@ class DurableCalls:
         try:
             async with self.program._session_of(stored, self.options) as session:  # type: ignore[arg-type]  # checked already
                 if stored.run.rows:
-                    self.calls.counters.known(session, *self._used_before(stored.run))
+                    self.calls.counters.known(session, *self.store.used(stored.run))
                 yield session
         finally:
             del self.running[stored.run.id]
-
-    def _used_before(self, row: RunRow) -> tuple[int, int, float, int]:
-        """Return what a run has used so far: tokens in and out, their cost, and requests to models."""
-        models = [one for one in self.store.rows(row.id) if isinstance(one, EffectRow) and one.tokens]
-        tokens_in, tokens_out = (sum(one.tokens[at] for one in models) for at in (0, 1))
-        return tokens_in, tokens_out, sum(one.cost or 0.0 for one in models), len(models)
 
     async def _look(self) -> None:
         """Go on with the calls that nobody runs, and end those here that another process has ended."""
         while True:
             try:
                 await self._look_once()
-            except (JournalRefused, Problem) as refused:
+            except (RecordingError, Problem) as refused:
                 log.warning("durable calls wait: %s", refused)
             await asyncio.sleep(LOOK)
 
     async def _look_once(self) -> None:
-        for row in self.store.to_go_on_with(self.image):
+        for row in self.store.left():
             running = self.calls.known.get(row.id)
-            if row.call is None or row.id in self.left or (running is not None and not running.task.done()):
+            if row.id in self.left or (running is not None and not running.task.done()):
                 continue
             await self._go_on(row)
         for call in list(self.calls.known.values()):
             if call.durable and not call.ending.done() and call.task.done():
-                ended = self._row(call.id)
+                ended = self.store.find(call.id)
                 if ended is not None and ended.state in OVER:
                     await self._go_on(ended)
 
@@ -275,33 +245,27 @@ class DurableCalls:
 
     def questions(self) -> list[Question]:
         """Return the questions of all durable calls that wait, of every process."""
-        rows = [row for row in self.store.waits(self.image) if row.call is not None]
-        answered = {row.id: self.store.answers(row.id) for row in rows}
         return [
             self._question(
                 row.id, row.call["caller"], row.call["function"], wait["key"], wait["channel"],
                 json.dumps(wait["value"], ensure_ascii=False, separators=(",", ":")), row.changed,
             )
-            for row in rows if row.call is not None for wait in row.waits if wait["key"] not in answered[row.id]
+            for row, wait in self.store.questions() if row.call is not None
         ]  # fmt: skip
 
     async def answer(self, question: Question, text: str) -> None:
         """Keep the answer to a question, a JSON text, and go on with its call. Raise Misfitting for one that does not fit, and
         Problem (409) where another answer was first."""
         question.require(text)
-        row = self._row(question.call)
+        row = self.store.find(question.call)
         keys = [] if row is None else [one["key"] for one in row.waits if _question_key(row.id, one["key"]) == question.key]
-        try:
-            if row is None or not keys:
-                raise JournalRefused("it does not wait any more")
-            self.store.answer(row.id, keys[0], {"json": json.loads(text)})
-        except JournalRefused:
-            raise Problem(409, "answered", "the question has been answered, or its call has ended") from None
+        if row is None or not keys or not self.store.answer(row, keys[0], text):
+            raise Problem(409, "answered", "the question has been answered, or its call has ended")
         running = self.calls.known.get(row.id)
         if running is None or running.task.done():
             await self._go_on(row)
 
-    def _unusable(self, refused: JournalRefused) -> Problem:
+    def _unusable(self, refused: RecordingError) -> Problem:
         log.error("the run store does not take a call: %s", refused)
         return Problem(503, "store", "the run store does not take the call now", headers={"Retry-After": "1"})
 

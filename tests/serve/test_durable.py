@@ -252,7 +252,7 @@ def test_a_cancelled_call_is_over_everywhere(models: ModelServer, tmp_path: Path
             assert (await ended(client, running)).json()["error"]["code"] == "cancelled"
         async with served(source(models), **options(tmp_path)) as (client, app):
             assert (await client.get(f"/calls/{running}")).json()["error"]["code"] == "cancelled"
-            assert app.durable.store.to_go_on_with(app.durable.image) == []
+            assert app.durable.store.left() == []
 
     asyncio.run(test())
 
@@ -266,7 +266,7 @@ def test_what_does_not_fit_is_refused_and_not_stored(models: ModelServer, tmp_pa
                 assert (await client.post("/call/order", json=body, headers=ann)).status_code == 400
             named = await client.post("/call/order", json={"item": "a"}, headers={**ann, "Concerto-Session": "s"})
             assert named.status_code == 400 and "session of its own" in named.json()["error"]["message"]
-            assert app.durable.store.runs() == []
+            assert app.durable.store.store.runs() == []
             begun = await client.post("/call/order", json={"item": "a"}, headers={**ann, "Prefer": "respond-async"})
             ident = begun.json()["call"]
             for method, path in (("GET", f"/calls/{ident}"), ("GET", f"/calls/{ident}/events"), ("DELETE", f"/calls/{ident}")):
