@@ -145,6 +145,8 @@ def kill(database: servers.PostgresServer, target: str) -> None:
             os.kill(process.pid, signal.SIGKILL)
         except ProcessLookupError:
             continue  # it has just ended
+    if target != "backend":
+        database.process.wait(30)
 
 
 def told(process: Any) -> list[str]:
