@@ -30,6 +30,7 @@ READERS = {
     "trace": ("trace", "r.effects.jsonl"),
     "trace --json": ("trace", "r.effects.jsonl", "--json"),
     "trace --html": ("trace", "r.effects.jsonl", "--html", "page.html"),
+    "trace --program": ("trace", "r.effects.jsonl", "--program", "p.conc"),
     "trace --check": ("trace", "r.effects.jsonl", "--check", "p.conc"),
     "run --replay": ("run", "p.conc", "--replay", "r.effects.jsonl"),
     "run --replay --extend": ("run", "p.conc", "--replay", "r.effects.jsonl", "--extend", "--offline"),
