@@ -88,6 +88,8 @@ def _shown(arguments: argparse.Namespace) -> int:
         return _show_text(recording, arguments, known)
     finally:
         recording.close()
+        if known is not None:
+            known.close()
 
 
 def _show_text(recording: Recording, arguments: argparse.Namespace, known: Known | None) -> int:

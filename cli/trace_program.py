@@ -8,7 +8,9 @@ is not known.
 
 from __future__ import annotations
 
+import json
 import os
+import sqlite3
 import sys
 import time
 
@@ -30,28 +32,66 @@ if TYPE_CHECKING:
     from ..vm.interp.link import Program
 
 LONGEST = 1 << 20  # bytes of a source that is shown
+CACHE = 8_000  # KiB of what is known that are in memory
 
 
 class Known:
-    """What is known of a recording by its program. `places` has (file, line, column) of effects by key, line and column from 1;
-    `memories` what memories told behind the row of an operation, by its key ("" for what was before the first one): the event,
-    such as "commit", and its payload (M-6.25 to M-6.30). `sources` has the lines of files that could be read. `difference` says
-    where the program does something else than the recording has, "" for nowhere."""
+    """What is known of a recording by its program: a place of each effect, and what memories told behind rows. A recording may be
+    long, so both are in a temporary database, of which little is in memory. `sources` has the lines of files that could be read.
+    `difference` says where the program does something else than the recording has, "" for nowhere."""
 
     def __init__(self) -> None:
-        self.places: dict[str, tuple[str, int, int]] = {}
-        self.memories: dict[str, list[tuple[str, Any]]] = {}
+        self.files: dict[str, int] = {}
         self.sources: dict[str, list[str]] = {}
         self.difference = ""
+        self._database = sqlite3.connect("", isolation_level=None)  # a file without a name, which ends with the connection
+        self._database.executescript(f"""
+            PRAGMA cache_size = -{CACHE};
+            PRAGMA synchronous = OFF;
+            PRAGMA journal_mode = OFF;
+            CREATE TABLE places (key TEXT PRIMARY KEY, file INTEGER, line INTEGER, at INTEGER) WITHOUT ROWID;
+            CREATE TABLE told (n INTEGER PRIMARY KEY, key TEXT, event TEXT, payload TEXT);
+            CREATE INDEX told_by_key ON told (key);
+            BEGIN;
+        """)
+
+    def put_place(self, key: str, place: tuple[str, int, int]) -> None:
+        """Keep the place of an effect: file, line and column, these from 1."""
+        file, line, column = place
+        row = (_kept(key), self.files.setdefault(file, len(self.files)), line, column)
+        self._database.execute("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)", row)
 
     def place(self, key: str) -> tuple[str, int, int] | None:
         """Return the place of the effect that an operation of this key belongs to, None where it is not known."""
-        return self.places.get(places_of(key)[1])
+        found = self._database.execute("SELECT file, line, at FROM places WHERE key = ?", (_kept(places_of(key)[1]),)).fetchone()
+        return None if found is None else (list(self.files)[found[0]], found[1], found[2])
+
+    def put_told(self, key: str, event: str, payload: Any) -> None:
+        """Keep an event that a memory told behind the row of this key, "" for before the first one, with its payload (M-6.25 to
+        M-6.30)."""
+        row = (_kept(key), event, json.dumps(payload))
+        self._database.execute("INSERT INTO told (key, event, payload) VALUES (?, ?, ?)", row)
+
+    def told(self, key: str) -> list[tuple[str, Any]]:
+        """Return the events behind the row of a key with their payloads, as they came; once, since a key may stand twice."""
+        found = self._database.execute("SELECT event, payload FROM told WHERE key = ? ORDER BY n", (_kept(key),)).fetchall()
+        if found:
+            self._database.execute("DELETE FROM told WHERE key = ?", (_kept(key),))
+        return [(event, json.loads(payload)) for event, payload in found]
+
+    def close(self) -> None:
+        """Give up what is kept; nothing is asked behind that."""
+        self._database.close()
 
     def line(self, place: tuple[str, int, int]) -> str:
         """Return the text of the line of a place, without white space around it; "" where its file could not be read."""
         lines = self.sources.get(place[0], [])
         return lines[place[1] - 1].strip() if 0 < place[1] <= len(lines) else ""
+
+
+def _kept(key: str) -> str:
+    """Return a key as the database takes it: in a recording it may be any text of JSON."""
+    return json.dumps(key)
 
 
 def known_of(arguments: argparse.Namespace) -> Known:
@@ -69,7 +109,7 @@ def known_of(arguments: argparse.Namespace) -> Known:
         refusing(arguments.recording, lambda: _replay(session, arguments, known))
     finally:
         recording.close()
-    for file in {file for file, _, _ in known.places.values()}:
+    for file in known.files:
         known.sources[file] = _lines(os.path.join(os.path.dirname(os.path.abspath(arguments.program)), file))
     if known.difference:
         print(f"{arguments.program} does something else from here on: {known.difference}", file=sys.stderr)
@@ -88,7 +128,7 @@ def _journal(recording: Recording, known: Known) -> Journal:
 
         def emit(self, channel: str | None, value: Any, by_runtime: bool, tell: Callable[[], object]) -> None:
             if by_runtime and channel is not None and channel.startswith("memory:"):
-                known.memories.setdefault(self.last, []).append((channel.removeprefix("memory:"), value))
+                known.put_told(self.last, channel.removeprefix("memory:"), value)
 
     return Telling(recording.header, sink=None, recorded=iter(recording), real_time=time.monotonic, real_wall=time.time)
 
@@ -99,9 +139,9 @@ def _session(arguments: argparse.Namespace, program: Program, journal: Journal, 
 
     class Placed(Session):
         async def _perform(self, effect: Any) -> None:
-            place = None if effect.task is None else self.machine.position(effect.task)
+            place = self.machine.position(effect.task) if effect.awaited else None  # others have no rows of this key
             if place is not None and place[1]:
-                known.places[effect.key] = place
+                known.put_place(effect.key, place)
             await super()._perform(effect)
 
     try:

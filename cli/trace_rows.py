@@ -214,8 +214,8 @@ class Reading:
         if place is not None:
             step.facts["at"] = list(place)
             step.facts["line"] = known.line(place)
-        told = known.memories.pop(row.key, None)
-        if told is not None:
+        told = known.told(row.key)
+        if told:
             step.facts["memory"] = [{"event": event, **payload} for event, payload in told if isinstance(payload, dict)]
 
     # ------------------------------------------------------------ requests to models

@@ -8,6 +8,7 @@ performs an effect is `table.py`; the commit itself is run by `session/session.p
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from heapq import heapify, heappop, heappush
 
 from ..loop import stop_all
@@ -164,7 +165,8 @@ class EffectRunner:
         over."""
         jobs = [self._jobs.pop(effect) for effect in effects if effect in self._jobs]
         background = [self._background.pop(effect) for effect in effects if effect in self._background]
-        await stop_all(self.loop, [*jobs, *background])
+        with nullcontext() if self.journal is None else self.journal.ending(effects):
+            await stop_all(self.loop, [*jobs, *background])
 
     async def release(self, effect: Effect) -> None:
         """Cancel the work that `hold` runs for an effect, and return when it is over. The effect itself goes on."""

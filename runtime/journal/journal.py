@@ -16,6 +16,7 @@ when the run comes to a standstill.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import partial
 
 from ...vm.panics import Panic
@@ -179,6 +180,7 @@ class Journal:
         self._hopping = False
         self._steps = 0
         self.begun_before = 0.0  # how many seconds ago the operation whose work is about to be done began in another process
+        self._endings: set[str] = set()  # keys of effects that are being stopped
         self._in_flight = 0  # operations and limits of time that something outside will end
         self._renewal: Any = None  # the timer of `_hold_on`
         self.parked: dict[str, Any] = {}  # by key, what operations wait for that somebody has to answer, perhaps days later
@@ -325,10 +327,27 @@ class Journal:
         self._tick()
         row.t_end = round(self._time, 3)
         row.status = DONE if row.status == INTENT else row.status
+        if self._is_ending(row.key):
+            row.status, row.result = DISCARDED, None
         self._written(row)
         self._draft.append(row)
         if cls != OBSERVED or len(self._draft) >= DRAFT:
             self.commit()
+
+    @contextmanager
+    def ending(self, effects: Sequence[Effect]) -> Iterator[None]:
+        """While these effects are stopped, for which no task waits any more: what comes before their work hears of it, some turns
+        of the loop later, is discarded. A run that gets the recording stops them here, and never asks for it."""
+        keys = [effect.key for effect in effects]
+        self._endings.update(keys)
+        try:
+            yield
+        finally:
+            self._endings.difference_update(keys)
+
+    def _is_ending(self, key: str) -> bool:
+        """Return whether an operation of that key is one of an effect that is being stopped."""
+        return bool(self._endings) and key.partition("/")[0] in self._endings
 
     def _written(self, row: EffectRow) -> None:
         row.result = self.clean(row.result)
@@ -386,7 +405,8 @@ class Journal:
 
         async def give_and_record(text: str) -> None:
             self._tick()
-            self._draft.append(PieceRow(key, self.clean(text), round(self._time, 3)))
+            if not self._is_ending(key):
+                self._draft.append(PieceRow(key, self.clean(text), round(self._time, 3)))
             if len(self._draft) >= DRAFT:
                 self.commit()
             await give(text)

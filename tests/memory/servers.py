@@ -124,6 +124,10 @@ class PostgresServer:
         self.process.wait(30)
         self.start()
 
+    def accepting(self) -> None:
+        """Return when it takes connections, as after one of its processes was killed."""
+        _accepting(self._port)
+
     def close(self) -> None:
         self._stack.close()
 
