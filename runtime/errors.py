@@ -6,7 +6,7 @@ makes the failures of one request: which status means which error is in the tabl
 found before the run or when what it is for is first used; the command line and the Python API report it. Hands on the classes of
 failures (RATE_LIMIT, SERVER, CONNECTION and TIMEOUT) to calls, agents and `breaker.py`, `install_advice` and `package_advice` to
 what needs such a library, `concerto lsp` too, and MESSAGE_LENGTH to who keeps messages of others. Failures of memories are
-`memory/entries.py: MemoryFailure`, a CallFailure too. Nothing here retries or logs.
+`memory/failures.py: MemoryFailure`, a CallFailure too. Nothing here retries or logs.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ A performer, `async perform(run, effect)`, returns the value that the task goes 
 something has to be stored at that moment. Many run at a time; one is cancelled, where it awaits, when its task is cancelled.
 Its module is imported when the first effect of the kind appears, so that a run loads only what it uses. Hands on `performer`
 and `limited` to the session, the former also to `summarisers.py`. Effects that no task waits for (plain emits, flushes,
-`print`, a cancellation) have no performer: the session does them itself. """
+`print`, a cancellation) have no performer: the session does them itself.
+"""
 
 from __future__ import annotations
 

@@ -284,7 +284,8 @@ def key_variables(connections: Iterable[ConnectionSettings]) -> set[str]:
 
 
 class Environment:
-    """The granted variables of a session, as they were at the first look-up. Each look-up is an audit record (G-8.5)."""
+    """The granted variables of a session: `values`, as they were at the first look-up, and `keys`, the names of those that
+    connections read their keys and headers from. Each look-up is an audit record (G-8.5)."""
 
     def __init__(self, run: EffectContext) -> None:
         allows = permissions_of(run).allows_variable

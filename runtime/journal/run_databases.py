@@ -17,7 +17,7 @@ from functools import cache
 from time import monotonic
 from urllib.parse import quote
 
-from ..memory.entries import MemoryFailure
+from ..memory.failures import MemoryFailure
 from ..memory.stores.postgres_connection import CREATING, FORM, PostgresConnection, enter_schema, reason_of
 from ..memory.stores.postgres_connection import Database as Address
 from ..memory.stores.sqlite import DAMAGED, FILE_WAY_OUT, NO_ROOM, WAYS_OUT, is_on_network, put

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from ..memory.entries import Key
     from ..memory.fact_index import FactIndex
     from ..memory.facts import Observation
+    from ..memory.keys import Key
     from ..memory.stores.protocol import Batch, Write
     from ..search.index import Document, Hit
     from .stores import JournaledOperations

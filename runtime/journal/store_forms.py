@@ -12,8 +12,9 @@ from __future__ import annotations
 from hashlib import sha256
 
 from ...vm.values.containers import base64_of, from_base64
-from ..memory.entries import Entry, MemoryFailure, Turn, ViewState, contents_of, entry_json, entry_of, filled
+from ..memory.entries import Entry, Turn, ViewState, contents_of, entry_json, entry_of, filled
 from ..memory.facts import Fact, Observation, fact_of, observation_of
+from ..memory.failures import MemoryFailure
 from ..memory.stores.protocol import Batch, Head
 from ..search.index import Document, Hit
 from ..search.search_tables import SearchFailure

@@ -18,7 +18,7 @@ from ...vm.values import Array, Map, Some, from_json, share, to_json
 from ...vm.values.objects import NONE
 from ..calls.embedders import embedding_of, vectors_of
 from ..errors import CallFailure
-from ..memory.entries import MemoryFailure
+from ..memory.failures import MemoryFailure
 from ..memory.stores.opened import FILE
 from .index import Document, SearchFailure, SearchIndex
 

@@ -32,7 +32,7 @@ from ..effects.runner import EffectRunner, PendingCommit
 from ..effects.step_machine import StepFunction, default_value
 from ..effects.table import limited, performer
 from ..loop import OfflineLoop, asyncio_loop, gather, within
-from ..memory.entries import MemoryFailure
+from ..memory.failures import MemoryFailure
 from ..memory.from_image import declarations, namespace, open_stores
 from ..memory.memories import Memories
 from ..memory.stores.operations import IN_PLACE, MustWait
