@@ -1,7 +1,8 @@
 """A run's journal from its beginning: the header of a new one, one that records into a file, one that gives a file again, and the
 end row of an outcome (G-14.1, O-9.33).
 
-Hands on `new_header`, `recorder`, `player`, `stored`, `require_image` and `end_of` to the command line and the Python API. Where
+Hands on `new_header`, `recorder`, `player`, `stored`, `require_image` and `end_of` to the command line and the Python API, the
+first two to notebooks too. Where
 a run survives its process is `run_store.py`.
 """
 

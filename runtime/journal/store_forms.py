@@ -2,7 +2,8 @@
 (G-14.1).
 
 Hands on `METHODS` and `INDEX_METHODS`, the forms of outcomes by the names of methods, and `asked`, which gives arguments a
-plain form, to `store_calls.py`; and `failure_form` and `failure_of` for the FAILURES that stores raise to `stores.py`. Entries,
+plain form, to `store_calls.py`; and `failure_form` and `failure_of` for the FAILURES that stores raise, with the type `OfMethod`,
+to `stores.py`. Entries,
 facts and the like have here the JSON that dumps have (`memory/entries.py`, `memory/facts.py`), with contents of media and
 vectors beside it.
 """
