@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ...vm.interp.effects import AgentCall, Effect
     from ..agents.messages import AgentSettings
     from ..agents.process import AgentProcess
-    from ..calls.call import Response
+    from ..calls.responses import Response
     from ..media import MediaPart
     from ..memory.conversation import Conversation
     from ..running import EffectContext

@@ -172,9 +172,9 @@ def _current() -> Operation | None:
 
 class JournaledOperations:
     """The operations of a session with a journal, as `memory/stores/operations.py: Operations`; `inner` performs new ones, and
-    `secrets` are kept out of rows. What the protocol's methods raise, and Diverged for what the recording has not. Each
-    `attempt` is a row, which says also where it had to wait; what `use` does after that is another one. An operation sees the
-    time at which it began."""
+    `secrets` are kept out of rows. Methods raise as those of the protocol, and Diverged where the recording has another call.
+    Each `attempt` is a row, which says also where it had to wait; what `use` does after that is another one. An operation sees
+    the time at which it began."""
 
     def __init__(self, journal: Journal, scope: Scope, inner: StoreThread, secrets: SnapshotSecrets) -> None:
         self.journal = journal
