@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Literal, TypeAlias
 
-    from .calls.responses import Response
+    from .calls import responses
     from .calls.usage import ReplyProgress
     from .media import MediaPart
 
@@ -529,7 +529,7 @@ def json_form(value: Any) -> Any:
     return json.loads(to_json(value))
 
 
-def response_value(response: Response) -> Any:
+def response_value(response: responses.Response) -> Any:
     """Return the response of a call as the language's record `Response` (O-1.106 ff.)."""
     citations = Array([CitationValue.of([each.url, each.title, each.start, each.end]) for each in response.citations])
     value = Response.of([*[from_json(part) for part in response.as_json().values()], citations])
