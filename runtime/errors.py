@@ -102,7 +102,8 @@ class NotSent(CallFailure):
 
 
 class ConfigFailure(Exception):
-    """A setting of the program, the manifest or the host that the language refuses; `code` is its diagnostic, such as E4001."""
+    """A setting of the program, the manifest or the host that the language refuses; `code` is its diagnostic, such as E4001, and
+    `message` says for a reader what is wrong."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)

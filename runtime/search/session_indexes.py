@@ -40,7 +40,7 @@ EMBEDDED_LATER = 96  # documents without a vector of the embedder that a change 
 
 
 class Indexes:
-    """The indexes of a session by their names."""
+    """The indexes of the session `run`. `opened` has those that were asked for by their names."""
 
     def __init__(self, run: EffectContext) -> None:
         self.run = run

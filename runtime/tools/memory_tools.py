@@ -175,8 +175,8 @@ class HashMapTools:
 
 
 class LedgerTools:
-    """`get`, `set` and `query` on a ledger or a scope of one, as `StoreBinding` performs them. `arguments` and `texts` are as in
-    HashMapTools."""
+    """`get`, `set` and `query` on a ledger or a scope of one, whose `name` errors have, as `StoreBinding` performs them.
+    `arguments` and `texts` are as in HashMapTools."""
 
     texts = {
         "get": "Give the entry of an identifier, null if there is none",
