@@ -286,7 +286,7 @@ def neutral_text(what: str, error: BaseException) -> str:
 
 def model_text(error: Any) -> str:
     """Return what a model is told of an error value: its field FOR_MODEL, else its Display text. Of a failed store only that it
-    failed: its text is that of a library. Raises P103 as `display`."""
+    failed: its text is that of a library. Raises panic P103 as `display`."""
     if type(error) is not ErrorValue:
         return display(error)
     own_text = error.fields.get(FOR_MODEL)
@@ -299,7 +299,7 @@ def model_text(error: Any) -> str:
 
 def for_model(error: Any) -> dict[str, str]:
     """Return the fields for an error value whose message is the Display text of another one: they hold FOR_MODEL when models are
-    told less than that, else nothing. So they are told no more of the new one. Raises P103 as `display`."""
+    told less than that, else nothing. So they are told no more of the new one. Raises panic P103 as `display`."""
     text = model_text(error)
     return {} if text == display(error) else {FOR_MODEL: text}
 

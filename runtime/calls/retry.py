@@ -2,10 +2,9 @@
 G-15.1).
 
 Hands on `RetryPolicy` to the settings of models and agents, to stages of pipelines, to functions of Python
-(`effects/externs.py`) and to `embedders.py`, and `retry_wait` to the
-requests of models, agents and embedders, which heed the limits of the run too. It only decides and counts: the callers wait and
-try again. It has nothing to do with the retries of replies that do not fit a schema, which are `schema_attempts` of
-`settings.py`.
+(`effects/externs.py`) and to `embedders.py`, and `retry_wait`, which heeds the limits of the run too, to the requests of models,
+agents and embedders. It only decides and counts: the callers wait and try again. It has nothing to do with the retries of replies
+that do not fit a schema, which are `schema_attempts` of `settings.py`.
 """
 
 from __future__ import annotations

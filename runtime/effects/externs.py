@@ -64,7 +64,7 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
 
 async def perform_next(run: EffectContext, effect: Effect) -> Any:
     """Return the next element of the `HostStream` that is the payload, as Ok of Some, Ok(None) at the end, or an Err of
-    HostError, after which no element comes. The function is called when the first element is asked for. Raises P407 as
+    HostError, after which no element comes. The function is called when the first element is asked for. Raises panic P407 as
     `perform`."""
     stream: HostStream = effect.payload
     function = stream.function

@@ -395,7 +395,8 @@ class Journal:
         return await self._live(key, kind, cls, digest, request, lambda: work(give_and_record), how)
 
     async def within(self, loop: Any, session_scope: Scope, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """As `loop.py: within`; that the limit ran out is recorded, and a recorded one runs out when it did then."""
+        """Do what `loop.py: within` does: return what the coroutine does within that many seconds, else cancel it and raise
+        TimeoutError. That the limit ran out is recorded, and a recorded one runs out when it did then."""
         key = self.next_key(session_scope, "limit")
         if not key:
             return await within(loop, seconds, coroutine)

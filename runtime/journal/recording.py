@@ -2,8 +2,7 @@
 end row of an outcome (G-14.1, O-9.33).
 
 Hands on `new_header`, `recorder`, `player`, `stored`, `require_image` and `end_of` to the command line and the Python API, the
-first two to notebooks too. Where
-a run survives its process is `run_store.py`.
+first two to notebooks too. Where a run survives its process is `run_store.py`.
 """
 
 from __future__ import annotations

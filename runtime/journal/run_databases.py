@@ -256,7 +256,8 @@ class PostgresRuns:
     """Runs in a PostgreSQL database, in the schema SCHEMA. The methods are those of `Database`. What the URL does not say comes
     from the environment, as libpq has it. The clock is that of the server, so that machines whose clocks differ hold leases by
     one. `full` asks for commits that wait for the disk even where the settings of the server do not. A lost connection is opened
-    anew for the next statement that is not in the middle of a transaction."""
+    anew for the next statement that is not in the middle of a transaction. The constructor connects to nobody; it raises
+    JournalRefused for a URL that cannot be read, NotInstalled without the library."""
 
     types = {"text": 'TEXT COLLATE "C"', "number": "BIGINT", "seconds": "DOUBLE PRECISION", "bytes": "BYTEA", "end": ""}
     locking = " FOR UPDATE"

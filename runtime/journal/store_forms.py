@@ -1,11 +1,10 @@
 """What crosses the border to a store, as plain data and back: the outcomes of its methods, and their arguments for comparing
 (G-14.1).
 
-Hands on `METHODS` and `INDEX_METHODS`, the forms of outcomes by the names of methods, and `asked`, which gives arguments a
-plain form, to `store_calls.py`; and `failure_form` and `failure_of` for the FAILURES that stores raise, with the type `OfMethod`,
-to `stores.py`. Entries,
-facts and the like have here the JSON that dumps have (`memory/entries.py`, `memory/facts.py`), with contents of media and
-vectors beside it.
+Hands on `METHODS` and `INDEX_METHODS`, the forms of outcomes by the names of methods, and `asked`, which gives arguments a plain
+form, to `store_calls.py`; and `failure_form` and `failure_of` for the FAILURES that stores raise, with the type `OfMethod`, to
+`stores.py`. Entries, facts and the like have here the JSON that dumps have (`memory/entries.py`, `memory/facts.py`), with
+contents of media and vectors beside it.
 """
 
 from __future__ import annotations

@@ -339,11 +339,10 @@ def failure_text(answer: Answer) -> str:
 
 
 class McpSettings:
-    """The settings of an MCP server (O-4.36 to O-4.41). `transport` is stdio or http, None when nobody configured one;
-    `command` is the argument list for stdio, else empty, `url` the address for http, "" where nobody gives one; `timeout` is the
-    limit of one request in seconds.
-    `headers` and `env` have names of variables, or values that are written out (`connections.py: resolve_headers`,
-    `agents/children.py: environment`)."""
+    """The settings of an MCP server (O-4.36 to O-4.41). `transport` is stdio or http, None when nobody configured one; `command`
+    is the argument list for stdio, else empty, `url` the address for http, "" where nobody gives one; `timeout` is the limit of
+    one request in seconds. `headers` and `env` have names of variables, or values that are written out (`connections.py:
+    resolve_headers`, `agents/children.py: environment`)."""
 
     def __init__(self, name: str, fields: Mapping[str, Any], host_fields: Mapping[str, Any]) -> None:
         """`fields` are those of declaration and manifest, over which those of the host go. Raises ConfigFailure."""

@@ -2,10 +2,9 @@
 runs (M-2.18 to M-2.24).
 
 A bound is a limit in messages, turns, tokens or facts; which bounds there are says the table BOUNDS of `vm/memory_steps.py`.
-Hands on `Bounds`, which returns the policy of a log at its key, and `key_names` to `from_image.py`, which makes
-declarations of them (`policy.py: Declaration`); and to `memories.py` `MemoryValues`, which numbers and ends the values of a
-session, and `is_key`.
-Functions of the program are called here, but how they are run is the caller's matter.
+Hands on `Bounds`, which returns the policy of a log at its key, and `key_names` to `from_image.py`, which makes declarations of
+them (`policy.py: Declaration`); and to `memories.py` `MemoryValues`, which numbers and ends the values of a session, and
+`is_key`. Functions of the program are called here, but how they are run is the caller's matter.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Hands on `StoredLog` (entries in pieces, newest first, as far as a view asks) an
 commit), which are both a `Source`; `fork`, `branch`, `branches` and `branch_keys`; `erase_entries` and `erase_keys`; what a key
 has of facts (`stored_facts`, `stored_seen`, `facts_naming`); and `dumped` and `loaded`, with `Content`, for the text form of
 M-8.10. `memory.py` and `reader.py` use most of it, `keyed_memory.py`, `changes.py`, `summaries.py` and `states.py` the rest;
-`views.py` and `redaction.py` take any `Source`. It checks what
-a store returns: counts and units that do not fit are Corrupt (G-12.10). MemoryFailure and MustWait of a store pass through.
+`views.py` and `redaction.py` take any `Source`. It checks what a store returns: counts and units that do not fit are Corrupt
+(G-12.10). MemoryFailure and MustWait of a store pass through.
 """
 
 from __future__ import annotations

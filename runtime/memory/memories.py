@@ -291,8 +291,8 @@ class Memories:
         return memory.with_key((*memory.key[:-1], ref.branch)) if ref.branch else memory
 
     def bounds(self, name: str, computed: dict[str, Any]) -> dict[str, Any]:
-        """Return the bounds that the beginning of a program computed for a declared memory; P014 when it can have none, P452 when
-        one is no value of its kind (M-2.14, M-2.15)."""
+        """Return the bounds that the beginning of a program computed for a declared memory. Panics with P014 when it can have
+        none, with P452 when one is no value of its kind (M-2.14, M-2.15)."""
         rule = self._declared[name].bounds
         if rule is None:
             raise Panic("P014", f"the memory {name} has no bounds that a run computes")

@@ -1,11 +1,11 @@
 """The direct methods of a memory with values of the machine (M-6.2 to M-6.20); loaded when a program first calls one that
 needs it.
 
-Hands on `perform`, `perform_keyed` and `WRITES` to `memories.Memories`; `of_failure` and `viewed` to the performer of
-memories; and `message_of` to what takes messages from the program (`memories.py`, `effects/memory_callbacks.py`,
-`effects/step_machine.py`). `METHODS` has a function for each method: it takes the
-handle, the memory, and then the checked arguments, and returns a value of the machine. A new method gets its row in
-`vm/builtins/memories.py` and its function here; methods of facts are in `fact_methods.py`.
+Hands on `perform`, `perform_keyed` and `WRITES` to `memories.Memories`; `of_failure` and `viewed` to the performer of memories;
+and `message_of` to what takes messages from the program (`memories.py`, `effects/memory_callbacks.py`,
+`effects/step_machine.py`). `METHODS` has a function for each method: it takes the handle, the memory, and then the checked
+arguments, and returns a value of the machine. A new method gets its row in `vm/builtins/memories.py` and its function here;
+methods of facts are in `fact_methods.py`.
 
 Here values of the machine only become those of a memory, and back. What a method does to a log is in `memory.py`, and turn locks
 are taken before (`memories.py`). A *derived view* shows the log of a memory through steps of its own; a *keyed memory* has one

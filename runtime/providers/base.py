@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 class Provider:
     """The provider of one connection in a session, whose `settings` it has. `send` and `stream` send what `lower` returns, where
-    there is a network."""
+    there is a network; of these three a subclass defines those that it can do."""
 
     settings: ConnectionSettings
     name: str  # what a Response calls its provider (O-1.109)

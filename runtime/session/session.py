@@ -91,7 +91,7 @@ class Outcome:
     @property
     def message(self) -> str:
         """The message of the error of an Err; its Display text when it is of no error type (L-3.11.14). Built once. It is for an
-        Err alone. Raises P103 as `display`."""
+        Err alone. Raises panic P103 as `display`."""
         if self._message is None:
             error = self.error
             own = isinstance(error, Struct | EnumValue) and error.decl.is_error
