@@ -1,6 +1,6 @@
 """What a run may touch outside: its grants, what they match, and the one door through which everything goes (O-4.12 to O-4.21).
 
-Hands on `Permissions`, which the host gives, and `Limited`, those of code of libraries, to `acting.py` and `files.py`, NOTHING to
+Hands on `Permissions`, which the host gives, and `Limited`, those of code of libraries, to `rights.py` and `files.py`, NOTHING to
 the latter; `guarded`, which performers (the functions that carry out the effects of a run), agents and the other files of this
 folder call with an `Access`: it emits the audit record and performs, or raises `Denied`; `permissions_of` to these, tools and MCP
 servers; `deny` to `network.py`; Denied to all that tells of it; and `denied_error` and `denied_panic`, which make of a Denied

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 
 from ...vm.values import UNSET, from_json
-from ..access.acting import declaring
+from ..access.rights import declaring
 from ..agents.calls import AgentSender, HandlerLeft, Listening, call_settings
 from ..calls.call import prepare_execute, prepare_execute_with_schema
 from ..errors import CallFailure

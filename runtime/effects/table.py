@@ -87,13 +87,13 @@ def limited(kind: str) -> Performer:
     perform = performer(kind)
     if kind in OF_SESSION and kind not in OF_MODELS:
         return perform
-    from ..access import acting
+    from ..access import rights
 
     if kind not in OF_MODELS:
-        return lambda run, effect: perform(acting.acting(run, effect), effect)
+        return lambda run, effect: perform(rights.acting(run, effect), effect)
 
     def call_model(run: EffectContext, effect: Effect) -> Coroutine[Any, Any, Any]:
-        denied = acting.models_refused(run, effect)
+        denied = rights.models_refused(run, effect)
         return perform(run, effect) if denied is None else _refused(run, effect, denied)
 
     return call_model

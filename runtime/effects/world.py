@@ -33,10 +33,10 @@ from ...vm.values import (
     share,
 )
 from ...vm.values.objects import DateTime
-from ..access.acting import session_of
 from ..access.http_messages import MOST_REDIRECTS, REDIRECTS, HttpFailure, HttpRequest, Target
 from ..access.network import with_checked_address
 from ..access.permissions import Access, Denied, denied_error, denied_panic, guarded, permissions_of
+from ..access.rights import session_of
 from ..access.secrets import is_secret_name, whole_text
 from ..calls.usage import Use
 from ..host import EffectUnknown, NoListener, message_and_fields

@@ -37,7 +37,7 @@ from ..access.permissions import permissions_of
 from ..host import call_host_function, for_model
 from ..records import ToolDef
 from ..schema.validation import Accepted, Violation, validate
-from .held import States
+from .states import States
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
