@@ -6,7 +6,7 @@ makes the failures of one request: which status means which error is in the tabl
 found before the run or when what it is for is first used; the command line and the Python API report it. Hands on the classes of
 failures (RATE_LIMIT, SERVER, CONNECTION and TIMEOUT) to calls, agents and `breaker.py`, `install_advice` and `package_advice` to
 what needs such a library, `concerto lsp` too, and MESSAGE_LENGTH to who keeps messages of others. Failures of memories are
-`memory/entries.py: MemoryFailure`, a CallFailure too. Nothing here retries or logs.
+`memory/failures.py: MemoryFailure`, a CallFailure too. Nothing here retries or logs.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ class NotSent(CallFailure):
 
 
 class ConfigFailure(Exception):
-    """A setting of the program, the manifest or the host that the language refuses; `code` is its diagnostic, such as E4001."""
+    """A setting of the program, the manifest or the host that the language refuses; `code` is its diagnostic, such as E4001, and
+    `message` says for a reader what is wrong."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)

@@ -1,11 +1,13 @@
 """What a session takes from outside: sinks, clock, chance, the world, and replacements of parts of the runtime.
 
-Hands on `Host`, plain values and functions that the command line, the Python API and tests give; `NoListener` and `ToolError`,
-which code of the host raises; `EffectUnknown` to the journal, which raises it, and to the performer of emits; IDEMPOTENCY_KEY to
-the journal, which sets it, and to the Python API; `call_host_function` to tools; and, to performers, agents, MCP servers, tools,
-memories and the journal, what becomes of exceptions of that code: their whole text for the program and the log (`exception_text`,
-`full_text`), a neutral one for models (`neutral_text`, `message_and_fields`, and of error values `model_text` and `for_model`)
-(G-9.10). A new thing that a session needs from outside is a field of `Host`; the runtime must not import it.
+Hands on `Host`, plain values and functions that the command line, the Python API, batches, notebooks and tests give; `NoListener`
+and `ToolError`, which code of the host raises; `EffectUnknown` to the journal, which raises it, and to the performer of emits;
+IDEMPOTENCY_KEY to the journal, which sets it, and to the Python API; `call_host_function` to tools; and, to performers, agents,
+calls, MCP servers, tools, memories and the journal, what becomes of exceptions of that code: their whole text for the program and
+the log (`exception_text`, `full_text`), a neutral one for models (`neutral_text`, `message_and_fields`, and of error values
+`model_text` and `for_model`) (G-9.10); `exception_text`, and `class_name` for the class alone, go to the Python API
+(`api/python_functions.py`) too. A new thing that a session needs from outside is a field of `Host`; the runtime must not import
+it.
 """
 
 from __future__ import annotations
@@ -118,8 +120,9 @@ class Host:
     `journal` records what comes from outside, or gives a recording again (G-13.4); a session binds it to its host
     (`journal/border.py: bind`), which sets the attributes behind it: `operation`, through which functions of the host are called
     then, and `around_provider`, `around_connection`, `around_child` and `around_agent_files`, which return what stands before a
-    provider, the connection to a server, the process of an agent and the files that it asks for; and `look_at_clock`, which
-    records the present time, None without a journal. `asked(key, channel, value)` is told, with the effect key, of each awaited
+    provider, the connection to a server, the process of an agent and the files that it asks for; `look_at_clock`, which
+    records the present time, None without a journal; and the journal's own `journal_scope`, that of the session, and
+    `journal_values`, which turns values into records. `asked(key, channel, value)` is told, with the effect key, of each awaited
     emit of such a session before anybody may answer it, also when the journal has the answer. `awaited` is the emit for which
     `answer` is called now. `telemetry` is told of runs, requests and tool calls (O-9.81).
 
@@ -285,7 +288,7 @@ def neutral_text(what: str, error: BaseException) -> str:
 
 def model_text(error: Any) -> str:
     """Return what a model is told of an error value: its field FOR_MODEL, else its Display text. Of a failed store only that it
-    failed: its text is that of a library. Raises P103 as `display`."""
+    failed: its text is that of a library. Raises panic P103 as `display`."""
     if type(error) is not ErrorValue:
         return display(error)
     own_text = error.fields.get(FOR_MODEL)
@@ -298,7 +301,7 @@ def model_text(error: Any) -> str:
 
 def for_model(error: Any) -> dict[str, str]:
     """Return the fields for an error value whose message is the Display text of another one: they hold FOR_MODEL when models are
-    told less than that, else nothing. So they are told no more of the new one. Raises P103 as `display`."""
+    told less than that, else nothing. So they are told no more of the new one. Raises panic P103 as `display`."""
     text = model_text(error)
     return {} if text == display(error) else {FOR_MODEL: text}
 

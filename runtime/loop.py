@@ -2,9 +2,9 @@
 
 Hands on `OfflineLoop` to the command line and the session: it lets offline runs start without asyncio (V-6.6, V-8.6, G-14.5). It
 has the few methods of asyncio's loop that the runtime uses, under the same names; its clock stands still while anything can run
-and then jumps to the next timer. Hands on to the session, effects and memories the functions below it (`gather`, `within`,
-`pause`, `stop_all`, `wait_until_done`), which work on both loops; and `asyncio_loop` to the session, calls and memories. Nothing
-here knows the machine.
+and then jumps to the next timer. Hands on to the session, effects, memories and the journal the functions below it (`gather`,
+`within`, `pause`, `stop_all`, `wait_until_done`), which work on both loops; and `asyncio_loop` to the session, calls and
+memories. Nothing here knows the machine.
 """
 
 from __future__ import annotations

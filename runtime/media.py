@@ -2,10 +2,9 @@
 
 Hands on `MediaPart`, which the messages of `records.py` hold, to memories, providers, calls, agents and their performer;
 `media_parts` to those who make messages of values of the program; `has_media` and `size_of` to calls, the first to
-`providers/openai.py` and `prompt_cache.py` too; `WithMedia`, `media_in` and `told` to the tools that models call, the first to
-those of MCP servers. `Unsent` is raised for what has no content, and caught where messages are made. What a part counts is
-decided by `tokens_of`. How a part is written for a provider stands in `providers/media.py`, how a memory keeps it in
-`memory/entries.py`.
+`providers/openai.py` too; `WithMedia`, `media_in` and `told` to the tools that models call, the first to those of MCP servers.
+`Unsent` is raised for what has no content, and caught where messages are made. What a part counts is decided by `tokens_of`. How
+a part is written for a provider stands in `providers/media.py`, how a memory keeps it in `memory/entries.py`.
 """
 
 from __future__ import annotations

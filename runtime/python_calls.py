@@ -1,8 +1,10 @@
 """What a host must be able to do for functions of Python that a program calls (P-1.3), and how such a call fails.
 
-Hands on the protocols `PythonCaller` and `Elements` and their failures to `host.py` and to the performer `effects/externs.py`,
-and the failures to `api/python_functions.py`, which implements the protocol: only there are values of the program values of
-Python. Nothing is called or converted here. """
+Hands on the protocol `PythonCaller` to `host.py`, to the performer `effects/externs.py` and to `api/results.py`, `Elements` to
+the performer alone; and the failure of both, `CallFailed`, to that performer and to `api/python_functions.py` and
+`api/python_streams.py`, which implement the protocols and raise it: only there are values of the program values of Python.
+Nothing is called or converted here.
+"""
 
 from __future__ import annotations
 

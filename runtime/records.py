@@ -1,14 +1,14 @@
 """The neutral records between the call algorithm and all providers, mocks too (O-1.82, O-1.83), and their values in the machine.
 
 Hands on `Request`, `EmbedRequest` and `SideRequest` to providers, which turn them into what their wire wants, the last to
-`concerto models` too; `Reply` with `Citation`, NO_CALLS and PAUSED to calls; `Msg`, `Call`, `ToolDef`, `SchemaField`, `CachePlan`
-with SHORT and LONG, `Strategy`, `ToolChoice` and `ProviderState`, which they hold, and of which memories keep some, and which
-tools and MCP servers take or make; `added`, which adds calls of hosted tools, to `calls/usage.py`, and `error_value` to
-`tools/memory_tools.py`; ROLES to the performer of models; their `as_json()`, if they have one, to traces and digests; the limits
-of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings and providers. At the end stand the ways between values of the machine
-and plain data: `to_plain`, `json_form`, `response_value`, `failed`, `succeeded`, `TreeBuilder`; performers, streams, MCP servers
-and the session take them. The journal writes requests and replies down (`journal/forms.py`). Nothing here sends a request, knows
-the names of a wire, or judges a reply.
+`concerto models` and batches (`batches/provider_wires.py`) too; `Reply` with `Citation`, NO_CALLS and PAUSED to calls; `Msg`,
+`Call`, `ToolDef`, `SchemaField`, `CachePlan` with SHORT and LONG, `Strategy`, `ToolChoice` and `ProviderState`, which they hold,
+and of which memories keep some, and which tools and MCP servers take or make; `added`, which adds calls of hosted tools, to
+`calls/usage.py`, and `error_value` to `tools/memory_tools.py`; ROLES to the performer of models; their `as_json()`, if they have
+one, to traces and digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings and providers. At the end stand
+the ways between values of the machine and plain data: `to_plain`, `json_form`, `response_value`, `failed`, `succeeded`,
+`TreeBuilder`; performers, streams, MCP servers and the session take them. The journal writes requests and replies down
+(`journal/forms.py`). Nothing here sends a request, knows the names of a wire, or judges a reply.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Literal, TypeAlias
 
-    from .calls import call
+    from .calls import responses
     from .calls.usage import ReplyProgress
     from .media import MediaPart
 
@@ -529,7 +529,7 @@ def json_form(value: Any) -> Any:
     return json.loads(to_json(value))
 
 
-def response_value(response: call.Response) -> Any:
+def response_value(response: responses.Response) -> Any:
     """Return the response of a call as the language's record `Response` (O-1.106 ff.)."""
     citations = Array([CitationValue.of([each.url, each.title, each.start, each.end]) for each in response.citations])
     value = Response.of([*[from_json(part) for part in response.as_json().values()], citations])

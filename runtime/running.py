@@ -1,9 +1,10 @@
 """What performers of effects may use of the session that runs (V-6.3): a protocol, so that they need not know the session.
 
 Hands on `EffectContext` to performers, to all whom they call in `access/`, `agents/`, `calls/`, `journal/`, `mcp/`, `schema/`,
-`search/` and `tools/`, and to the state of a session (`session/state.py`); `session/session.py: Session` is what they get, and
-says more of each method. Hands on `context_around` to the functions of the host (`host.py`) and to the performer of `std::call`
-(`effects/world.py`).
+`search/` and `tools/`, to `host.py` and `python_calls.py`, and to those of the Python API who call functions of the host
+(`api/callbacks.py`, `python_functions.py`, `python_streams.py`, `worker_threads.py`); `session/session.py: Session` is what they
+get, and says more of each method. Hands on `context_around` to the functions of the host (`host.py`) and to the performer of
+`std::call` (`effects/world.py`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Spans and metrics of runs for OpenTelemetry, by its conventions for generative AI (O-9.81).
 
 Hands on `telemetry_of`, with MissingExtra, to the command line and `host_telemetry` to the Python API, which put what these give
-into `Host.telemetry`; `Telemetry` to the session, calls of models, embedders and tools. OpenTelemetry is imported only where
-something is to be sent: by `telemetry_of` where the environment names an exporter, and by `host_telemetry` where the host has
-imported it itself. What messages say is sent only where OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT asks for it, without
-secrets.
+into `Host.telemetry`; `Telemetry` to the session, calls of models, embedders and tools, its `Span` to calls. OpenTelemetry is
+imported only where something is to be sent: by `telemetry_of` where the environment names an exporter, and by `host_telemetry`
+where the host has imported it itself. What messages say is sent only where OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT
+asks for it, without secrets.
 """
 
 from __future__ import annotations

@@ -166,10 +166,10 @@ LAYERS = {
     ),
     "runtime": (
         "errors", "trust", "access", "loop", "effects/runner", "records", "connections", "breaker", "media", "prompt_cache",
-        "running", "python_calls", "host", "schema", "telemetry", "memory/terms", "memory/entries", "memory/facts",
-        "memory/fact_index", "memory/retention",
+        "running", "python_calls", "host", "schema", "telemetry", "memory/terms", "memory/failures", "memory/keys",
+        "memory/entries", "memory/facts", "memory/fact_index", "memory/retention",
         "memory/stores", "memory", "search", "providers", "calls", "search/session_indexes",
-        "agents", "tools/held", "tools/tools", "mcp", "tools", "effects", "journal", "session",
+        "agents", "tools/states", "tools/tools", "mcp", "tools", "effects", "journal", "session",
     ),
 }  # fmt: skip
 

@@ -276,8 +276,9 @@ class Outside(Exception):
 
 @record
 class Spot:
-    """Where a path ends: the descriptor of an open directory, and a name in it, or `.` for the directory itself. There may be
-    nothing of that name; it is a link only if the walk was not to follow one. As a context manager it closes the descriptor."""
+    """Where a path ends: the descriptor `fd` of an open directory, and a `name` in it, or `.` for the directory itself. There may
+    be nothing of that name; it is a link only if the walk was not to follow one. As a context manager it closes the
+    descriptor."""
 
     fd: int
     name: str

@@ -107,8 +107,8 @@ def ascii_text(text: str) -> str:
 
 
 class HttpRequest:
-    """A request; `body` is None where it has none. The constructor raises HttpFailure, without a variant, for headers that cannot
-    be sent or have more than MOST_HEADERS characters together."""
+    """A request: `method`, `target` and `headers`; `body` is None where it has none. The constructor raises HttpFailure, without
+    a variant, for headers that cannot be sent or have more than MOST_HEADERS characters together."""
 
     __slots__ = ("method", "target", "headers", "body")
 
@@ -162,8 +162,8 @@ def is_token(name: str) -> bool:
 
 
 class HttpReply:
-    """A reply. `headers` are by name in lower case; the values of several headers of one name are joined by commas (RFC 9110,
-    5.3). `body` has the bytes without their content encoding."""
+    """A reply with its `status`, a number. `headers` are by name in lower case; the values of several headers of one name are
+    joined by commas (RFC 9110, 5.3). `body` has the bytes without their content encoding."""
 
     __slots__ = ("status", "headers", "body")
 

@@ -1,7 +1,7 @@
 """Secrets in values that are written to bytes: names stand for them, and only a granted program has them back (G-10.3, G-10.5).
 
-Hands on `SnapshotSecrets` to the states and snapshots of a session (`session/state.py`) and to the border of a journal
-(`journal/border.py`), which hand it to the writer and the reader of values (`vm/snapshot/`).
+Hands on `SnapshotSecrets` to the states and snapshots of a session (`session/state.py`) and to the journal (`journal/border.py`,
+`journal/forms.py`, `journal/stores.py`); the first two hand it to the writer and the reader of values (`vm/snapshot/`).
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ STOPS = {
 
 
 class Refused(Exception):
-    """A request that is answered with an error, by us or by the agent: its code, as in JSON-RPC, and its text."""
+    """A request that is answered with an error, by us or by the agent: its `code`, as in JSON-RPC, and its text, `message`."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)

@@ -65,10 +65,10 @@ if TYPE_CHECKING:
 
 
 class AgentSender(Provider):
-    """An agent as the provider of a call. It sends only the last message, the user's: an agent has a memory of its own.
-    `context` is a tuple with the plain data of the context, or an empty one. `send` raises CallFailure, what the listener raises
-    (`Listening.on_message`) and, of a mock, what its `exhausted` gives and panic P411. An agent does not stream, embed or lower
-    requests."""
+    """An agent as the provider of a call, with the agent's `name`. It sends only the last message, the user's: an agent has a
+    memory of its own. `context` is a tuple with the plain data of the context, or an empty one. `send` raises CallFailure, what
+    the listener raises (`Listening.on_message`) and, of a mock, what its `exhausted` gives and panic P411. An agent does not
+    stream, embed or lower requests."""
 
     unmetered = True
 
@@ -121,8 +121,9 @@ class HandlerLeft(Exception):
 
 
 class Listening:
-    """The handlers of one call (none for a plain `execute`), as a `Listener` of `process.py`; `listens` says whether the call is
-    a `listen`. They run one after another, as children of the task that waits for `effect`, the call (O-7.33 to O-7.36)."""
+    """The handlers of one call of `agent` (none for a plain `execute`), as a `Listener` of `process.py`; `listens` says whether
+    the call is a `listen`. They run one after another, as children of the task that waits for `effect`, the call (O-7.33 to
+    O-7.36)."""
 
     def __init__(self, run: EffectContext, effect: Effect) -> None:
         call: AgentCall = effect.payload

@@ -57,7 +57,7 @@ HANDSHAKE_SECONDS = 10.0  # from the first line to the agent until its answer
 
 class AgentProcess:
     """The process of an agent, started at the first exchange and again after it ended. `launch` starts a child, if that is
-    permitted; it raises CallFailure (`effects/agent_processes.py: launch`)."""
+    permitted; it raises CallFailure (`effects/agent_processes.py: launch`). `origin` makes the failures of the agent."""
 
     def __init__(self, settings: AgentSettings, launch: Callable[[], Awaitable[Child]]) -> None:
         self.settings = settings

@@ -4,9 +4,10 @@ replaced by what it has used when it is over.
 An `Account` belongs to a call of the host, a session, or several sessions of a host. A `Purse` holds all accounts that a
 request draws on, and every request of a metered provider draws on them: retries, schema attempts, tool rounds, losers of races,
 parallel tasks. A request that finds no room waits for others; `_stuck` finds those that would wait for ever, and they get an
-error instead. Hands on `Account` to the session and the Python API, `Purse` to the session, `services.py` and `call.py`,
-`Asker` to `services.py`, `Reservation` to `call.py`, and `BudgetSpent`, which is raised for a request that cannot be reserved,
-to `embedders.py`. What a request has used is counted by `usage.py`.
+error instead. Hands on `Account` to the session, the Python API and batches, `Purse` to the session, `services.py` and
+`call.py`, `Asker` to `services.py`, `Reservation` to `call.py`, and `BudgetSpent`, which is raised for a request that cannot be
+reserved, to `embedders.py`; to the batches of several machines KINDS and `Reservation` (`batches/leases.py`,
+`batches/cluster.py`). What a request has used is counted by `usage.py`.
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ class Asker:
 
 
 class Reservation:
-    """What one `request` may use at most: `amounts` of tokens, dollars and requests. Whoever has reserved must end it by exactly
-    one `Purse.settle`.
+    """What one `request` may use at most of the accounts of `purse`: `amounts` of tokens, dollars and requests. Whoever has
+    reserved must end it by exactly one `Purse.settle`.
 
     That of a reply in chunks (`is_held`) ends when the task of its `asker` has read on, any other by itself. `number` is the
     order of asking."""
@@ -90,8 +91,8 @@ UNIT = 1 << 1074  # every finite number of dollars is a whole number of parts, o
 
 
 class Open:
-    """Reservations in their order, with the exact sums of their amounts: no error of rounding stays when they have gone. `loose`
-    counts those that end by themselves, `purses` those of each purse."""
+    """Reservations in their order (`rows`), with the exact sums of their amounts: no error of rounding stays when they have gone.
+    `loose` counts those that end by themselves, `purses` those of each purse."""
 
     __slots__ = ("rows", "loose", "purses", "_tokens", "_cost", "_calls")
 
@@ -312,8 +313,9 @@ class _Turn:
 
 
 class Purse:
-    """The accounts that the requests of a session draw on. `pricing` has dollars per million tokens by model id; `future` makes a
-    future of the loop that runs the session. Accounts may be shared with sessions of other threads, a purse may not.
+    """The accounts that the requests of a session draw on; `is_limited` and `limits_cost` say whether one of them has a limit,
+    and one of the cost. `pricing` has dollars per million tokens by model id; `future` makes a future of the loop that runs the
+    session. Accounts may be shared with sessions of other threads, a purse may not.
 
     `waits` takes paths of tasks, and says of these and of those that they wait for, for whose ends they wait, and whether one end
     is enough (`Waits`); it is called in the session's thread only. `call_soon` calls a function in that thread; it raises

@@ -1,8 +1,9 @@
 """Model requests as text for people: `--verbose=requests` and the host option `requests` show each one as it is sent (O-9.13).
 
-Hands on `RequestLog` to the session, which makes it, and to `services.py`, through which a call tells it of each request. What a
-request repeats of the one before it, to the same model of the same connection, is left out, but for its tool choice, and the
-share that both begin with is named: a provider's prompt cache can read that part again. Nothing here changes a request.
+Hands on `RequestLog` to the session, which makes it, and to `services.py`, through which a call tells it of each request; and
+`common_prefix` to `concerto trace`, which compares recorded requests (`cli/trace_rows.py`). What a request repeats of the one
+before it, to the same model of the same connection, is left out, but for its tool choice, and the share that both begin with is
+named: a provider's prompt cache can read that part again. Nothing here changes a request.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The rule for retries of transport failures: which failure is retried, how often, and after which wait (O-1.45 to O-1.54,
 G-15.1).
 
-Hands on `RetryPolicy` to the settings of models and agents, to stages of pipelines and to `embedders.py`, and `retry_wait` to the
-requests of models, agents and embedders, which heed the limits of the run too. It only decides and counts: the callers wait and
-try again. It has nothing to do with the retries of replies that do not fit a schema, which are `schema_attempts` of
-`settings.py`.
+Hands on `RetryPolicy` to the settings of models and agents, to stages of pipelines, to functions of Python
+(`effects/externs.py`) and to `embedders.py`, and `retry_wait`, which heeds the limits of the run too, to the requests of models,
+agents and embedders. It only decides and counts: the callers wait and try again. It has nothing to do with the retries of replies
+that do not fit a schema, which are `schema_attempts` of `settings.py`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ RETRIED_PART = 0.2
 
 
 class RetryPolicy:
-    """The rule of one model, agent or stage. `max_attempts` counts the first attempt too; `backoff` is none, linear or
-    exponential; `retry_on` are classes of failures (RETRY_CLASSES in `vm/declaration_fields.py`). Delays are in milliseconds. A
-    policy is never changed."""
+    """The rule of one model, agent, stage or function of Python. `max_attempts` counts the first attempt too; `backoff` is none,
+    linear or exponential, from `initial_delay_ms` up to `max_delay_ms` milliseconds; `retry_on` are classes of failures
+    (RETRY_CLASSES in `vm/declaration_fields.py`). A policy is never changed."""
 
     __slots__ = ("max_attempts", "backoff", "initial_delay_ms", "max_delay_ms", "retry_on")
 

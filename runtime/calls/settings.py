@@ -41,8 +41,8 @@ ATTRIBUTES = {"system_prompt": "system"}  # fields of a model whose attribute of
 
 
 class Substitute:
-    """A model that may take over the call of another one. `take` returns its settings for that call and what sends its requests;
-    it is called when the call comes to it, and raises CallFailure for a model whose fields no call can use."""
+    """The model `name`, which may take over the call of another one. `take` returns its settings for that call and what sends its
+    requests; it is called when the call comes to it, and raises CallFailure for a model whose fields no call can use."""
 
     __slots__ = ("name", "take")
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...vm.interp.effects import Effect
     from ..records import Citation, Request
     from ..running import EffectContext
-    from .call import Response
+    from .responses import Response
     from .services import RateLimiter
     from .usage import ReplyProgress
 
@@ -66,7 +66,9 @@ class StreamedCall(CallRun):
     panic; None once the program has taken it. `end` is what ends the reply, when it came before the last text was taken. `texts`
     is all that has come so far, tool rounds included, and `citations` all sources that it names; `chunks` counts the texts of the
     request on its way, `progress` is what that request notes of its reply. `over` is done once the stream has ended. `hurries`:
-    another request waits for the place of this one at its connection, so that it reads on without being asked (O-1.16)."""
+    another request waits for the place of this one at its connection, so that it reads on without being asked (O-1.16). `kind` is
+    the class of the `stream` that the program holds; `future` and `forget` are those of `attach`, `serve` is called with each
+    effect that waits for a chunk."""
 
     __slots__ = (
         "serve", "future", "stream", "forget", "texts", "citations", "chunks", "outcome", "end", "arrival", "demand", "over",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..records import Reply, Request, TreeBuilder
     from ..schema.acceptance import Validators, Verdict
     from ..schema.strategy import Plan
-    from .call import Response, Validated
+    from .responses import Response, Validated
 
 PART = "part"  # an outcome: something of the value has come
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 
 from ...vm.values import UNSET, from_json
-from ..access.acting import declaring
+from ..access.rights import declaring
 from ..agents.calls import AgentSender, HandlerLeft, Listening, call_settings
 from ..calls.call import prepare_execute, prepare_execute_with_schema
 from ..errors import CallFailure
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ...vm.interp.effects import AgentCall, Effect
     from ..agents.messages import AgentSettings
     from ..agents.process import AgentProcess
-    from ..calls.call import Response
+    from ..calls.responses import Response
     from ..media import MediaPart
     from ..memory.conversation import Conversation
     from ..running import EffectContext

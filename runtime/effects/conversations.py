@@ -10,7 +10,7 @@ machine's request for which a task waits, here that call. What a conversation do
 from __future__ import annotations
 
 from ..errors import CallFailure
-from ..memory.entries import nested, reading_itself
+from ..memory.failures import nested, reading_itself
 from ..records import json_form
 
 TYPE_CHECKING = False

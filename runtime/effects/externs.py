@@ -1,9 +1,10 @@
 """Performs calls of functions of Python that a program declares (P-1.3 to P-1.7): permission, repetition, what becomes of
 failures.
 
-Hands on `perform`, `perform_next` and `perform_close` to `table.py`, and `unknown_extern`, `came` and `passed_functions` to the
-journal. What calls the function and converts values is the host's (`python_calls.py`). Mocks of a test answer before an effect is
-made, in the code of the function itself. """
+Hands on `perform`, `perform_next` and `perform_close` to `table.py`; `unknown_extern`, `came` and `passed_functions` to the
+journal, the last to `api/callbacks.py` too. What calls the function and converts values is the host's (`python_calls.py`). Mocks
+of a test answer before an effect is made, in the code of the function itself.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
 
 async def perform_next(run: EffectContext, effect: Effect) -> Any:
     """Return the next element of the `HostStream` that is the payload, as Ok of Some, Ok(None) at the end, or an Err of
-    HostError, after which no element comes. The function is called when the first element is asked for. Raises P407 as
+    HostError, after which no element comes. The function is called when the first element is asked for. Raises panic P407 as
     `perform`."""
     stream: HostStream = effect.payload
     function = stream.function
@@ -95,7 +96,7 @@ async def perform_close(run: EffectContext, effect: Effect) -> None:
 
 
 class OpenStreams:
-    """What gives the elements of the streams of a session that are on their way, by their keys."""
+    """What gives the elements of the streams of a session that are on their way: `elements`, by the keys of the streams."""
 
     def __init__(self) -> None:
         self.elements: dict[str, Elements] = {}

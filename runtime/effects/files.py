@@ -13,9 +13,9 @@ import posixpath
 
 from ...vm.panics import Panic
 from ...vm.values import Array, Err, ErrorValue, Media, Ok
-from ..access.acting import session_of
 from ..access.files import Failed, Files
 from ..access.permissions import Denied, denied_error, denied_panic
+from ..access.rights import session_of
 from ..access.roots import Unsupported
 from ..access.secrets import whole_text
 from ..agents.children import NotStarted, environment, split_command, start_process

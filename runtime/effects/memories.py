@@ -20,8 +20,8 @@ from ...vm.panics import Panic
 from ...vm.values import Err, KeyedRef, Ok
 from ..errors import CallFailure
 from ..loop import gather, pause
-from ..memory.entries import InvalidValue, MemoryFailure
 from ..memory.fact_methods import drafted
+from ..memory.failures import InvalidValue, MemoryFailure
 from ..memory.memories import EMBEDDED
 from ..memory.methods import of_failure, viewed
 from ..memory.remembering import Facts
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.interp.effects import MemoryUse, StoreFile
-    from ..memory.entries import Key
+    from ..memory.keys import Key
     from ..memory.locks import TurnLocks
     from ..memory.memory import Memory
     from ..running import EffectContext

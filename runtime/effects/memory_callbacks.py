@@ -15,7 +15,7 @@ from ...vm.panics import Panic
 from ...vm.values import Array, Err, ErrorValue, Media, Ok, check, display, from_json
 from ...vm.values.errors import FOR_MODEL, is_family
 from ..errors import CallFailure, Returned
-from ..memory.entries import reading_itself, view_failed
+from ..memory.failures import reading_itself, view_failed
 from ..memory.keyed_memory import DerivedMemory
 from ..memory.memory import Memory
 from ..memory.methods import message_of
@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 class MemoryEvents:
     """The events of memories in one call or direct write, in their order, until `deliver` runs the handlers.
 
-    An event is only noted when it happens, since a commit must not wait; the handlers run for the task that waits for `effect`,
-    which another effect may replace (the next chunk of a stream)."""
+    An event is only noted when it happens, since a commit must not wait; `waiting` has those that are not delivered, as (memory,
+    channel, payload). The handlers run for the task that waits for `effect`, which another effect may replace (the next chunk of
+    a stream)."""
 
     __slots__ = ("run", "effect", "waiting")
 

@@ -58,8 +58,9 @@ class ModelInstance:
 
     `computed_map` is the Map of those fields that are no constants, None when there are none and before the initialisation;
     `computed` has them by name, as values of the machine, without `knowledge`, which is the handle of a ledger or an index, or
-    None. A spawned model (`is_spawned`) has a state of its own for each tool. `jobs` are its calls on their way, `streams` its
-    streams, perhaps with some that have ended; `is_down` after `shutdown`."""
+    None. A spawned model (`is_spawned`) has a state of its own for each tool (`own_tools`); these, and `call_settings`, are None
+    until `tools` and `settings` have made them. `jobs` are its calls on their way, `streams` its streams, perhaps with some that
+    have ended; `is_down` after `shutdown`."""
 
     __slots__ = (
         "run", "model", "is_spawned", "own_tools", "computed_map", "computed", "knowledge", "call_settings", "jobs", "streams",

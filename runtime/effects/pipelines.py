@@ -49,11 +49,12 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
 
 
 class Stage:
-    """One stage in one run of its pipeline.
+    """One stage in one run of its pipeline, which the effect `effect` asks for.
 
-    `row` is that of the stage in the image. `argument_type` is the descriptor of what it takes, None for an expression stage,
-    which takes the input and the values of all stages before it. `gives_any` says that its result type is Any, `policy` how often
-    it is tried. `seconds` is the limit of one attempt, None without one; `channel` is that of `@log`, None without it."""
+    `row` is that of the stage in the image, of which `name` is its name and `code` its function. `argument_type` is the
+    descriptor of what it takes, None for an expression stage, which takes the input and the values of all stages before it.
+    `gives_any` says that its result type is Any, `policy` how often it is tried. `seconds` is the limit of one attempt, None
+    without one; `channel` is that of `@log`, None without it."""
 
     __slots__ = (
         "session", "effect", "pipeline", "name", "argument_type", "gives_any", "code", "policy", "seconds", "channel",

@@ -5,7 +5,8 @@ A performer, `async perform(run, effect)`, returns the value that the task goes 
 something has to be stored at that moment. Many run at a time; one is cancelled, where it awaits, when its task is cancelled.
 Its module is imported when the first effect of the kind appears, so that a run loads only what it uses. Hands on `performer`
 and `limited` to the session, the former also to `summarisers.py`. Effects that no task waits for (plain emits, flushes,
-`print`, a cancellation) have no performer: the session does them itself. """
+`print`, a cancellation) have no performer: the session does them itself.
+"""
 
 from __future__ import annotations
 
@@ -86,13 +87,13 @@ def limited(kind: str) -> Performer:
     perform = performer(kind)
     if kind in OF_SESSION and kind not in OF_MODELS:
         return perform
-    from ..access import acting
+    from ..access import rights
 
     if kind not in OF_MODELS:
-        return lambda run, effect: perform(acting.acting(run, effect), effect)
+        return lambda run, effect: perform(rights.acting(run, effect), effect)
 
     def call_model(run: EffectContext, effect: Effect) -> Coroutine[Any, Any, Any]:
-        denied = acting.models_refused(run, effect)
+        denied = rights.models_refused(run, effect)
         return perform(run, effect) if denied is None else _refused(run, effect, denied)
 
     return call_model

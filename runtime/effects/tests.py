@@ -4,8 +4,8 @@ files of a test (O-8.25).
 A mock of an agent stands in for its process; a mock of a model is the provider of all calls of it that follow. Mocks are put into
 the state of the session under the keys below, those of tools and MCP servers under the key of `tools/tools.py`; there the
 performers of models, agents, tools and emits look for them. Hands on `ANSWERS` to `world.py`, `EMITS`, by which a test is known,
-to `world.py`, `files.py` and `session/testing.py`, `TestFiles` to `files.py`, and `perform` and `perform_mocked` to `table.py`.
-How a scripted reply is written is `providers/offline.py`.
+to `world.py`, `files.py`, `externs.py` and `session/testing.py`, `TestFiles` to `files.py`, and `perform` and `perform_mocked` to
+`table.py`. How a scripted reply is written is `providers/offline.py`.
 """
 
 from __future__ import annotations

@@ -33,10 +33,10 @@ from ...vm.values import (
     share,
 )
 from ...vm.values.objects import DateTime
-from ..access.acting import session_of
 from ..access.http_messages import MOST_REDIRECTS, REDIRECTS, HttpFailure, HttpRequest, Target
 from ..access.network import with_checked_address
 from ..access.permissions import Access, Denied, denied_error, denied_panic, guarded, permissions_of
+from ..access.rights import session_of
 from ..access.secrets import is_secret_name, whole_text
 from ..calls.usage import Use
 from ..host import EffectUnknown, NoListener, message_and_fields
@@ -284,7 +284,8 @@ def key_variables(connections: Iterable[ConnectionSettings]) -> set[str]:
 
 
 class Environment:
-    """The granted variables of a session, as they were at the first look-up. Each look-up is an audit record (G-8.5)."""
+    """The granted variables of a session: `values`, as they were at the first look-up, and `keys`, the names of those that
+    connections read their keys and headers from. Each look-up is an audit record (G-8.5)."""
 
     def __init__(self, run: EffectContext) -> None:
         allows = permissions_of(run).allows_variable

@@ -2,9 +2,9 @@
 journal, and how its requests and outcomes are written (G-13.2, G-14.1).
 
 Hands on `bind`, with which a session puts its journal between itself and its host, and `whole` for effects that are one
-operation, to the session; `is_fault` and AnswerRefused to the command line and the Python API. MCP servers and agents are
-`peers.py`. A new kind of effect that the machine cannot compute is a row in `WHOLE` here, or an operation of its own. The order
-of outcomes is for `journal.py`.
+operation, to the session; `is_fault` to the command line and the Python API, AnswerRefused to the former. MCP servers and agents
+are `peers.py`. A new kind of effect that the machine cannot compute is a row in `WHOLE` here, or an operation of its own. The
+order of outcomes is for `journal.py`.
 """
 
 from __future__ import annotations
@@ -410,7 +410,8 @@ def _values(run: Any) -> _Values:
 
 
 class JournaledEmbedder:
-    """An embedder of the host, with the journal before it; it answers `aembed`, in the session's own thread."""
+    """The embedder `inner` of the host, under the `name` that the program calls it by, with the journal before it; it answers
+    `aembed`, in the session's own thread. `baseline` is that of `inner`."""
 
     def __init__(self, run: EffectContext, name: str, inner: Any) -> None:
         self.run = run
@@ -433,7 +434,7 @@ class JournaledEmbedder:
 
 
 class JournaledSummariser:
-    """A summariser of the host, with the journal before it."""
+    """The summariser `inner` of the host, under the `name` that the program calls it by, with the journal before it."""
 
     def __init__(self, run: EffectContext, name: str, inner: Any) -> None:
         self.run = run
@@ -504,7 +505,10 @@ def _is_repaired(text: str) -> bool | None:
 
 class JournaledProvider:
     """The provider of one connection, with the journal before it. What it says of itself is that of `inner`; `cost` gives what a
-    reply cost in dollars, None where that is not known."""
+    reply cost in dollars, None where that is not known. `send`, `stream` and `embed` are those of `Provider`: they return and
+    raise what `inner` does, or did when it was recorded, and raise CallFailure (EffectUnknown) for a request of which nobody
+    knows whether it took effect, before `send` and `stream` the failure of a fault too; what else `Journal.perform` raises passes
+    through."""
 
     def __init__(
         self, journal: Journal, scope: Scope, inner: Any, secrets: SnapshotSecrets,

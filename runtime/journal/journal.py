@@ -5,9 +5,10 @@ Between effects a run is deterministic, so a journal needs no state of the machi
 outcomes in the recorded order is in the same state. `Journal` stands between the runtime and the world: `perform` does an
 operation and records it, or gives what is recorded; `chosen` says whose result the session hands out next; `now` and `wall` are
 the clock, which moves only with outcomes, so that it too is the same when they come again. Hands on `Journal` to the session, by
-its host, to the other files of this folder, the command line and the Python API, `RecordedPanic` to `border.py`, `Diverged` to
-`stores.py` and `rehearsal.py`, `Fenced` and `Suspended` to run stores, the command line and the Python API. What is an operation,
-and how its request and outcome are written, is for `border.py`; where rows are kept, for `effect_file.py` and `run_store.py`.
+its host, to the other files of this folder, the command line, notebooks and the Python API, `RecordedPanic` to `border.py`,
+`Diverged` to `stores.py` and `rehearsal.py`, `Fenced` and `Suspended` to run stores, the command line and the Python API. What is
+an operation, and how its request and outcome are written, is for `border.py`; where rows are kept, for `effect_file.py` and
+`run_store.py`.
 
 Order: an outcome of the recording is given when its row is the next one and all that the rows before it set off has been done,
 which is so when the loop has nothing ready (`_hop`). A row that is never asked for, or an operation that no row is for, is found
@@ -134,14 +135,14 @@ async def _result_of(loop: Any, job: Any) -> Any:
 
 
 class Journal:
-    """The journal of one session. `recorded` gives the rows of a recording, in their order; None for a new run. `sink` keeps new
-    rows, None to keep none. With `goes_on` the run goes on live where the recording ends; without, it must not ask for more.
-    `unknown` has the rows of effects that began in the recording and whose outcome is not in it, by key, and `answers` outcomes
-    that the host knows of them (plain forms). `real_time` gives seconds that only grow, `real_wall` seconds since 1970. `emits`
-    is how many the recording has, and how many of them listeners have heard for certain. `close` gives back what the recording
-    holds open. `faults` has by key of a request the failure before it (`border.py: is_fault`); `redact` are paths whose contents
-    are left out of rows. `clean` takes secrets out of plain data; the session sets it. Whatever may commit rows raises as
-    `commit`."""
+    """The journal of one session, whose run `header` describes. `is_replaying`: outcomes of a recording are given. `recorded`
+    gives the rows of a recording, in their order; None for a new run. `sink` keeps new rows, None to keep none. With `goes_on`
+    the run goes on live where the recording ends; without, it must not ask for more. `unknown` has the rows of effects that began
+    in the recording and whose outcome is not in it, by key, and `answers` outcomes that the host knows of them (plain forms).
+    `real_time` gives seconds that only grow, `real_wall` seconds since 1970. `emits` is how many the recording has, and how many
+    of them listeners have heard for certain. `close` gives back what the recording holds open. `faults` has by key of a request
+    the failure before it (`border.py: is_fault`); `redact` are paths whose contents are left out of rows. `clean` takes secrets
+    out of plain data; the session sets it. Whatever may commit rows raises as `commit`."""
 
     def __init__(
         self,
@@ -414,7 +415,8 @@ class Journal:
         return await self._live(key, kind, cls, digest, request, lambda: work(give_and_record), how)
 
     async def within(self, loop: Any, session_scope: Scope, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """As `loop.py: within`; that the limit ran out is recorded, and a recorded one runs out when it did then."""
+        """Do what `loop.py: within` does: return what the coroutine does within that many seconds, else cancel it and raise
+        TimeoutError. That the limit ran out is recorded, and a recorded one runs out when it did then."""
         key = self.next_key(session_scope, "limit")
         if not key:
             return await within(loop, seconds, coroutine)

@@ -127,8 +127,8 @@ _PROMPT = _form_of(
 
 class JournaledConnection:
     """The connection to a server. `open_real` connects; the real connection is opened by the first request that is no recorded
-    one. The methods are those of `Connection` (`mcp/served.py`); they raise ServerFailure, with the variant EffectUnknown for a
-    call that a process died in."""
+    one, and `has_ended` is set when it has ended by itself. The methods are those of `Connection` (`mcp/served.py`); they raise
+    ServerFailure, with the variant EffectUnknown for a call that a process died in."""
 
     def __init__(
         self, journal: Journal, scope: Scope, settings: McpSettings, open_real: Callable[[], Awaitable[tuple[Any, asyncio.Event]]]
@@ -247,8 +247,9 @@ _LINE = Form(
 
 
 class JournaledChild:
-    """The process of the agent `owner`, with what agents use of `Child`. `launch` starts the real one. Methods raise as those of
-    `Child`, and CallFailure (EffectUnknown) where the process died with an earlier one of the run."""
+    """The process of the agent `owner`, with what agents use of `Child`, such as `exit_code`, None until it has ended, and
+    `stderr`. `launch` starts the real one. Methods raise as those of `Child`, and CallFailure (EffectUnknown) where the process
+    died with an earlier one of the run."""
 
     def __init__(self, journal: Journal, scope: Scope, owner: str, launch: Callable[[], Awaitable[Child]]) -> None:
         self.journal = journal

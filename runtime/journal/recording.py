@@ -1,8 +1,8 @@
 """A run's journal from its beginning: the header of a new one, one that records into a file, one that gives a file again, and the
 end row of an outcome (G-14.1, O-9.33).
 
-Hands on `new_header`, `recorder`, `player`, `stored`, `given_again`, `require_image` and `end_of` to the command line and the
-Python API. Where a run survives its process is `run_store.py`.
+Hands on `new_header`, `recorder`, `player`, `stored`, `given_again`, `require_image`, `require_run_of_main` and `end_of` to the
+command line and the Python API, the first two to notebooks too. Where a run survives its process is `run_store.py`.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class EffectRow:
     `attempt` counts the times it was begun; `status` is one of STATUSES and `result` what came of it. `tokens` (sent, received,
     read from a cache, written to it, reasoning), `cost` in dollars and `repaired` (whether JSON had to be found in it) are those
     of a reply, None elsewhere and where they are not known. `emits` are those of the runtime that it made, such as audits, as
-    (channel, payload). Times are in milliseconds since the run began."""
+    (channel, payload). It began at `t_start` and was over at `t_end`, in milliseconds since the run began."""
 
     __slots__ = (
         "key", "kind", "cls", "digest", "request", "idem_key", "attempt", "status", "result", "tokens", "cost", "repaired",
@@ -114,7 +114,7 @@ class EffectRow:
 
 
 class PieceRow:
-    """A piece of a streamed reply: the `key` of the request, the `text`, and when it came, in milliseconds since the run
+    """A piece of a streamed reply: the `key` of the request, the `text`, and `t`, when it came, in milliseconds since the run
     began."""
 
     __slots__ = ("key", "text", "t")

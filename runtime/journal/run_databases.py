@@ -1,9 +1,10 @@
 """Where the tables of a run store are: in a SQLite file, or in a PostgreSQL database (G-13.1).
 
-Hands on `database_of` and `Database` to `run_store.py`, which has the statements, once for both. Here is what differs: how a
-place is connected and made, how a transaction begins, whose clock leases are held by, and what a failure is called. Statements
-have `?` for values. How the product speaks with PostgreSQL and finds the way out of an error of SQLite is shared with the stores
-of memories; psycopg, the extra `postgres`, is imported when a database is connected.
+Hands on `database_of`, which returns a `Database`, with `is_url` and `shown` for the names of places, to `run_store.py`, which
+has the statements, once for both. Here is what differs: how a place is connected and made, how a transaction begins, whose clock
+leases are held by, and what a failure is called. Statements have `?` for values. How the product speaks with PostgreSQL and finds
+the way out of an error of SQLite is shared with the stores of memories; psycopg, the extra `postgres`, is imported when a
+database is connected.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from functools import cache
 from time import monotonic
 from urllib.parse import quote
 
-from ..memory.entries import MemoryFailure
+from ..memory.failures import MemoryFailure
 from ..memory.stores.postgres_connection import CREATING, FORM, PostgresConnection, enter_schema, reason_of
 from ..memory.stores.postgres_connection import Database as Address
 from ..memory.stores.sqlite import DAMAGED, FILE_WAY_OUT, NO_ROOM, WAYS_OUT, is_on_network, put
@@ -107,7 +108,8 @@ def shown(place: str) -> str:
 
 
 class SqliteRuns:
-    """Runs in a SQLite file, under G-12.5. A commit survives the death of the process; with `full` also the loss of power."""
+    """Runs in a SQLite file, under G-12.5. The methods are those of `Database`; before `open` or `make`, and after `close`, those
+    that need the file raise JournalRefused. A commit survives the death of the process; with `full` also the loss of power."""
 
     types = {"text": "TEXT", "number": "INTEGER", "seconds": "REAL", "bytes": "BLOB", "end": " WITHOUT ROWID"}
     locking = ""  # a transaction has the file for itself
@@ -251,10 +253,11 @@ class NotInstalled(JournalRefused):
 
 
 class PostgresRuns:
-    """Runs in a PostgreSQL database, in the schema SCHEMA. What the URL does not say comes from the environment, as libpq has it.
-    The clock is that of the server, so that machines whose clocks differ hold leases by one. `full` asks for commits that wait
-    for the disk even where the settings of the server do not. A lost connection is opened anew for the next statement that is not
-    in the middle of a transaction."""
+    """Runs in a PostgreSQL database, in the schema SCHEMA. The methods are those of `Database`. What the URL does not say comes
+    from the environment, as libpq has it. The clock is that of the server, so that machines whose clocks differ hold leases by
+    one. `full` asks for commits that wait for the disk even where the settings of the server do not. A lost connection is opened
+    anew for the next statement that is not in the middle of a transaction. The constructor connects to nobody; it raises
+    JournalRefused for a URL that cannot be read, NotInstalled without the library."""
 
     types = {"text": 'TEXT COLLATE "C"', "number": "BIGINT", "seconds": "DOUBLE PRECISION", "bytes": "BYTEA", "end": ""}
     locking = " FOR UPDATE"

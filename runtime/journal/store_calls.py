@@ -1,7 +1,8 @@
 """Stores and search indexes with a journal before them: each call of a method is noted in the operation that makes it, or
 answered from the recorded one (G-13.2, G-13.5).
 
-Hands on `JournaledStore` and `JournaledIndex` to `stores.py`, which binds them; what an operation is stands there. The real
+Hands on `JournaledStore` and `JournaledIndex`, with their base `Journaled`, to `stores.py`, which binds them, and DONE, which
+stands there for the None of a method that returns nothing; what an operation is stands there too. The real
 store is opened by the first call that no recording answers. A change that was on its way when the process died is looked up in
 the store before it is made again: the functions of LOOKED_UP tell whether it is there.
 """
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from ..memory.entries import Key
     from ..memory.fact_index import FactIndex
     from ..memory.facts import Observation
+    from ..memory.keys import Key
     from ..memory.stores.protocol import Batch, Write
     from ..search.index import Document, Hit
     from .stores import JournaledOperations
@@ -82,7 +83,8 @@ class Journaled:
 
 
 class JournaledStore(Journaled):
-    """The store of a name, with the methods of `protocol.Store` and the optional ones that the real store has."""
+    """The store of a name, with the methods of `protocol.Store` and the optional ones that the real store has, AttributeError for
+    any other; they raise as those of `JournaledIndex`."""
 
     blocking = True
 
@@ -167,7 +169,8 @@ class JournaledStore(Journaled):
 
 
 class JournaledIndex(Journaled):
-    """The search index of a name, with the methods of `search/index.py: SearchIndex`."""
+    """The search index of a name, with the methods of `search/index.py: SearchIndex`; they raise what those of the real index
+    raise, or have raised when they were recorded, and as `Operation.call`."""
 
     def _noted(self, method: str, compared: Any, perform: Callable[[Any], Any], changes: bool = False) -> Any:
         self.ensure()

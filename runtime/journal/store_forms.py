@@ -1,10 +1,10 @@
 """What crosses the border to a store, as plain data and back: the outcomes of its methods, and their arguments for comparing
 (G-14.1).
 
-Hands on `METHODS` and `INDEX_METHODS`, the forms of outcomes by the names of methods, and `asked`, which gives arguments a
-plain form, to `store_calls.py`; and `failure_form` and `failure_of` for the FAILURES that stores raise to `stores.py`. Entries,
-facts and the like have here the JSON that dumps have (`memory/entries.py`, `memory/facts.py`), with contents of media and
-vectors beside it.
+Hands on `METHODS` and `INDEX_METHODS`, the forms of outcomes by the names of methods, and `asked`, which gives arguments a plain
+form, to `store_calls.py`; and `failure_form` and `failure_of` for the FAILURES that stores raise, with the type `OfMethod`, to
+`stores.py`. Entries, facts and the like have here the JSON that dumps have (`memory/entries.py`, `memory/facts.py`), with
+contents of media and vectors beside it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from __future__ import annotations
 from hashlib import sha256
 
 from ...vm.values.containers import base64_of, from_base64
-from ..memory.entries import Entry, MemoryFailure, Turn, ViewState, contents_of, entry_json, entry_of, filled
+from ..memory.entries import Entry, Turn, ViewState, contents_of, entry_json, entry_of, filled
 from ..memory.facts import Fact, Observation, fact_of, observation_of
+from ..memory.failures import MemoryFailure
 from ..memory.stores.protocol import Batch, Head
 from ..search.index import Document, Hit
 from ..search.search_tables import SearchFailure

@@ -60,7 +60,8 @@ def _ensured(journaled: Journaled) -> Journaled:
 class Operation:
     """One operation on stores. `row` is its row. `known` are the calls that are answered: all of a recorded operation
     (`is_recorded`; `was_in_thread`: it had to wait), or those of the intent of one whose process died, after which the change
-    `in_doubt` came. `state` is what stores note for the operations after it, by store and by what it is about; it counts once the
+    `in_doubt` came. `calls` are those made so far, `time` is when it began, in milliseconds of the run's clock, `is_over` whether
+    it has ended. `state` is what stores note for the operations after it, by store and by what it is about; it counts once the
     operation is recorded."""
 
     def __init__(
@@ -170,9 +171,10 @@ def _current() -> Operation | None:
 
 
 class JournaledOperations:
-    """The operations of a session with a journal, as `memory/stores/operations.py: Operations`; `inner` performs new ones. Each
-    `attempt` is a row, which says also where it had to wait; what `use` does after that is another one. An operation sees the
-    time at which it began."""
+    """The operations of a session with a journal, as `memory/stores/operations.py: Operations`; `inner` performs new ones, and
+    `secrets` are kept out of rows. Methods raise as those of the protocol, and Diverged where the recording has another call.
+    Each `attempt` is a row, which says also where it had to wait; what `use` does after that is another one. An operation sees
+    the time at which it began."""
 
     def __init__(self, journal: Journal, scope: Scope, inner: StoreThread, secrets: SnapshotSecrets) -> None:
         self.journal = journal

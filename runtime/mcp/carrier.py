@@ -36,9 +36,9 @@ UNAUTHORIZED = 401
 
 
 class Bounded(httpx2.AsyncByteStream):
-    """A body of at most MOST_BYTES bytes. One that is compressed, although nobody asked for that, is refused: it could unfold to
-    any size. `coding` names the compression, "" for none. Reading it raises `httpx2.StreamError`, whose text begins with
-    REFUSED_BODY, for either."""
+    """The body `inner`, of at most MOST_BYTES bytes. One that is compressed, although nobody asked for that, is refused: it could
+    unfold to any size. `coding` names the compression, "" for none. Reading it raises `httpx2.StreamError`, whose text begins
+    with REFUSED_BODY, for either."""
 
     def __init__(self, inner: httpx2.AsyncByteStream, coding: str) -> None:
         self.inner = inner
@@ -59,8 +59,9 @@ class Bounded(httpx2.AsyncByteStream):
 
 
 class Carrier(httpx2.AsyncBaseTransport):
-    """The transport of one server: it connects to the address that was checked, whatever the name resolves to by then. `reach`
-    sends a request to another host, with a permission of its own, as a login may have to; None: there is no other host.
+    """The transport of the server `name` at `target`: it connects to the `address` that was checked, whatever the name resolves
+    to by then. `reach` sends a request to another host, with a permission of its own, as a login may have to; None: there is no
+    other host.
 
     `failure` is why the last request to the server ended below the protocol, or what a login on the way has failed with (`fail`);
     None if neither is so. `status` is the HTTP status of the last answer to a message, 0 before; `advice` what the message for a

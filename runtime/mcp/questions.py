@@ -44,7 +44,8 @@ class Question:
 
 @record
 class Reply:
-    """What the server is told: ACCEPT, of a form with its content, DECLINE, or CANCEL where nobody has decided."""
+    """What the server is told. `action` is ACCEPT, of a form with its `content` by field, else None, DECLINE, or CANCEL where
+    nobody has decided."""
 
     action: str
     content: dict[str, Any] | None = None

@@ -31,7 +31,7 @@ USER, ASSISTANT = "user", "assistant"
 
 @record
 class Part:
-    """One content of a resource: its `text`, or None and the bytes."""
+    """One content of a resource: its `text`, or None and its bytes as `data`."""
 
     text: str | None
     data: bytes = b""

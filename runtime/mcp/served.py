@@ -70,8 +70,8 @@ OPEN_SHAPE: list[Any] = ["map", ["any"]]  # the same as a schema type
 
 
 class ServerFailure(Exception):
-    """A call or a connection that failed: the `variant` of ToolError, further `fields` of the error, and whether the connection
-    has ended (`gone`)."""
+    """A call or a connection that failed: the `message` and the `variant` of ToolError, further `fields` of the error, and
+    whether the connection has ended (`gone`)."""
 
     def __init__(self, message: str, variant: str = "ConnectionFailed", *, gone: bool = False, **fields: Any) -> None:
         super().__init__(message)
@@ -121,8 +121,8 @@ def tool_digest(name: str, description: str, schema: dict[str, Any]) -> str:
 
 @record
 class Answer:
-    """What a call gave: `structured` content as plain data, None without it; the text parts; whether the tool failed; and the
-    contents of its pictures and sounds."""
+    """What a call gave: `structured` content as plain data, None without it; its text parts (`texts`); whether the tool `failed`;
+    and the contents of its pictures and sounds (`media`)."""
 
     structured: Any
     texts: Sequence[str]
@@ -339,11 +339,10 @@ def failure_text(answer: Answer) -> str:
 
 
 class McpSettings:
-    """The settings of an MCP server (O-4.36 to O-4.41). `transport` is stdio or http, None when nobody configured one;
-    `command` is the argument list for stdio, else empty, `url` the address for http, "" where nobody gives one; `timeout` is the
-    limit of one request in seconds.
-    `headers` and `env` have names of variables, or values that are written out (`connections.py: resolve_headers`,
-    `agents/children.py: environment`)."""
+    """The settings of an MCP server (O-4.36 to O-4.41). `transport` is stdio or http, None when nobody configured one; `command`
+    is the argument list for stdio, else empty, `url` the address for http, "" where nobody gives one; `timeout` is the limit of
+    one request in seconds. `headers` and `env` have names of variables, or values that are written out (`connections.py:
+    resolve_headers`, `agents/children.py: environment`)."""
 
     def __init__(self, name: str, fields: Mapping[str, Any], host_fields: Mapping[str, Any]) -> None:
         """`fields` are those of declaration and manifest, over which those of the host go. Raises ConfigFailure."""

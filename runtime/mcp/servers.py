@@ -14,8 +14,8 @@ from ...vm.interp.effects import ServerRead
 from ...vm.panics import Panic
 from ...vm.schema import tool_name
 from ...vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, from_json, share, unkey
-from ..access.acting import declaring
 from ..access.permissions import permissions_of
+from ..access.rights import declaring
 from ..errors import ConfigFailure
 from ..host import for_model
 from ..media import WithMedia

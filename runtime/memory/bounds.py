@@ -2,9 +2,9 @@
 runs (M-2.18 to M-2.24).
 
 A bound is a limit in messages, turns, tokens or facts; which bounds there are says the table BOUNDS of `vm/memory_steps.py`.
-Hands on `Bounds`, which returns the policy of a log at its key, and `key_names` to `from_image.py`, which makes
-declarations of them; and to `memories.py` `MemoryValues`, which numbers and ends the values of a session, and `is_key`.
-Functions of the program are called here, but how they are run is the caller's matter.
+Hands on `Bounds`, which returns the policy of a log at its key, and `key_names` to `from_image.py`, which makes declarations of
+them (`policy.py: Declaration`); and to `memories.py` `MemoryValues`, which numbers and ends the values of a session, and
+`is_key`. Functions of the program are called here, but how they are run is the caller's matter.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from collections import deque
 
 from ...vm.memory_steps import BOUNDS, MADE, bound_problem
 from ...vm.panics import Panic
-from .entries import MAIN_BRANCH, InvalidValue, memory_key, wrong_bound
+from .failures import InvalidValue, wrong_bound
+from .keys import MAIN_BRANCH, memory_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping, Sequence
     from typing import Any
 
-    from .entries import Key
+    from .keys import Key
     from .memory import Memory
     from .policy import Declaration, Policy
     from .stores.volatile import VolatileStore
@@ -135,7 +136,8 @@ def key_names(names: Sequence[str]) -> tuple[str, ...]:
 class Life:
     """What the handles of one memory value share. When the last handle is gone the log is only noted for removal, in `ended`: the
     removal (`MemoryValues.give_up`) happens at a moment when nobody iterates over the logs. `key` is that of its log in `store`,
-    `declared` its declaration, `branches` are the names of its branches."""
+    `declared` its declaration, `memory` the memory that its handles use, `branches` are the names of its branches. `ended` takes
+    (store, key, branches) when it ends."""
 
     __slots__ = ("declared", "key", "memory", "store", "branches", "_ended", "__weakref__")
 

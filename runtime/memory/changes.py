@@ -101,10 +101,10 @@ def entries_at(head: Head, drafts: Sequence[Draft], turn: int, run: str | None, 
 
 
 class Change:
-    """One commit on a snapshot: call `add`, then `retain`, then `batch`, which gives what is to be written. `views` are the
-    policies of the memory and of its views by name, that of the memory itself under the empty name; `states` are their stored
-    states by the same names. `new` are the entries that come, after `add`, and `turn` the record of their run, None without one;
-    `gone` those that the bounds evict, stored ones and some of `new`, after `retain`.
+    """One commit on the snapshot `log`: call `add`, then `retain`, then `batch`, which gives what is to be written. `policy` is
+    that of the memory; `views` are this and the policies of its views by name, that of the memory under the empty name; `states`
+    are their stored states by the same names. `new` are the entries that come, after `add`, and `turn` the record of their run,
+    None without one; `gone` those that the bounds evict, stored ones and some of `new`, after `retain`.
 
     `retain` and `batch` read the log, and `batch` calls functions of steps: what these raise passes through."""
 

@@ -1,8 +1,9 @@
 """The conversation of one run: the memories that a call of a model or agent has, from the first request to the commit (M-5).
 
-Hands on `Conversation` to calls of models and agents and to their streams. It opens the memories (`turns.py: Opening`), gives the
-messages that requests begin with, and at the end commits the turn (`turns.py: Run`), folds summaries, or takes note that the turn
-is abandoned. What an attempt, a round and a frame are is said there; nothing here knows a store.
+Hands on `Conversation` to calls of models and agents, to their streams, and to `runtime/prompt_cache.py`, which marks what a
+request repeats of it. It opens the memories (`turns.py: Opening`), gives the messages that requests begin with, and at the end
+commits the turn (`turns.py: Run`), folds summaries, or takes note that the turn is abandoned. What an attempt, a round and a
+frame are is said there; nothing here knows a store.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 
 from ..records import Msg
-from .entries import MemoryFailure
+from .failures import MemoryFailure
 from .memory import Memory
 from .stores.operations import IN_PLACE, MustWait
 from .turns import Attached, asked_text, attached_as, open_run, opened_views, unheard
@@ -95,7 +96,9 @@ class Conversation:
         self.task: str | None = None
         """The path of the task that waits for the call, for those who ask an embedder."""
         self.ask: Ask | None = None
+        """Lets functions of the program give the messages of a view (M-4.33); None where none does."""
         self.heard: Heard | None = None
+        """Tells functions of the program what happens to the memories (M-6.37); None where none listens."""
         self.is_reading = False
         """True while functions of the program compute its views: nothing may write its memory until they have."""
         self.run: Run | None = None

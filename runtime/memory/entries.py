@@ -1,17 +1,13 @@
-"""What a log holds, and the address it is held under: entries, units and turns (M-1, M-6), keys (M-7), token counts (M-11), and
-the failures of a memory (M-6.23).
+"""What a log holds: entries, units and turns (M-1, M-6), the states of its views, and token counts (M-11).
 
 Hands on `Entry`, which has the `Part`s of its message, `Turn` and `ViewState`, with their forms in stores and dumps
-(`entry_json`, `part_json`, `entry_of`, `part_of`, `message_of`) and the `FORMAT` of those; `MemoryFailure`, to indexes, tools,
-the session and the journal too, with one function per failure that returns it (`conflict`, `corrupt`, `store_failed` and others)
-and the texts `WAY_OUT` and `DAMAGED` of some; `InvalidValue` and `FixedSlot`; `units`, `units_back` and `check_units`; the
-contents of media that entries name (`contents_of`, `hashes_of`, `filled`); the token counts (`count_message`, `count_text`,
-`count_with`, `longest_prefix`), to usage of models too; and keys (`Key`, `memory_key`, `key_values`), with their branches
-(MAIN_BRANCH, `branch_of`, `with_branch`) and their forms in stores and messages (`stored_values`, `declared_values`, `encode`,
-`decode`, `shown`). Nearly everything else in this folder relies on it, and so do the performers of memories and the forms of the
-journal (`journal/store_forms.py`); it relies on no file here, and reads and writes no store. An entry never changes, but for
-`filled`, which puts the contents of its media in; its parts are the form in which stores and dumps keep the message, and a part
-of a kind unknown here is kept as it came (M-8.11).
+(`entry_json`, `part_json`, `stored_json`, `entry_of`, `part_of`, `message_of`, `state_part`) and the `FORMAT` of those; `Unit`,
+`units`, `units_back` and `check_units`; the contents of media that entries name (`contents_of`, `hashes_of`, `filled`); and the
+token counts (`TokenCounter`, `count_message`, `count_text`, `count_with`, `total`, `arguments_text`, `longest_prefix`), to usage
+of models and embedders too. Nearly everything else in this folder relies on it, and so do the performers of memories and the
+forms of the journal (`journal/store_forms.py`). It reads and writes no store, and of the memory it knows only `failures.py`;
+addresses of logs are in `keys.py`. An entry never changes, but for `filled`, which puts the contents of its media in; its parts
+are the form in which stores and dumps keep the message, and a part of a kind unknown here is kept as it came (M-8.11).
 """
 
 from __future__ import annotations
@@ -22,162 +18,15 @@ from math import isfinite
 from ...vm.values import from_json
 from ...vm.values.media import KINDS, Content, Refused, content_of, known, link_to
 from ...vm.values.metering import FEW, paced
-from ..errors import CallFailure
 from ..media import MediaPart
 from ..records import Call, Msg, ProviderState
+from .failures import corrupt, invalid_unit, unsupported_part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from json import JSONDecoder
     from typing import Any, TypeAlias
-
-
-# Failures. Each function returns the failure of the case that its docstring or name states; the caller raises it.
-
-
-class MemoryFailure(CallFailure):
-    """A `MemoryError` before it becomes a value of the language: `variant` is one of M-6.23, `fields` are what a program
-    can read of it."""
-
-    def __init__(self, variant: str, message: str, **fields: Any) -> None:
-        super().__init__("MemoryError", variant, message, **fields)
-
-    @property
-    def panic_code(self) -> str:
-        """The code of the panic where the method gives no Result (M-6.22, M-6.33)."""
-        return "P452" if self.variant == "Bound" else "P451"
-
-
-class InvalidValue(Exception):
-    """What M-6.23 makes panic P452: an invalid key value, number or content."""
-
-
-class FixedSlot(InvalidValue):
-    """A second write of a slot without `mut` (M-10.2): P453."""
-
-
-def conflict(expected: int, actual: int) -> MemoryFailure:
-    """Return the failure: the log has another version than the writer expected."""
-    message = f"the memory was changed meanwhile: expected version {expected}, found {actual}"
-    return MemoryFailure("Conflict", message, expected=expected, actual=actual)
-
-
-def waited_too_long(expected: int) -> MemoryFailure:
-    """Return the failure: the turn lock did not come in time (M-5.19); `expected` is the version of the log."""
-    message = "another turn on this memory did not end in time"
-    return MemoryFailure("Conflict", message, expected=expected, actual=expected)
-
-
-def nested() -> MemoryFailure:
-    """Return the failure: a change of the log inside a run that writes it (M-5.20)."""
-    return MemoryFailure("Nested", "a run that writes this memory is already in progress here; attach it with `auto: false`")
-
-
-def overflow(needed: int, budget: int, seqs: Sequence[int]) -> MemoryFailure:
-    """Return the failure: system message and pins need `needed` tokens, which exceeds the budget; `seqs` are the numbers of the
-    pinned entries (M-4.12)."""
-    message = f"system message and pinned messages need {needed} tokens, the limit is {budget}"
-    return MemoryFailure("Overflow", message, needed=needed, budget=budget, seqs=list(seqs))
-
-
-def invalid_unit(reason: str) -> MemoryFailure:
-    """Return the failure of messages that are no whole units: a call without its result, a result without its call, or an
-    unknown role (M-6.2)."""
-    return MemoryFailure("InvalidUnit", reason)
-
-
-def reading_itself(memory: str) -> MemoryFailure:
-    """Return the failure: a view function uses the memory whose messages it is asked for (M-4.33)."""
-    message = f"the view of the memory {memory} is being made here: its function may read its messages, and nothing else of it"
-    return MemoryFailure("Nested", message)
-
-
-def view_failed(memory: str, reason: str) -> MemoryFailure:
-    """Return the failure: the function that gives the messages of a view failed."""
-    return MemoryFailure("View", f"the view of the memory {memory} failed: {reason}")
-
-
-def exists(branch: str) -> MemoryFailure:
-    """Return the failure: a branch is to be made under a name that is taken (M-6.16)."""
-    return MemoryFailure("Exists", f"there is a branch {branch!r} already")
-
-
-def not_found(branch: str) -> MemoryFailure:
-    """Return the failure: a branch is asked for that does not exist (M-6.17)."""
-    return MemoryFailure("NotFound", f"there is no branch {branch!r}")
-
-
-def no_turn(turn: int) -> MemoryFailure:
-    """Return the failure: a log is to be rewound to the turn `turn`, which is below -1."""
-    return MemoryFailure("NotFound", f"there is no turn {turn}; to remove all turns rewind to -1")
-
-
-def store_failed(store: str, reason: str) -> MemoryFailure:
-    """Return the failure: a store cannot be opened, read or written; `reason` says what to do about it where that is known."""
-    return MemoryFailure("Store", f"store {store}: {reason}", store=store)
-
-
-def keeps_no(store: str, what: str) -> MemoryFailure:
-    """Return the failure: a store that has no place for `what`: facts, or observations."""
-    return store_failed(store, f"this store keeps no {what}")
-
-
-def other_key_parts(memory: str, names: Sequence[str], values: Sequence[str | int]) -> MemoryFailure:
-    """Return the failure: a stored key has the parts `values`, and the memory is declared with those of `names` (M-7.6)."""
-    parts = ", ".join(repr(value) for value in values) or "no parts"
-    message = (
-        f"the memory {memory} has keys that were written under another declaration, one with {parts}; it is declared with "
-        f"{', '.join(names) or 'no parts'}: declare it as it was to read them, or remove all its keys with `erase()`"
-    )
-    return MemoryFailure("Store", message, store=memory)
-
-
-def stored_twice(memory: str, now: str, before: str) -> MemoryFailure:
-    """Return the failure: data is stored under the new name or key, `now`, and under the one before; reading one would hide the
-    other (M-7.10)."""
-    message = (
-        f"the memory {memory} has data under {now} and under {before}, and none of them is read: "
-        f"declare each as a memory of its own and `erase` one, or move what it holds with `dump` and `load`"
-    )
-    return MemoryFailure("Store", message, store=memory)
-
-
-def newer_version(found: int, supported: int) -> MemoryFailure:
-    """Return the failure: what is read has the format `found`, and this program reads formats up to `supported`."""
-    message = f"written by a newer version: format {found}, this program reads up to {supported}"
-    return MemoryFailure("Version", message, found=found, supported=supported)
-
-
-def unsupported_part(what: str, supported: int) -> MemoryFailure:
-    """Return the failure: an entry has a part that only a later version knows (M-8.19)."""
-    message = f"an entry holds {what}, which this version of Concerto does not carry; nothing was read"
-    return MemoryFailure("Version", message, found=supported, supported=supported)
-
-
-WAY_OUT = "restore the store from a copy, or erase the key"
-DAMAGED = "damaged memory: "
-
-
-def corrupt(reason: str) -> MemoryFailure:
-    """Return the failure: what a store holds contradicts itself or does not decode (G-12.10)."""
-    return MemoryFailure("Corrupt", f"{DAMAGED}{reason}")
-
-
-def redaction_failed(reason: str) -> MemoryFailure:
-    """Return the failure: a redactor raised or gave no text, so nothing was stored (M-4.4)."""
-    return MemoryFailure("Redaction", f"the redactor failed: {reason}; nothing was stored")
-
-
-def wrong_bound(message: str, bound: str) -> MemoryFailure:
-    """Return the failure: a function of the key gave a value that is no bound, or panicked (M-2.17)."""
-    return MemoryFailure("Bound", message, bound=bound)
-
-
-def unnameable(kind: str) -> MemoryFailure:
-    """Return the failure: `redact` would rewrite the name or a subject of a fact, and two facts could become one (M-4.4)."""
-    message = f"the {kind} of a fact holds what is not stored (what `redact` rewrites, or a secret): nothing was stored"
-    return MemoryFailure("Redaction", f"{message}; call it by something else, such as an id")
 
 
 # Entries, turns, and the states of views.
@@ -291,8 +140,8 @@ class Entry:
 
 
 class Turn:
-    """The record of one commit; its messages are the entries with this turn number. `tokens_in` and `tokens_out` are the
-    provider's counts, `at` is Unix ms, `meta` plain data."""
+    """The record of one commit; its messages are the entries with this turn number. `run` and `by` are those of its entries,
+    `tokens_in` and `tokens_out` the provider's counts, `at` is Unix ms, `meta` plain data."""
 
     __slots__ = ("turn", "run", "by", "at", "tokens_in", "tokens_out", "meta")
 
@@ -334,7 +183,8 @@ class Turn:
 
 
 class ViewState:
-    """What one view keeps in the store: the cut of its window, its summary, and how far and when it was folded.
+    """What one view keeps in the store: the cut of its window, its summary, and how far and when it was folded. `name` is that of
+    the view, "" for the memory itself.
 
     `cut` and `upto` are seqs: the window starts at `cut`; entries up to `upto` are covered by `text` (-1: none).
     `folded` is the turn count and `folded_at` the time, in Unix ms, of the last fold.
@@ -634,110 +484,6 @@ def entry_of(stored: dict[str, Any]) -> Entry:
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise corrupt("an entry does not decode") from None
-
-
-# Keys, the addresses of logs (M-7): namespace, memory path, key values in declared order, branch.
-
-if TYPE_CHECKING:
-    Key: TypeAlias = tuple[str | int, ...]
-
-# In UTF-8 bytes (M-7.4).
-LONGEST_VALUE = 1024
-MAIN_BRANCH = ""
-TEXT, NUMBER = b"s", b"i"
-
-
-def memory_key(namespace: str, path: str, values: Sequence[str | int] = (), branch: str = MAIN_BRANCH) -> Key:
-    """Return the address of a log; `path` is the name that its memory is stored under, `values` are its key values in declared
-    order."""
-    return (namespace, path, *values, branch)
-
-
-def branch_of(key: Key) -> str:
-    """Return the branch of a key, "" for the main one."""
-    return str(key[-1])
-
-
-def with_branch(key: Key, branch: str) -> Key:
-    """Return the key of the same log at another branch."""
-    return (*key[:-1], branch)
-
-
-def key_values(names: Sequence[str], values: Mapping[str, object]) -> tuple[str | int, ...]:
-    """Return the values of `.key(a: v, b: v)` in declared order. Raises InvalidValue (P452) for other names, and for a value
-    that no key may have (M-7.4)."""
-    if set(values) != set(names):
-        raise InvalidValue(f"the key has {', '.join(names)}; given {', '.join(values) or 'nothing'}")
-    return tuple(_key_value(name, values[name]) for name in names)
-
-
-def stored_values(names: Sequence[str], defaults: Mapping[str, str | int], values: Key) -> Key:
-    """Return the values as the store has them: without the last parts that have their default, so that the key is the one
-    that was written before these parts were declared (M-7.9). More values than names are returned as they are."""
-    count = len(values)
-    if count > len(names):  # of another declaration, or damaged: `declared_values` reports it
-        return values
-    # Only from the end: a key is an ordered tuple, so a part in the middle cannot be left out.
-    while count and names[count - 1] in defaults and defaults[names[count - 1]] == values[count - 1]:
-        count -= 1
-    return values[:count]
-
-
-def longer_forms(names: Sequence[str], defaults: Mapping[str, str | int], values: Key) -> list[Key]:
-    """Return the longer keys that an earlier declaration, without these defaults, would have stored the same values
-    under."""
-    return [values[:count] for count in range(len(stored_values(names, defaults, values)) + 1, len(values) + 1)]
-
-
-def declared_values(names: Sequence[str], defaults: Mapping[str, str | int], stored: Key) -> Key | None:
-    """Return the values of a stored key in declared order; None for a key of another declaration."""
-    missing = names[len(stored) :]
-    if len(stored) > len(names) or any(name not in defaults for name in missing):
-        return None
-    return (*stored, *(defaults[name] for name in missing))
-
-
-def _key_value(name: str, value: object) -> str | int:
-    # A bool is an int in Python, and none in the language.
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise InvalidValue(f"key part {name} is a String or an Int, found {type(value).__name__}")
-    if isinstance(value, str) and not 0 < len(value.encode("utf-8", "surrogatepass")) <= LONGEST_VALUE:
-        raise InvalidValue(f"key part {name} has 1 to {LONGEST_VALUE} bytes")
-    return value
-
-
-def encode(key: Key) -> bytes:
-    """Return the bytes of a key (M-7.2): per part a type byte, the number of bytes of its text in 4 bytes, high byte first, and
-    the text in UTF-8. No two keys have the same bytes, and the first parts of a key encode to the first of its bytes."""
-    parts = []
-    for part in key:
-        kind = TEXT if isinstance(part, str) else NUMBER
-        data = str(part).encode("utf-8", "surrogatepass")
-        parts += [kind, len(data).to_bytes(4, "big"), data]
-    return b"".join(parts)
-
-
-def shown(key: Key) -> str:
-    """Return a key as messages show it: its parts with `/` between them."""
-    return "/".join(str(part) for part in key)
-
-
-def decode(stored: bytes) -> Key:
-    """Return the key of its bytes. Raises MemoryFailure("Corrupt") for bytes that are none; a text that is no UTF-8, or a number
-    without digits, is a ValueError."""
-    parts: list[str | int] = []
-    if type(stored) is not bytes:
-        raise corrupt("a key does not decode")
-    at = 0
-    while at < len(stored):
-        kind, length = stored[at : at + 1], int.from_bytes(stored[at + 1 : at + 5], "big")
-        data = stored[at + 5 : at + 5 + length]
-        if kind not in (TEXT, NUMBER) or len(data) != length:
-            raise corrupt("a key does not decode")
-        text = data.decode("utf-8", "surrogatepass")
-        parts.append(text if kind == TEXT else int(text))
-        at += 5 + length
-    return tuple(parts)
 
 
 # Token counts (M-11). The default counter needs no tokenizer: 4 + a quarter of the UTF-8 bytes, rounded up, so that JSON,

@@ -29,8 +29,9 @@ from ...vm.values import (
 from ...vm.values import Fact as FactValue
 from ...vm.values.containers import Queue, Stack
 from ...vm.values.metering import paced
-from .entries import WAY_OUT, InvalidValue, corrupt, shown
 from .facts import PERSISTENT
+from .failures import WAY_OUT, InvalidValue, corrupt
+from .keys import shown
 from .remembering import Facts, check_fact, observe
 
 TYPE_CHECKING = False

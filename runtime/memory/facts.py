@@ -5,9 +5,9 @@ Hands on `Fact` and `Observation`, with their tiers (EPHEMERAL, SESSION, PERSIST
 them from JSON (`fact_of`, `observation_of`), to memories and stores; TIERS to `policy.py` and `remembering.py`, MESSAGE to
 `recall.py` and `remembering.py`, the topics TOOL and FIX to the latter; `Happenings` (what the runtime observes of a run) to
 `turns.py`; and pure functions on them, such as `confidence`, `carried` and `touched`, to `remembering.py`, `recall.py` and the
-stores; `elements_of` to `fact_index.py`. The journal (`journal/store_forms.py`, `journal/store_calls.py`) takes the two, their
-readers and `said_by`. It relies on no store and writes nothing; `remembering.py` reads and writes facts, `fact_index.py` and
-`recall.py` find them.
+stores; `elements_of` to `fact_index.py`. The tools of a memory (`tools/memory_tools.py`) show facts. The journal
+(`journal/store_forms.py`, `journal/store_calls.py`) takes the two, their readers and `said_by`. It relies on no store and writes
+nothing; `remembering.py` reads and writes facts, `fact_index.py` and `recall.py` find them.
 """
 
 from __future__ import annotations

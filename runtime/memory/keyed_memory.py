@@ -3,23 +3,14 @@
 Hands on `KeyedMemory` and `DerivedMemory` to `memories.Memories`, which makes them of declarations; what has to tell a
 derived view from a memory (methods, turns, callbacks) takes `DerivedMemory` too. One key of a keyed memory is a
 `memory.Memory`. What reads a store lets its MemoryFailure and MustWait (`stores/operations.py`) through. The forms of a key
-are those of `entries.py`.
+are those of `keys.py`.
 """
 
 from __future__ import annotations
 
 from ...vm.panics import Panic
-from .entries import (
-    MAIN_BRANCH,
-    MemoryFailure,
-    branch_of,
-    declared_values,
-    key_values,
-    longer_forms,
-    other_key_parts,
-    stored_twice,
-    stored_values,
-)
+from .failures import MemoryFailure, other_key_parts, stored_twice
+from .keys import MAIN_BRANCH, branch_of, declared_values, key_values, longer_forms, stored_values
 from .stores.protocol import Head
 
 TYPE_CHECKING = False
@@ -28,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..records import Msg
-    from .entries import Key
+    from .keys import Key
     from .memories import MetVersions
     from .memory import Memory
     from .stores.protocol import Store
@@ -135,8 +126,8 @@ class KeyedMemory:
 
 
 class DerivedMemory:
-    """`Memory::of(m)`: the log of m under steps of its own (M-6.21, M-9.11). It is only read; a run that has it as its
-    last memory writes m. Its facts are those of m."""
+    """`Memory::of(m)`: the log of m, `memory`, under steps of its own (M-6.21, M-9.11), which m has among its views under
+    `name`; `view_name` is the same. It is only read; a run that has it as its last memory writes m. Its facts are those of m."""
 
     __slots__ = ("name", "memory", "view_name")
 

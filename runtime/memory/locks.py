@@ -16,7 +16,7 @@ from random import Random
 from time import monotonic
 
 from ..loop import asyncio_loop, pause, stop_all, wait_until_done, within
-from .entries import MemoryFailure, waited_too_long
+from .failures import MemoryFailure, waited_too_long
 from .stores.operations import IN_PLACE, MustWait
 from .stores.sqlite import has_died
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
     from typing import Any
 
-    from .entries import Key
+    from .keys import Key
     from .memory import Memory
     from .stores.operations import Operations
 

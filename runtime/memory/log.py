@@ -3,8 +3,9 @@
 Hands on `StoredLog` (entries in pieces, newest first, as far as a view asks) and `Changed` (the log as it will be after a
 commit), which are both a `Source`; `fork`, `branch`, `branches` and `branch_keys`; `erase_entries` and `erase_keys`; what a key
 has of facts (`stored_facts`, `stored_seen`, `facts_naming`); and `dumped` and `loaded`, with `Content`, for the text form of
-M-8.10. `memory.py` uses most of it, `keyed_memory.py`, `changes.py`, `summaries.py` and `states.py` the rest. It checks what
-a store returns: counts and units that do not fit are Corrupt (G-12.10). MemoryFailure and MustWait of a store pass through.
+M-8.10. `memory.py` and `reader.py` use most of it, `keyed_memory.py`, `changes.py`, `summaries.py` and `states.py` the rest;
+`views.py` and `redaction.py` take any `Source`. It checks what a store returns: counts and units that do not fit are Corrupt
+(G-12.10). MemoryFailure and MustWait of a store pass through.
 """
 
 from __future__ import annotations
@@ -14,28 +15,10 @@ from itertools import islice
 from ...vm.panics import Panic
 from ...vm.values import INT_MAX, from_json
 from ...vm.values.metering import FEW, paced, works_on
-from .entries import (
-    FORMAT,
-    MAIN_BRANCH,
-    WAY_OUT,
-    MemoryFailure,
-    Turn,
-    ViewState,
-    branch_of,
-    check_units,
-    contents_of,
-    corrupt,
-    entry_json,
-    entry_of,
-    exists,
-    filled,
-    newer_version,
-    not_found,
-    shown,
-    units,
-    with_branch,
-)
+from .entries import FORMAT, Turn, ViewState, check_units, contents_of, entry_json, entry_of, filled, units
 from .facts import EPHEMERAL, fact_of, observation_of
+from .failures import WAY_OUT, MemoryFailure, corrupt, exists, newer_version, not_found
+from .keys import MAIN_BRANCH, branch_of, shown, with_branch
 from .stores.protocol import Batch, Head
 
 TYPE_CHECKING = False
@@ -43,8 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Protocol
 
-    from .entries import Entry, Key
+    from .entries import Entry
     from .facts import Fact, Observation
+    from .keys import Key
     from .memories import MetVersions
     from .stores.protocol import Store, Write
 
@@ -71,9 +55,10 @@ LARGEST_PIECE = 4096
 
 
 class StoredLog:
-    """The entries of a key below `head.next`; a log whose `head` is empty, as that of an expired key, is empty whatever the
-    store still holds. MemoryFailure("Corrupt") is raised by what reads the log to its end where the row of the log counts other
-    entries than there are, and by what reads unpinned entries where it sees a torn unit (G-12.10)."""
+    """The entries of a key below `head.next`, a `Source`; `length` is that of `head`. A log whose `head` is empty, as that of an
+    expired key, is empty whatever the store still holds. MemoryFailure("Corrupt") is raised by what reads the log to its end
+    where the row of the log counts other entries than there are, and by what reads unpinned entries where it sees a torn unit
+    (G-12.10)."""
 
     __slots__ = ("store", "key", "head", "length", "_pins")
 
@@ -107,7 +92,8 @@ class StoredLog:
             before, size = piece[0].seq, min(2 * size, LARGEST_PIECE)
 
     def newest(self, limit: int) -> list[Entry]:
-        """Return the newest unpinned entries, at most `limit` of them, oldest first."""
+        """Return the newest unpinned entries, at most `limit` of them, oldest first. Of the first ones, results of tools, the
+        call may be missing."""
         if not self.length or not limit:
             return []
         entries = self.store.entries(self.key, before=self.head.next, limit=limit, newest=True, pinned=False)

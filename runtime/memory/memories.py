@@ -16,21 +16,9 @@ from ...vm.interp.tasks import is_below
 from ...vm.panics import Panic
 from ...vm.values.metering import FEW, paced, works_on
 from .bounds import is_key
-from .entries import (
-    MAIN_BRANCH,
-    InvalidValue,
-    MemoryFailure,
-    corrupt,
-    declared_values,
-    encode,
-    key_values,
-    memory_key,
-    other_key_parts,
-    reading_itself,
-    stored_twice,
-    stored_values,
-)
+from .failures import InvalidValue, MemoryFailure, corrupt, other_key_parts, reading_itself, stored_twice
 from .keyed_memory import DerivedMemory, KeyedMemory
+from .keys import MAIN_BRANCH, declared_values, encode, key_values, memory_key, stored_values
 from .policy import Declaration, Policy
 from .stores.operations import IN_PLACE, MustWait
 
@@ -43,7 +31,7 @@ if TYPE_CHECKING:
     from ...vm.values import KeyedRef, MemoryRef
     from .bounds import MemoryValues
     from .embedding import Embedding
-    from .entries import Key
+    from .keys import Key
     from .locks import SlotTurn, SlotTurns
     from .memory import Listener, Memory
     from .states import Changes, Logs
@@ -54,9 +42,10 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     class BeginningMemories(effects.Memories, Protocol):
-        """Those of the session."""
+        """Those of the session, as `Beginning` needs them."""
 
-        def is_open(self, name: str) -> bool: ...
+        def is_open(self, name: str) -> bool:
+            """Return whether the memory was read or written already."""
 
 
 BEGINS = ("append", "pin", "remember")
@@ -229,11 +218,13 @@ class Memories:
         self.computed: Callable[[Any], Any] = _no_program
         """Runs a function without parameters and returns its value: the default of a field (M-8.23)."""
         self.slot_turns: SlotTurns | None = None
+        """The queues for slots that several sessions change, None before the first change of such a slot (M-8.21)."""
         self.lost: dict[str, int] = {}
         """How often in a row a change of a slot came too late, by the path of its task."""
         self.initialising = False
+        """Whether the initialisation statements of the program run (`beginning`)."""
         self.failure = MemoryFailure  # the machine names no class of the runtime
-        self.must_wait = MustWait
+        self.must_wait = MustWait  # nor this one
         self.operations = operations
         self.turns: dict[Any, Any] = {}
         """The conversations of turns in progress, of memories without `Append`, and direct writes that hold the lock, by the
@@ -247,8 +238,10 @@ class Memories:
         self.hearing: dict[str, str] = {}
         """Names of memories of whose events such a function is told, by the path of its task."""
         self.serial = frozenset([each.name for each in declarations if each.of is None and each.policy.on_conflict == "Serial"])
+        """Names of the memories whose direct writes wait for the turn lock (M-5.17)."""
         stored = {each.name for each in declarations if each.store is not None}
         self.attended = self.serial.union(self.handlers, [each.name for each in declarations if (each.of or each.name) in stored])
+        """Names of the memories and views whose methods may have to wait: `Serial` ones, heard ones, those in a store."""
 
     @contextmanager
     def beginning(self, machine: Callable[[], Any]) -> Iterator[None]:
@@ -298,8 +291,8 @@ class Memories:
         return memory.with_key((*memory.key[:-1], ref.branch)) if ref.branch else memory
 
     def bounds(self, name: str, computed: dict[str, Any]) -> dict[str, Any]:
-        """Return the bounds that the beginning of a program computed for a declared memory; P014 when it can have none, P452 when
-        one is no value of its kind (M-2.14, M-2.15)."""
+        """Return the bounds that the beginning of a program computed for a declared memory. Panics with P014 when it can have
+        none, with P452 when one is no value of its kind (M-2.14, M-2.15)."""
         rule = self._declared[name].bounds
         if rule is None:
             raise Panic("P014", f"the memory {name} has no bounds that a run computes")

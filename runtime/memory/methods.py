@@ -1,10 +1,11 @@
 """The direct methods of a memory with values of the machine (M-6.2 to M-6.20); loaded when a program first calls one that
 needs it.
 
-Hands on `perform`, `perform_keyed` and `WRITES` to `memories.Memories`; `of_failure` and `viewed` to the performer of
-memories; and `message_of` to what takes messages from the program. `METHODS` has a function for each method: it takes the
-handle, the memory, and then the checked arguments, and returns a value of the machine. A new method gets its row in
-`vm/builtins/memories.py` and its function here; methods of facts are in `fact_methods.py`.
+Hands on `perform`, `perform_keyed` and `WRITES` to `memories.Memories`; `of_failure` and `viewed` to the performer of memories;
+and `message_of` to what takes messages from the program (`memories.py`, `effects/memory_callbacks.py`,
+`effects/step_machine.py`). `METHODS` has a function for each method: it takes the handle, the memory, and then the checked
+arguments, and returns a value of the machine. A new method gets its row in `vm/builtins/memories.py` and its function here;
+methods of facts are in `fact_methods.py`.
 
 Here values of the machine only become those of a memory, and back. What a method does to a log is in `memory.py`, and turn locks
 are taken before (`memories.py`). A *derived view* shows the log of a memory through steps of its own; a *keyed memory* has one
@@ -19,8 +20,10 @@ from ...vm.values import Array, Entry, KeyedRef, MemoryRef, Ok, Turn, from_json
 from ...vm.values.metering import FEW, paced, works_on
 from ..media import Unsent, media_parts
 from ..records import Call, Msg, failed, json_form
-from .entries import FixedSlot, InvalidValue, MemoryFailure, count_text, invalid_unit, key_values, nested
+from .entries import count_text
+from .failures import FixedSlot, InvalidValue, MemoryFailure, invalid_unit, nested
 from .keyed_memory import DerivedMemory
+from .keys import key_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -252,7 +252,8 @@ if TYPE_CHECKING:
 
 
 class Declaration:
-    """One `memory` declaration: its name, its steps, the names of its key parts, its store by name (None: volatile).
+    """One `memory` declaration: its `name`, its steps as `policy`, the names of its key parts (`per`), its `store` by name (None:
+    volatile).
 
     `of` names the memory whose log a derived view shows, `policy` has the views between them. `path`: the name that its
     keys are stored under (M-7.8); `key_defaults`: what keys that were written without an added part have there (M-7.9).
@@ -429,8 +430,8 @@ GROUPS_KNOWN = 4_096
 
 
 class Rule:
-    """One step `learn` (M-10.22), for observations of its `topic`. `by` gives the group of an observation from its data alone,
-    or None for none; `when` says of a group whether something is learned, and `store` what."""
+    """One step `learn` (M-10.22), for observations of its `topic`; `name` is its own. `by` gives the group of an observation from
+    its data alone, or None for none; `when` says of a group whether something is learned, and `store` what."""
 
     __slots__ = ("name", "topic", "by", "when", "store", "_groups")
 
@@ -480,8 +481,8 @@ class Rule:
 
 
 class Group:
-    """The observations of one group, oldest first; `key` is what `by` of the rule gave. `shown` is their value for functions
-    of the program, made once."""
+    """The observations of one group, `members`, oldest first; `key` is what `by` of the rule gave. `shown` is their value for
+    functions of the program, made once."""
 
     __slots__ = ("key", "members", "shown")
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from .entries import Entry
-    from .memory import MemoryReader
     from .policy import Decay
+    from .reader import MemoryReader
 
     Worth = tuple[float, float, int]
     """The most r_l, not cut at 1, of the shortest fact there is; what the rest of the relevance leaves of 1; how often a token is

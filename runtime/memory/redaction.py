@@ -2,7 +2,7 @@
 message; and the same rewriting of older content before it goes to a model (M-8.27).
 
 Hands on for what is stored `redacted` (messages) to `changes.py` and `redacted_json` (facts) to `remembering.py`; for what was
-stored under another redaction `Shown` to `memory.py` and `summaries.py`, `redaction_note` to `changes.py` and `json_shown` to
+stored under another redaction `Shown` to `reader.py` and `summaries.py`, `redaction_note` to `changes.py` and `json_shown` to
 `remembering.py`; `pii` to `from_image.py`, `SecretFilter` and `KeptTexts` to `policy.py`. A *redactor* is a function that takes a
 text and returns it rewritten, the same for the same text. One that fails raises MemoryFailure("Redaction"), and nothing is stored
 or sent. Nothing here is written, but for what a policy keeps of rewritten texts. What `Pii` looks for are the patterns below.
@@ -15,14 +15,15 @@ import re
 from ...vm.record import record
 from ..media import MediaPart
 from ..records import Call, Msg
-from .entries import Entry, MemoryFailure, ViewState, count_with, redaction_failed
+from .entries import Entry, ViewState, count_with
+from .failures import MemoryFailure, redaction_failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from .entries import Key
+    from .keys import Key
     from .log import Source
     from .policy import Policy
 
@@ -40,7 +41,8 @@ DATE_OR_VERSION = re.compile(r"\d{4}-\d\d-\d\d(?:\D.*)?|\d+(?:\.\d+)+")
 
 @record
 class SecretFilter:
-    """A redactor that is no function of a program: it removes the secrets of the configuration from what goes to a store."""
+    """A redactor that is no function of a program: it removes the secrets of the configuration from what goes to a store, by
+    `clean`, which returns a text without them. Two of one `clean` are equal."""
 
     clean: Callable[[str], str]
 
@@ -222,6 +224,7 @@ class KeptTexts:
         return kept
 
     def keep(self, place: Any, value: Any) -> None:
+        """Keep what came of the text at a place, in place of what is there."""
         self._newer[place] = value
 
 
@@ -252,7 +255,7 @@ def redaction_note(policy: Policy, states: Mapping[str, ViewState], first: int, 
 class Shown:
     """The entries and summaries that a key holds, as they may go to a model under the redaction of `policy` (M-8.27): what was
     stored under it stays as it is, what is older is rewritten. `states` are the stored states of the key's views, among which is
-    the note of the redaction."""
+    the note of the redaction; `mark` is that note, None where nothing is stored under this redaction."""
 
     __slots__ = ("policy", "key", "mark", "_kept")
 

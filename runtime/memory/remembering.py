@@ -1,11 +1,12 @@
 """The facts of one memory at one key (M-10.1 to M-10.24): remembering, recalling, forgetting, and the rules that learn
 facts.
 
-Hands on `Facts` (all of it for one task) to methods, tools and performers of memories; `observe` and `of_turn` (learning);
-`recalled_for` and `Recalling` (the step `recall` of a call); `check_fact`, `embedded_tier` and `shown_fact` to those who need
-the same rule. Persistent facts are in the memory's store, session and ephemeral ones in the volatile store of the session. A
-change of facts takes effect at once and is no change of the log (M-10.5); what a turn teaches is stored with its commit. Ranking
-is in `recall.py`, the index in `fact_index.py`.
+Hands on `Facts` (all of it for one task) to methods, tools and performers of memories; for learning `observe` to
+`fact_methods.py` and `of_turn` to `turns.py`; for the step `recall` `recalled_for` to `methods.py` and `Recalling` to
+`effects/conversations.py`; and to those who need the same rule `check_fact` (`fact_methods.py`), `embedded_tier` (`vectors.py`)
+and `shown_fact` (`tools/memory_tools.py`). Persistent facts are in the memory's store, session and ephemeral ones in the volatile
+store of the session. A change of facts takes effect at once and is no change of the log (M-10.5); what a turn teaches is stored
+with its commit. Ranking is in `recall.py`, the index in `fact_index.py`.
 
 The *tier* of a fact says how long it lives: `ephemeral` to the end of the turn, `session`, `persistent` in the store. An *access*
 is the time at which a fact was last given to somebody; it counts in its rank.
@@ -19,7 +20,7 @@ from ...vm.panics import Panic
 from ...vm.record import record
 from ...vm.values.metering import works_on
 from .embedding import floats_of
-from .entries import FixedSlot, InvalidValue, MemoryFailure, count_text, keeps_no, unnameable
+from .entries import count_text
 from .fact_index import FactIndex
 from .facts import (
     EPHEMERAL,
@@ -42,6 +43,7 @@ from .facts import (
     surplus,
     touched_elements,
 )
+from .failures import FixedSlot, InvalidValue, MemoryFailure, keeps_no, unnameable
 from .policy import Group, Lesson, Rule
 from .recall import DIRECTIONS, Found, neighbors, rank, related
 from .terms import terms

@@ -9,8 +9,9 @@ in the place of those of the session. A log in a store stays there; what the ses
 
 from __future__ import annotations
 
-from .entries import InvalidValue, corrupt, encode
 from .facts import fact_of, observation_of
+from .failures import InvalidValue, corrupt
+from .keys import encode
 from .log import Content, dumped, loaded
 from .stores.protocol import Batch, Head
 from .stores.volatile import News, VolatileLog, VolatileStore, split
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, Protocol
 
-    from .entries import Entry, Key
+    from .entries import Entry
+    from .keys import Key
 
     Label = str | None
     """The name of a store, None for memories without."""
@@ -98,7 +100,8 @@ def _in_json(text: str) -> str:
 
 
 class Logs:
-    """The volatile logs of a session as bytes describe them, by store; apart from the logs that the session uses."""
+    """The volatile logs of a session as bytes describe them, apart from the logs that the session uses. `stores` has them by the
+    labels of their stores, none before a `Changes.take`."""
 
     def __init__(self) -> None:
         self.stores: dict[Label, VolatileStore] = {}
@@ -116,7 +119,7 @@ class Logs:
 
 
 class Changes:
-    """Changes of logs, whole and checked; nothing is changed before `take`."""
+    """Changes of `logs`, whole and checked; nothing is changed before `take`. The constructor raises as `Logs.checked`."""
 
     def __init__(self, logs: Logs, memories: Memories, secrets: Secrets, rows: Any) -> None:
         self.logs = logs

@@ -5,16 +5,17 @@ and returns the new summary. Entries are folded, shown and evicted by *units*: a
 entries up to the number that the state of the view has as `upto` are *covered*: the summary stands for them, so that the view
 need not show them and, under a policy that folds on eviction, the log may drop them.
 
-Hands on `refresh`, which a conversation (`turns.py`) calls after a commit, and `Summarise`, the type of a summariser; only tests
-use its parts `due_fold` and `store_fold` by themselves. A fold runs between a commit and the return of its call, never while
-reading. The summariser is an argument and may wait (`effects/summarisers.py` makes it); when it fails nothing changes, and it is
-tried again after the next commit.
+Hands on `refresh`, which a conversation (`conversation.py`) calls after a commit, and to it and `effects/summarisers.py`
+`Summarise`, the type of a summariser; only tests use the parts of `refresh`, `due_fold` and `store_fold` by themselves. A fold
+runs between a commit and the return of its call, never while reading. The summariser is an argument and may wait
+(`effects/summarisers.py` makes it); when it fails nothing changes, and it is tried again after the next commit.
 """
 
 from __future__ import annotations
 
 from ...vm.record import record
-from .entries import Entry, MemoryFailure, ViewState, count_text, longest_prefix, units
+from .entries import Entry, ViewState, count_text, longest_prefix, units
+from .failures import MemoryFailure
 from .log import StoredLog
 from .retention import Index, leaving
 from .stages import of_roles

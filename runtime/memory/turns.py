@@ -2,9 +2,10 @@
 one turn or nothing.
 
 Hands on `Attached` and `attached_as` (an element of `with_memory`) to `conversation.py`, recall and the effects on memories, and
-to `conversation.py` the run itself, which knows no event loop: `open_run` and `opened_views` begin one, `unheard` hears nothing
-of it; and `asked_text`, the text that facts are recalled for. What a call has of a run is a conversation. The views come from
-`views.py`, the commit is `memory.Memory.write`, the turn lock `locks.TurnLocks`. Requests are made and sent elsewhere.
+to `conversation.py` the run itself, which knows no event loop: `open_run` and `opened_views` begin a `Run`, `unheard` hears
+nothing of it; `asked_text`, the text that facts are recalled for; and the types `Recall`, `Ask` and `Heard`. What a call has of a
+run is a conversation. The views come from `views.py`, the commit is `memory.Memory.write`, the turn lock `locks.TurnLocks`.
+Requests are made and sent elsewhere.
 
 A *run* is one call from its first request to its commit; a *turn* is what it stores: the prompt and the reply. The parts of a
 request have numbers (M-4.17): 1 the system message, 2 pinned messages older than the window, 3 the texts of summary and facts
@@ -19,7 +20,8 @@ from functools import partial
 
 from ..records import Msg
 from .changes import Draft
-from .entries import MemoryFailure, Turn, check_units, count_text, nested, overflow, state_part, total, units
+from .entries import Turn, check_units, count_text, state_part, total, units
+from .failures import MemoryFailure, nested, overflow
 from .memory import Memory
 from .views import request_head, tool_lead
 
@@ -39,8 +41,8 @@ if TYPE_CHECKING:
 
 
 class Refreshing:
-    """What others store during a run, for the views of one log with the step `refresh` (M-5.31, M-5.32). `policies` are those
-    of the views; `since` is the newest entry number of the snapshot, `after` the newest that was shown."""
+    """What others store during a run, for the views of one log, that of `memory`, with the step `refresh` (M-5.31, M-5.32).
+    `policies` are those of the views; `since` is the newest entry number of the snapshot, `after` the newest that was shown."""
 
     __slots__ = ("memory", "policies", "since", "after")
 
@@ -111,11 +113,11 @@ class Run:
     `run_id` is its id, `by` the model or agent that answers, `prompt` the messages it is asked, `meta` what the turn keeps beside
     them. `head` is parts 1 to 5 of every request of the run (M-4.17), `lead` the text before the prompt in its message,
     `tool_lead` that before the first result of its first round, `views` what they were made of, empty where the request has the
-    whole log. `target` is the memory that the turn is written to, None when
-    nothing is; `told` the memory whose listener hears of the steps, written or not (M-6.25). `rounds` are the replies with tool
-    calls and their results so far, `writes` direct writes inside the run (M-5.20). `snapshot` is the head of the target's log
-    when the run began; `ended` says that it was committed or given up. `refreshing` are the logs that are read again for each
-    request; `happenings` collects what the rules of `learn` hear of, by `topics`.
+    whole log. `target` is the memory that the turn is written to, None when nothing is; `told` the memory whose listener hears of
+    the steps, written or not (M-6.25). `rounds` are the replies with tool calls and their results so far, `writes` direct writes
+    inside the run (M-5.20). `snapshot` is the head of the target's log when the run began; `ended` says that it was committed or
+    given up. `refreshing` are the logs that are read again for each request; `happenings` collects what the rules of `learn` hear
+    of, by `topics`.
     """
 
     __slots__ = (
@@ -345,9 +347,11 @@ class Frame:
         self._run = run
 
     def append(self, role: str, content: str) -> None:
+        """Add one message to the turn. The caller has checked the role."""
         self._run.writes.append(Draft(Msg(role, content)))
 
     def pin(self, role: str, content: str) -> None:
+        """Add one pinned message to the turn."""
         self._run.writes.append(Draft(Msg(role, content), pinned=True))
 
     def append_all(self, messages: Sequence[Msg]) -> int:
@@ -573,12 +577,12 @@ def _shares(attached: Sequence[Attached], tokens: int, system: str | None, promp
     ]
 
 
-# From here on: what needs an event loop. Everything that reads or changes memories is an operation on their stores, so a call
-# that waits for its store stops no other task.
+# What a conversation is given beside its memories: functions of the program that make views, and that hear of the call.
 
 if TYPE_CHECKING:
     class Heard(Protocol):
-        """What functions of the program hear of the call (M-6.37); `effect`: who waits while they run."""
+        """What functions of the program hear of the call (M-6.37); `effect`: who waits while they run. `deliver` calls them with
+        the events so far; what they raise passes through."""
 
         effect: Any
 

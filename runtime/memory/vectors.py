@@ -1,6 +1,6 @@
 """Vectors of facts that were stored without one, and the embedder `offline` (M-10.16).
 
-Hands on `embed_pending`, which a conversation (`turns.py`) calls after its commit; `pending` and `store_pending` to
+Hands on `embed_pending`, which a conversation (`conversation.py`) calls after its commit; `pending` and `store_pending` to
 `effects/memories.py`, which asks for the missing vectors before a direct write and stores them after it; and `offline_vectors`
 to `providers/offline.py` and `calls/embedders.py`. Vectors are asked for and compared in `embedding.py`.
 """

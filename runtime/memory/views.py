@@ -1,10 +1,10 @@
 """The view: what a request takes from a memory, as a pure function of log, policy and prompt (M-1.2, M-4).
 
-Hands on `view_of`, which computes a `View` (the parts of M-4.17), to `memory.py` and `summaries.py`; `View` to whoever passes one
+Hands on `view_of`, which computes a `View` (the parts of M-4.17), to `reader.py` and `summaries.py`; `View` to whoever passes one
 on, `effects/memory_callbacks.py` too; `Recalled`, what recall has found, to `remembering.py`, which makes it; to `turns.py`,
 which makes requests of views, `request_head`, `with_lead`, `tool_lead` and `with_tool_lead`; to `changes.py` `advanced` (the
 stored cut after a commit) and `pins_message`; and what the log of a derived view is, and what it pins: to `changes.py`,
-`memory.py` and `summaries.py` `source_of`, to `memory.py` `pinned_in`, to `summaries.py` `pins_unit`. The *parts* of a request
+`reader.py` and `summaries.py` `source_of`, to `reader.py` `pinned_in`, to `summaries.py` `pins_unit`. The *parts* of a request
 are (M-4.17): 1 the system message, 2 pinned messages older than the window, 3 the texts of summary and facts placed `Prefix`, 4
 the window, 5 the texts placed `Suffix`, 6 the prompt, with the texts placed `Prompt` before it. A *unit* is a message with the
 tool results behind it. The log is read newest first, and only as far as the window, the budget or an uncovered unit reaches; for
@@ -19,7 +19,8 @@ from itertools import islice
 from operator import attrgetter
 
 from ..records import Msg
-from .entries import Entry, ViewState, check_units, count_text, overflow, units, units_back
+from .entries import Entry, ViewState, check_units, count_text, units, units_back
+from .failures import overflow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -352,8 +353,9 @@ def _weight(unit: Unit) -> int:
 
 class Gate:
     """The window: it refuses the first unit outside it. A unit that no summary covers yet passes all the same (M-9.7).
-    `pinned` is the number of pinned messages; `covered`: the entry number up to which the summaries of views of this one
-    have got (M-9.16)."""
+    `pinned` is the number of pinned messages; `covered`: the entry number up to which the summaries of this view and of views of
+    it have got (M-9.16). `limit` and `turns` are how many messages and turns it lets through, `cut` the first entry of a window
+    with a low bound, each None for no such bound; `count` messages of the turns `seen` have been counted."""
 
     __slots__ = ("limit", "turns", "cut", "covered", "count", "seen")
 

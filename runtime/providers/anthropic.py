@@ -1,9 +1,10 @@
 """The wire of Anthropic, the Messages API through the official SDK (O-1.85 to O-1.103, last column).
 
-Hands on `Anthropic`, which `pool.py` makes by the row of the provider in `vm/providers.py`, and which other platforms change
-(`bedrock.py`, `vertex.py`), with `listing`, by which they ask for lists of models. `lower` writes a request, `read` and
-`MessageStream` read a reply: they raise `Refusal` where the model refuses, and `Unreadable` for JSON that is no reply. Nothing
-here sends anything; that, and what else a provider does, is in `sdk.py`.
+Hands on `Anthropic`, which `pool.py` makes by the row of the provider in `vm/providers.py`, and which other platforms
+(`bedrock.py`, `vertex.py`) extend, and `listing`, by which they ask for lists of models; both to batches of requests too
+(`batches/provider_wires.py`). `lower` writes a request, `read` and `MessageStream` read a reply: they raise `Refusal` where the
+model refuses, and `Unreadable` for JSON that is no reply. Nothing here sends anything; that, and what else a provider does, is in
+`sdk.py`.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ asked_by_us: ContextVar[bool] = ContextVar("asked_by_us", default=False)
 
 
 class Redirected(Exception):
-    """An answer that is a redirect to `place`, a URL without query, fragment and user information, or words that say that it is
-    none; empty when the answer names no place."""
+    """An answer whose `status` is a redirect, to `place`: a URL without query, fragment and user information, or words that say
+    that it is none; empty when the answer names no place."""
 
     def __init__(self, status: int, place: str) -> None:
         super().__init__(status, place)
@@ -42,9 +42,9 @@ class Redirected(Exception):
 
 
 class Refused(Exception):
-    """An answer whose status is 400 or more, with the first MOST_ERROR_BYTES bytes of its body, and CUT behind them where a
-    longer one is cut within a word. A reader of a stream raises it too, for an error in the stream, with the status that this
-    means."""
+    """An answer whose `status` is 400 or more, with its `headers` and as `body` the first MOST_ERROR_BYTES bytes of its body, and
+    CUT behind them where a longer one is cut within a word. A reader of a stream raises it too, for an error in the stream, with
+    the status that this means."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         super().__init__(status)

@@ -1,10 +1,11 @@
 """Finds the JSON objects in a reply's text that may be the answer (O-2.40, O-2.54 to O-2.57), in time linear in the text.
 
 The answer is the whole text as JSON; else an object that stands in it, never a part of one that is cut off or damaged. Hands on
-`read`, which returns a `Reading`, to `acceptance.py`, where the schema then chooses among the objects; `extract`, which chooses
-without a schema, is for measurements and tests. Text between bracket pairs is prose. A pair is read where it begins and passed
-over as a whole, so a bracket, a fence or a tag in one of its strings means nothing. How a pair is read, with the liberties that
-models take, is `lenient_json.py`. `re` is loaded with the first reply that is not plain JSON.
+`read`, which returns a `Reading`, to `acceptance.py`, where the schema then chooses among the objects, and to
+`journal/border.py`; `extract`, which chooses without a schema, is for measurements and tests. Text between bracket pairs is
+prose. A pair is read where it begins and passed over as a whole, so a bracket, a fence or a tag in one of its strings means
+nothing. How a pair is read, with the liberties that models take, is `lenient_json.py`. `re` is loaded with the first reply that
+is not plain JSON.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections import Counter
 from contextlib import contextmanager, suppress
 from math import log
 
-from ..memory.entries import MemoryFailure
+from ..memory.failures import MemoryFailure
 from ..memory.stores.operations import LONGEST_WAIT
 from ..memory.stores.postgres_connection import CREATING, PostgresConnection, enter_schema, reason_of
 from .search_tables import SearchFailure, SearchTables, is_count

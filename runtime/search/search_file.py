@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from weakref import finalize
 
-from ..memory.entries import MemoryFailure
+from ..memory.failures import MemoryFailure
 from ..memory.stores.sqlite import BUSY_MS, FILE_WAY_OUT, SETTINGS, WAYS_OUT, SqliteStore, begun, tried
 from .search_tables import SearchFailure, SearchTables
 

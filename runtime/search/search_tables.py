@@ -81,6 +81,8 @@ class SearchTables:
     words, KINDS says of which types columns are, IS_THERE asks for the table of all indexes, and WAY_OUT is advice about damage
     and about another form.
 
+    What a database does in its own way, up to `_disconnect`, its subclass defines (`search_file.py`, `search_database.py`).
+
     All methods raise SearchFailure, and with the `thread` of a session MustWait and Cancelled as `StoreThread.wait` does. What is
     called within a transaction raises the driver's own errors too, of which `read` and `write` make SearchFailures."""
 

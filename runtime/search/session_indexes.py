@@ -18,7 +18,7 @@ from ...vm.values import Array, Map, Some, from_json, share, to_json
 from ...vm.values.objects import NONE
 from ..calls.embedders import embedding_of, vectors_of
 from ..errors import CallFailure
-from ..memory.entries import MemoryFailure
+from ..memory.failures import MemoryFailure
 from ..memory.stores.opened import FILE
 from .index import Document, SearchFailure, SearchIndex
 
@@ -40,7 +40,7 @@ EMBEDDED_LATER = 96  # documents without a vector of the embedder that a change 
 
 
 class Indexes:
-    """The indexes of a session by their names."""
+    """The indexes of the session `run`. `opened` has those that were asked for by their names."""
 
     def __init__(self, run: EffectContext) -> None:
         self.run = run

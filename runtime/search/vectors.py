@@ -95,8 +95,8 @@ class Vectors:
     def ranked(self, label: str, vector: bytes, state: State, depth: int) -> list[int]:
         """Return the rows of the `depth` documents whose vectors of this label are nearest to `vector`, nearest first and of
         equals the earlier one; none where no document has the label. They are the nearest of the `candidates` that differ in the
-        fewest bits, so one of many may be missed. Within a transaction of the index, whose state it is.
-        Raises SearchFailure: "Invalid" when the vectors of the label have another length, "Corrupt" for damaged tables."""
+        fewest bits, so one of many may be missed. Within a transaction of the index, whose state it is. Raises SearchFailure:
+        "Invalid" when the vectors of the label have another length, "Corrupt" for damaged tables."""
         number = self._number(label, vector)
         if number is None:
             return []

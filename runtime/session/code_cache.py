@@ -47,7 +47,7 @@ class CodeCache:
 
 class Kept:
     """The file of one program in the cache; the machine knows it as `Program.kept`. `saved` says how many parts this process
-    knows to be in the file."""
+    knows to be in the file. `digest` is None until `key` is first asked for."""
 
     def __init__(self, cache: CodeCache, program: Program) -> None:
         self.cache = cache

@@ -22,9 +22,9 @@ class EmitBus:
     """Hands emits to `sink(channel, value, by_runtime)`, in their order.
 
     With an `interval` of None each goes at once. With one, in seconds, they are buffered until it is over, counted from the first
-    that waits, by the clock of the loop that `loop` gives (so that it ends while the program waits, too), or until MOST_BUFFERED
-    are waiting. What the sink raises passes through `send` and `flush`, to the loop where its timer calls `flush`; the emits that
-    were to be delivered behind that one are lost then."""
+    that waits (`since`), by the clock of the loop that `loop` gives (so that it ends while the program waits, too), or until
+    MOST_BUFFERED are `waiting`. What the sink raises passes through `send` and `flush`, to the loop where its timer calls
+    `flush`; the emits that were to be delivered behind that one are lost then."""
 
     __slots__ = ("sink", "interval", "loop", "waiting", "since", "timer")
 

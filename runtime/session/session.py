@@ -1,8 +1,9 @@
 """A session: the machine of one program with its memories, providers and counters, and the loop that performs its effects.
 
-Hands on `Session`, the `Outcome` of each call and the type `Arguments` to the command line, the Python API, the runner of tests
-(`testing.py`) and the drivers of conformance, `Outcome` to `journal/recording.py` too; `run_offline` to `concerto run`; and the
-session itself, as the `EffectContext` of `running.py`, to those who perform its effects. A new kind of effect is a row in
+Hands on `Session`, the `Outcome` of each call and the type `Arguments` to the command line, the Python API, batches
+(`batches/calls.py`), notebooks (`notebook/worker.py`), the runner of tests (`testing.py`) and the drivers of conformance,
+`Outcome` to `journal/recording.py` too; `run_offline` to `concerto run` and notebooks; and the session itself, as the
+`EffectContext` of `running.py`, to those who perform its effects. A new kind of effect is a row in
 `effects/table.py`, not a case here. asyncio is imported only when something really waits (V-8.6). Its state as bytes is
 `state.py`.
 """
@@ -32,7 +33,7 @@ from ..effects.runner import EffectRunner, PendingCommit
 from ..effects.step_machine import StepFunction, default_value
 from ..effects.table import limited, performer
 from ..loop import OfflineLoop, asyncio_loop, gather, within
-from ..memory.entries import MemoryFailure
+from ..memory.failures import MemoryFailure
 from ..memory.from_image import declarations, namespace, open_stores
 from ..memory.memories import Memories
 from ..memory.stores.operations import IN_PLACE, MustWait
@@ -90,7 +91,7 @@ class Outcome:
     @property
     def message(self) -> str:
         """The message of the error of an Err; its Display text when it is of no error type (L-3.11.14). Built once. It is for an
-        Err alone. Raises P103 as `display`."""
+        Err alone. Raises panic P103 as `display`."""
         if self._message is None:
             error = self.error
             own = isinstance(error, Struct | EnumValue) and error.decl.is_error
@@ -326,15 +327,8 @@ class Session:
         and `accounts` are further ones that this call draws on. Where a limit is None, the program's own budget counts (O-9.7),
         and without one there is no limit; but for `depth` it is 10,000 then, and `value_bytes` and `memory_bytes`, for which a
         program has no budget, are LONGEST_STRING and LARGEST_MEMORY. `give` turns the value into what the host gets, under the
-        same limits (G-6.10).
-        The limits are those of G-6.1 and G-6.4. `steps` are units of fuel, `depth` calls inside one another, `tasks` those that
-        are at work at a time, `value_bytes` the bytes of one String and `memory_bytes` those of all values; `cost` is in dollars.
-        `tokens`, `cost` and `model_calls` are summed over all calls of the session, and `accounts` are further ones that this
-        call draws on. Where a limit is None, the program's own budget counts (O-9.7), and without one there is no limit; but for
-        `depth` it is 10,000 then, and `value_bytes` and `memory_bytes`, for which a program has no budget, are LONGEST_STRING and
-        LARGEST_MEMORY. `give` turns the value into what the host gets, under the same limits (G-6.10). With `reads_streams` a
-        stream that the function returns is read to its end: its text goes to the host as emits (`vm/builtins/models.py:
-        TEXT_CHANNEL`), and all of it is the value.
+        same limits (G-6.10). With `reads_streams` a stream that the function returns is read to its end: its text goes to the
+        host as emits (`vm/builtins/models.py: TEXT_CHANNEL`), and all of it is the value.
 
         A panic of the program is in the outcome, also one that `give` raises. Raised are `Stopped`, when the host has called
         `stop`, the cancellation of the task that awaits this, and what code of the host raises that is no panic: its sinks

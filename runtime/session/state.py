@@ -23,7 +23,7 @@ from ...vm.snapshot.writer import Writer
 from ...vm.values import Array, Map
 from ..access.snapshot_secrets import SnapshotSecrets
 from ..calls.streams import STREAMS
-from ..memory.entries import InvalidValue, MemoryFailure
+from ..memory.failures import InvalidValue, MemoryFailure
 from ..tools.tools import MOCKS
 
 TYPE_CHECKING = False

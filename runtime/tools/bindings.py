@@ -190,6 +190,6 @@ def result_message(settings: CallSettings, call: Call, result: Any) -> Msg:
 
 
 def result_text(value: Any) -> str:
-    """Return a result as its tool message has it: a String as it is, any other value as JSON (O-4.26). Raises P103 for a value
-    that is too large or too deep."""
+    """Return a result as its tool message has it: a String as it is, any other value as JSON (O-4.26). Raises panic P103 for a
+    value that is too large or too deep."""
     return value if type(value) is str else to_json(value)

@@ -19,7 +19,7 @@ from ...vm.schema import INDEX_METHOD, arguments_form, store_name, tool_name
 from ...vm.values import Array, Err, ErrorValue, HashMapRef, Map, MemoryRef, Some, display, from_json, key_of
 from ..errors import CallFailure
 from ..host import for_model
-from ..memory.entries import InvalidValue, MemoryFailure
+from ..memory.failures import InvalidValue, MemoryFailure
 from ..records import ToolDef, error_value
 from ..schema.validation import Accepted
 from .tools import denial, fitting_arguments, is_enabled
@@ -175,8 +175,8 @@ class HashMapTools:
 
 
 class LedgerTools:
-    """`get`, `set` and `query` on a ledger or a scope of one, as `StoreBinding` performs them. `arguments` and `texts` are as in
-    HashMapTools."""
+    """`get`, `set` and `query` on a ledger or a scope of one, whose `name` errors have, as `StoreBinding` performs them.
+    `arguments` and `texts` are as in HashMapTools."""
 
     texts = {
         "get": "Give the entry of an identifier, null if there is none",

@@ -37,7 +37,7 @@ from ..access.permissions import permissions_of
 from ..host import call_host_function, for_model
 from ..records import ToolDef
 from ..schema.validation import Accepted, Violation, validate
-from .held import States
+from .states import States
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Turns:
 
     async def take(self, task: str) -> None:
         """Wait for the turn of a call that the task with that path waits for. Every `take` that returned is followed by one
-        `end`. Raises P013 for a wait that could never end."""
+        `end`. Raises panic P013 for a wait that could never end."""
         if not self.busy:
             self.busy = True
             return
@@ -209,7 +209,7 @@ class Tools:
 
     async def use(self, effect: Effect, use: ToolUse) -> Any:
         """Perform a call in source, `use`, and return what the method gives (O-4.6). A denial is an Err, or P407 without a
-        Result. Raises P015 for an argument that is left out and has no default, and as `call`."""
+        Result. Raises panic P015 for an argument that is left out and has no default, and as `call`."""
         method = self.methods[use.tool][use.method]
         arguments = [
             self._default(method, field) if argument is UNSET else argument
@@ -222,7 +222,7 @@ class Tools:
         return await self.call(effect, method, arguments)
 
     def _default(self, method: Method, field: Sequence[Any]) -> Any:
-        """Return the value of an argument that is left out. Raises P015 when it has none."""
+        """Return the value of an argument that is left out. Raises panic P015 when it has none."""
         _, _, optional, has_default, _, _ = field
         if not (optional or has_default):
             raise Panic("P015", f"{method.name} expects {', '.join(f[0] for f in method.shape[3])}")
@@ -264,7 +264,7 @@ class Tools:
 
     async def call(self, effect: Effect, method: Method, arguments: list[Any]) -> Any:
         """Run a method, or what stands in for it: a mock, or a function of the host. Return its value. A method that changes the
-        state waits for its turn. Raises P013 for a wait that could never end and for a tool that is used before its
+        state waits for its turn. Raises panic P013 for a wait that could never end and for a tool that is used before its
         initialisation, P007 where a mock gives a value of another type, and P415 where a function of the host fails for a method
         without a Result. A panic in the method ends the run."""
         mocks = self.run.state.get(MOCKS, {}).get(method.tool, {})
@@ -401,7 +401,7 @@ ALLOW = ("Allow", None)  # the action when a model has no hook
 
 class Hooks:
     """The hooks of a model around the calls of its tools, for one call of the model (O-4.30, O-4.31): functions of the program
-    that decide about a call before it runs, and after it has failed. Raises P007 where a hook of a foreign image returns no
+    that decide about a call before it runs, and after it has failed. Raises panic P007 where a hook of a foreign image returns no
     action."""
 
     def __init__(self, run: EffectContext, effect: Effect, model: ModelRef) -> None:

@@ -83,8 +83,8 @@ class SecretKey:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A signature as it was read; nothing says yet that it fits. `key` is the id of the key that it names, `comment` the trusted
-    one in bytes."""
+    """A signature as it was read; nothing says yet that it fits. `algorithm` is WHOLE or HASHED, `key` the id of the key that
+    it names, `signature` that of the file, `comment` the trusted one in bytes, and `comment_signature` signs the last two."""
 
     algorithm: bytes
     key: bytes

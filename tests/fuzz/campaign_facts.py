@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from concerto.runtime.memory.entries import MemoryFailure
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, Rule
 from concerto.runtime.memory.remembering import Facts

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from concerto.runtime.memory.entries import MemoryFailure
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.session.state import SnapshotLogs, Snapshots, resume, snapshot
 from concerto.vm.snapshot.envelope import SnapshotError
 

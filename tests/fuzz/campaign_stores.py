@@ -94,7 +94,7 @@ def cases(seed: int, count: int, change: Any, folder: Path) -> Figures:
         place = f"case {case} of seed {seed}: {what}"
         try:
             store = SqliteStore(str(path), name="durable")
-        except concerto.runtime.memory.entries.MemoryFailure as failure:
+        except concerto.runtime.memory.failures.MemoryFailure as failure:
             found[failure.variant] += 1
         else:
             found[used(store, place)] += 1
@@ -175,7 +175,7 @@ def postgres_rows(seed: int, count: int) -> Figures:
             place = f"case {case} of seed {seed}: {changed_rows(other, random.Random(f'{seed}-{case}'))}"
             try:
                 store = PostgresStore(url, name="durable", schema="memory")
-            except concerto.runtime.memory.entries.MemoryFailure as failure:
+            except concerto.runtime.memory.failures.MemoryFailure as failure:
                 found[failure.variant] += 1
             else:
                 found[used(store, place)] += 1

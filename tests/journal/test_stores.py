@@ -18,7 +18,7 @@ from concerto.runtime.journal.journal import Journal
 from concerto.runtime.journal.recording import end_of, new_header
 from concerto.runtime.journal.rows import EffectRow, EmitRow, plain_of, row_of
 from concerto.runtime.loop import OfflineLoop
-from concerto.runtime.memory.entries import memory_key
+from concerto.runtime.memory.keys import memory_key
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.stores.operations import IN_PLACE
 from concerto.runtime.memory.stores.sqlite import SqliteStore

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from concerto.runtime.memory.entries import MemoryFailure
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.stores.sqlite import SqliteStore

@@ -11,8 +11,9 @@ from time import sleep
 
 import pytest
 from concerto.runtime.media import MediaPart
-from concerto.runtime.memory.entries import Entry, MemoryFailure, Part, Turn, ViewState, entry_json
+from concerto.runtime.memory.entries import Entry, Part, Turn, ViewState, entry_json
 from concerto.runtime.memory.facts import Fact, Observation
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.stores.protocol import Batch, Head
 from concerto.runtime.records import Call, Msg
 from concerto.vm.values.media import content_of, known, link_to

@@ -19,10 +19,12 @@ from concerto.runtime.memory import (
     conversation,
     entries,
     facts,
+    keys,
     log,
     memories,
     memory,
     policy,
+    reader,
     recall,
     redaction,
     remembering,
@@ -77,7 +79,7 @@ MUTANTS = {
         ),
         "`>=` for `>`": Mutant(retention, "log.messages > most", "log.messages >= most", LOG),
         "`last(-1)` = all": Mutant(
-            memory, "if n <= 0:\n            return []", "if n <= 0:\n            return self.messages()", LOG
+            reader, "if n <= 0:\n            return []", "if n <= 0:\n            return self.messages()", LOG
         ),
     },
     "M-12.3": {
@@ -168,18 +170,18 @@ MUTANTS = {
     },
     "M-12.9": {
         "fold in `view`": Mutant(
-            memory, "return view, log.head\n",
+            reader, "return view, log.head\n",
             "self.store.views(self.key) or view.window and self.append('system', 'folded')\n            return view, log.head\n",
             LOG,
         ),
         "access without touch": Mutant(remembering, "if touch and (hits or self.degraded):", "if hits:", finding.untouched),
         "returned array aliases L": Mutant(
-            memory, "return list(self._log.messages())", "return self._log.messages()", finding.copies
+            reader, "return list(self._log.messages())", "return self._log.messages()", finding.copies
         ),
     },
     "M-12.10": {
         "index slice": Mutant(
-            memory, "return [entry.message for entry in self.store.entries(self.key, run=run_id)]",
+            reader, "return [entry.message for entry in self.store.entries(self.key, run=run_id)]",
             "return self.last(len(self.store.entries(self.key, run=run_id)) + 1)[:-1]", LOG,
         ),
         "run ids lost on load": Mutant(entries, 'run=stored["run"]', "run=None", LOG),
@@ -198,11 +200,11 @@ MUTANTS = {
     },
     "M-12.13": {
         "keys joined by `:`": Mutant(
-            entries, 'b"".join(parts)', '":".join(map(str, key)).encode("utf-8", "surrogatepass")', finding.isolation
+            keys, 'b"".join(parts)', '":".join(map(str, key)).encode("utf-8", "surrogatepass")', finding.isolation
         ),
-        "key case-folded": Mutant(entries, "data = str(part).encode", "data = str(part).casefold().encode", finding.isolation),
+        "key case-folded": Mutant(keys, "data = str(part).encode", "data = str(part).casefold().encode", finding.isolation),
         "recall without key": Mutant(
-            memory, "return self.session.facts(self.key)",
+            reader, "return self.session.facts(self.key)",
             "return [fact for key in self.session.keys(self.key[:2]) for fact in self.session.facts(key)]", finding.one_key,
         ),
     },
@@ -419,14 +421,14 @@ MUTANTS = {
         "older name not looked for": Mutant(
             remembering, "older = None if before is None else", "older = None if True else", finding.evolution
         ),
-        "older key not found": Mutant(entries, "    return values[:count]\n", "    return values\n", finding.evolution),
+        "older key not found": Mutant(keys, "    return values[:count]\n", "    return values\n", finding.evolution),
         "both names read silently": Mutant(
             remembering, "if current is not None and older is not None:", "if False:", finding.evolution
         ),
     },
     "M-12.30": {
         "views show entries as stored": Mutant(
-            memory, "if self.policy.redact:\n            source, states", "if False:\n            source, states",
+            reader, "if self.policy.redact:\n            source, states", "if False:\n            source, states",
             finding.later_redaction,
         ),
         "facts as stored": Mutant(

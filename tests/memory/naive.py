@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 
-from concerto.runtime.memory.entries import MemoryFailure, memory_key
+from concerto.runtime.memory.failures import MemoryFailure
+from concerto.runtime.memory.keys import memory_key
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, SummaryPolicy
 from concerto.runtime.memory.stores.volatile import VolatileStore

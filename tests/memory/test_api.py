@@ -5,7 +5,8 @@ from threading import Thread
 
 import pytest
 from concerto.runtime.memory.changes import Draft
-from concerto.runtime.memory.entries import Entry, InvalidValue, MemoryFailure, Turn
+from concerto.runtime.memory.entries import Entry, Turn
+from concerto.runtime.memory.failures import InvalidValue, MemoryFailure
 from concerto.runtime.memory.memories import Memories
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Declaration, Policy

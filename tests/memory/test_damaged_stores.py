@@ -13,7 +13,9 @@ import subprocess
 import concerto
 import pytest
 from concerto.runtime.memory.changes import Draft
-from concerto.runtime.memory.entries import MemoryFailure, Turn, encode
+from concerto.runtime.memory.entries import Turn
+from concerto.runtime.memory.failures import MemoryFailure
+from concerto.runtime.memory.keys import encode
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.remembering import Facts

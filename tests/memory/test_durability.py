@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 from concerto.runtime.memory.changes import Draft
-from concerto.runtime.memory.entries import MemoryFailure, check_units
+from concerto.runtime.memory.entries import check_units
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, SummaryPolicy
 from concerto.runtime.memory.stores.sqlite import SqliteStore, is_on_network

@@ -4,9 +4,9 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from concerto.runtime.memory.entries import MemoryFailure
 from concerto.runtime.memory.fact_index import FactIndex
 from concerto.runtime.memory.facts import Fact, archived, confidence
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Decay, Policy
 from concerto.runtime.memory.recall import rank

@@ -9,7 +9,8 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
-from concerto.runtime.memory.entries import MemoryFailure, check_units
+from concerto.runtime.memory.entries import check_units
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 
 from .naive import Careful, Naive, looked_up, said

@@ -18,7 +18,8 @@ from concerto.runtime.calls.usage import Metrics
 from concerto.runtime.connections import resolve_all
 from concerto.runtime.errors import CallFailure
 from concerto.runtime.memory.conversation import Conversation
-from concerto.runtime.memory.entries import MemoryFailure, check_units
+from concerto.runtime.memory.entries import check_units
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, SummaryPolicy
 from concerto.runtime.memory.turns import Attached, open_run

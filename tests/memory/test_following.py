@@ -5,8 +5,8 @@ from __future__ import annotations
 from threading import Thread
 
 import pytest
-from concerto.runtime.memory.entries import MemoryFailure
 from concerto.runtime.memory.facts import Fact
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.remembering import Facts
 from concerto.runtime.memory.stores.protocol import Batch, Head

@@ -7,7 +7,7 @@ from pathlib import Path
 import concerto
 import pytest
 from concerto.runtime.effects.memories import _turn_key
-from concerto.runtime.memory.entries import memory_key
+from concerto.runtime.memory.keys import memory_key
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.stores.volatile import VolatileStore
 from concerto.vm.interp.effects import MemoryUse

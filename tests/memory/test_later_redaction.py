@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from concerto.runtime.memory import redaction
-from concerto.runtime.memory.entries import MemoryFailure
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, RecallPolicy, SummaryPolicy
 from concerto.runtime.memory.redaction import pii

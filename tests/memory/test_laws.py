@@ -12,7 +12,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from concerto.runtime.memory.entries import MemoryFailure, check_units, memory_key
+from concerto.runtime.memory.entries import check_units
+from concerto.runtime.memory.failures import MemoryFailure
+from concerto.runtime.memory.keys import memory_key
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.stores.sqlite import SqliteStore

@@ -10,7 +10,7 @@ import time
 import pytest
 from concerto.runtime.loop import OfflineLoop
 from concerto.runtime.memory import locks
-from concerto.runtime.memory.entries import MemoryFailure
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.locks import TurnLocks
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy

@@ -9,7 +9,9 @@ import struct
 import pytest
 from concerto.runtime.connections import resolve
 from concerto.runtime.media import MediaPart, tokens_of
-from concerto.runtime.memory.entries import MemoryFailure, count_message, encode
+from concerto.runtime.memory.entries import count_message
+from concerto.runtime.memory.failures import MemoryFailure
+from concerto.runtime.memory.keys import encode
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.redaction import pii

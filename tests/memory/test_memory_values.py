@@ -14,7 +14,7 @@ import sys
 
 import concerto
 import pytest
-from concerto.runtime.memory.entries import MemoryFailure
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.states import Logs
 from concerto.runtime.session.state import SnapshotLogs, Snapshots, SnapshotSecrets, resume, snapshot
 from concerto.vm.bytecode.fields import Misshapen

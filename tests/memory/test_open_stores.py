@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from concerto.runtime.memory.entries import MemoryFailure
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.stores.opened import OpenStores
 
 

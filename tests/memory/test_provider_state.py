@@ -4,7 +4,8 @@ import json
 
 import concerto
 import pytest
-from concerto.runtime.memory.entries import STATE_BYTES, MemoryFailure
+from concerto.runtime.memory.entries import STATE_BYTES
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.redaction import SecretFilter, pii

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from concerto.runtime.memory.entries import memory_key
 from concerto.runtime.memory.fact_index import FactIndex
 from concerto.runtime.memory.facts import Fact, confidence
+from concerto.runtime.memory.keys import memory_key
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Decay, Policy, RecallPolicy, SummaryPolicy
 from concerto.runtime.memory.recall import rank

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.connections import resolve
-from concerto.runtime.memory.entries import MemoryFailure
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, RecallPolicy, SummaryPolicy
 from concerto.runtime.memory.remembering import Facts, Recalling

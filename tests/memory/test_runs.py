@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from concerto.runtime.memory.conversation import Conversation
-from concerto.runtime.memory.entries import MemoryFailure
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.locks import TurnLocks
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, SummaryPolicy

@@ -9,9 +9,10 @@ import sys
 import tracemalloc
 
 import pytest
-from concerto.runtime.memory.entries import Entry, Turn, encode, memory_key
+from concerto.runtime.memory.entries import Entry, Turn
 from concerto.runtime.memory.fact_index import FactIndex
 from concerto.runtime.memory.facts import Fact, Happenings, Observation, fact_of
+from concerto.runtime.memory.keys import encode, memory_key
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.remembering import Facts

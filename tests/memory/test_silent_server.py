@@ -7,7 +7,7 @@ from contextlib import closing
 from threading import Thread
 
 import pytest
-from concerto.runtime.memory.entries import MemoryFailure
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.stores.postgres import PostgresStore

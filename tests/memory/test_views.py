@@ -1,7 +1,8 @@
 """Views and request layout (M-4): one example per step; random histories are in test_laws."""
 
 import pytest
-from concerto.runtime.memory.entries import MemoryFailure, ViewState, count_text
+from concerto.runtime.memory.entries import ViewState, count_text
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.memories import Memories
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Declaration, Policy, SummaryPolicy

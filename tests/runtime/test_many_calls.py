@@ -11,7 +11,7 @@ import pytest
 from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.connections import resolve
 from concerto.runtime.errors import CallFailure
-from concerto.runtime.providers import sdk
+from concerto.runtime.providers import gate
 from concerto.runtime.providers.anthropic import Anthropic
 from concerto.runtime.providers.openai import OpenAIChat
 from concerto.runtime.providers.patience import STEPS, Patience
@@ -113,8 +113,8 @@ def test_three_hundred_at_once_all_connect():
 
 @each_wire
 def test_a_call_that_waits_for_its_reply_keeps_nobody_from_starting(wire, monkeypatch):
-    monkeypatch.setattr(sdk, "HELD_SECONDS", 1e6)
-    calls = 3 * sdk.AT_ONCE
+    monkeypatch.setattr(gate, "HELD_SECONDS", 1e6)
+    calls = 3 * gate.AT_ONCE
 
     async def use(all_of, server):
         assert await all_of(calls) == ["yes"] * calls
@@ -124,7 +124,7 @@ def test_a_call_that_waits_for_its_reply_keeps_nobody_from_starting(wire, monkey
 
 @each_wire
 def test_who_cannot_be_reached_fails_and_keeps_nobody_from_starting(wire):
-    calls = 3 * sdk.AT_ONCE
+    calls = 3 * gate.AT_ONCE
 
     async def use(all_of, server):
         loop = asyncio.get_running_loop()
@@ -133,7 +133,7 @@ def test_who_cannot_be_reached_fails_and_keeps_nobody_from_starting(wire):
         assert loop.connects == calls
         assert {type(failure) for failure in failures} == {CallFailure}
         assert {(f.variant, f.message) for f in failures} == {("NetworkError", f"m: no connection to {server.place} within 5 s")}
-        assert loop.clock < 2 * sdk.CONNECT_SECONDS
+        assert loop.clock < 2 * gate.CONNECT_SECONDS
         loop.unreachable = False
         assert await all_of(calls) == ["yes"] * calls
 
@@ -141,19 +141,19 @@ def test_who_cannot_be_reached_fails_and_keeps_nobody_from_starting(wire):
 
 
 def test_a_cancelled_call_gives_its_place_back(monkeypatch):
-    monkeypatch.setattr(sdk, "HELD_SECONDS", 1e6)
-    calls = 2 * sdk.AT_ONCE
+    monkeypatch.setattr(gate, "HELD_SECONDS", 1e6)
+    calls = 2 * gate.AT_ONCE
 
     async def use(all_of, server):
         loop = asyncio.get_running_loop()
         loop.unreachable = True
         stuck = asyncio.ensure_future(all_of(calls))
-        while loop.connects < sdk.AT_ONCE:
+        while loop.connects < gate.AT_ONCE:
             await asyncio.sleep(0)
         stuck.cancel()
         with pytest.raises(asyncio.CancelledError):
             await stuck
-        assert loop.connects == sdk.AT_ONCE
+        assert loop.connects == gate.AT_ONCE
         loop.unreachable = False
         async with asyncio.timeout(100):
             assert await all_of(calls) == ["yes"] * calls
@@ -197,11 +197,11 @@ def test_a_request_behind_a_call_reports_to_nobody():
     sent = [SimpleNamespace(extensions={}) for _ in range(2)]
 
     async def run():
-        gate = sdk.Gate()
-        start = sdk.Start(gate, Patience(60))
+        narrow = gate.Gate()
+        start = gate.Start(narrow, Patience(60))
         async with start:
-            await gate.watch(sent[0])
-        await gate.watch(sent[1])
+            await narrow.watch(sent[0])
+        await narrow.watch(sent[1])
         return start
 
     start = asyncio.run(run())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from concerto.runtime.memory.entries import MemoryFailure
 from concerto.runtime.memory.facts import Observation, next_number
+from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.remembering import Facts, observe
 from concerto.runtime.memory.summaries import due_fold, store_fold
 from concerto.runtime.memory.turns import Attached, open_run

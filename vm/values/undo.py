@@ -1,6 +1,6 @@
 """What a call that may fail has changed in a value, so that the value can be had again as it was (O-4.4).
 
-Hands on `Undo` to the states of tools (`runtime/tools/held.py`), and `own` of it to `containers.own`. What ends the run (P102,
+Hands on `Undo` to the states of tools (`runtime/tools/states.py`), and `own` of it to `containers.own`. What ends the run (P102,
 P103, or what the host has set: `metering.py`) may come out of `Undo.own` and `divide` with LARGE items. A method of
 a tool that changes the state gets the state itself, not a copy: its containers carry an `Undo` as their mark, and
 `containers.own` asks it where another mark would make a copy. The storage of an Array, Map, Set or Stack goes on in a new

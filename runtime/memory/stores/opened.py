@@ -11,14 +11,14 @@ from __future__ import annotations
 import os
 
 from ...host import full_text
-from ..entries import MemoryFailure, store_failed
+from ..failures import MemoryFailure, store_failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-    from ..entries import Key
+    from ..keys import Key
     from .protocol import Store
     from .thread import StoreThread
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from threading import RLock
 from time import time
 
-from ..entries import store_failed
+from ..failures import store_failed
 from .postgres_connection import CREATING, Database, PostgresConnection, enter_schema, reason_of
 from .sql import NAMES, TABLES, Indexes, SqlStore
 
@@ -35,8 +35,7 @@ class PostgresStore(SqlStore):
     database cannot be reached, "Corrupt" when a table or the format of an existing store is gone, "Version" for a newer format.
     Methods raise MemoryFailure: "Store" when the database fails, "Corrupt" for damaged rows, "Conflict" for another version or a
     number or name that is taken, "Version" for media of a later version. After a lost connection they raise what the constructor
-    does where it cannot be opened anew. They wait for the server where they are called; `Remote` calls
-    them in a thread."""
+    does where it cannot be opened anew. They wait for the server where they are called; `Remote` calls them in a thread."""
 
     def __init__(
         self, url: str, *, name: str = "postgres", schema: str | None = None, deflates: bool = False, source: str = "its url"

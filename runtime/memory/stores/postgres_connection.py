@@ -17,7 +17,7 @@ from selectors import EVENT_READ, EVENT_WRITE, SelectSelector
 from socket import SHUT_RDWR, socket
 from time import monotonic
 
-from ..entries import store_failed
+from ..failures import store_failed
 from .operations import LONGEST_CONNECT
 
 TYPE_CHECKING = False
@@ -146,7 +146,8 @@ class PostgresConnection:
 
 
 def enter_schema(connection: Any, schema: str | None) -> None:
-    """Look for tables in this schema from now on, made where it is missing; within a transaction behind CREATING."""
+    """Look for tables in this schema from now on, made where it is missing, or do nothing for None; within a transaction behind
+    CREATING. Raises psycopg's errors."""
     from psycopg import sql
 
     if schema is not None:

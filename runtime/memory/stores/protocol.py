@@ -1,12 +1,12 @@
 """What a memory asks of a store (M-8), and the records that cross this border.
 
 Hands on the records `Head` and `Batch` (and `Write`, a batch with its key and the expected version), and the protocols `Store`
-and `FactStore`, to the stores and to the files that use them; a new kind of store implements `Store`, and the other protocols as
-far as it can. What is optional is looked for by the names of its methods (`hasattr`): `FactStore`, `Swaps`, `FactIndex`,
-`Indexed` and `Leases` say what these do. A store is plain and synchronous: it is told the whole outcome of a change and applies
-it in one transaction, or not at all, after comparing the version. All policy is decided above it, so two stores given the same
-calls hold the same state (M-8.4). `blocking` says that its methods wait for disk or network, and that other processes may write
-meanwhile.
+and `FactStore`, to the stores and to the files that use them, those of the journal, of indexes and of hosts too; a new kind of
+store implements `Store`, and the other protocols as far as it can. What is optional is looked for by the names of its methods
+(`hasattr`): `FactStore`, `Swaps`, `FactIndex`, `Indexed` and `Leases` say what these do. A store is plain and synchronous: it is
+told the whole outcome of a change and applies it in one transaction, or not at all, after comparing the version. All policy is
+decided above it, so two stores given the same calls hold the same state (M-8.4). `blocking` says that its methods wait for disk
+or network, and that other processes may write meanwhile.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Protocol, TypeAlias
 
-    from ..entries import Entry, Key, Turn, ViewState
+    from ..entries import Entry, Turn, ViewState
     from ..fact_index import FactIndex as Index
     from ..facts import Fact, Observation
+    from ..keys import Key
 
     Write: TypeAlias = tuple[Key, int, "Batch"]
     """Key, expected version, change."""
@@ -183,9 +184,9 @@ class Batch:
     """One change of a key. `head` is the row afterwards.
 
     First all entries, turn records and view states leave (`everything`), or the entries of `evict` with the turn records nothing
-    is left of; then `pins` (entry number to pinned or not) are set, entries, turn records and view states added. A view state
-    replaces that of its name. Of the facts those of `gone` leave and of the observations those of `unseen`, with `facts_anew` all
-    of both; then `facts` and `seen` are added, as `FactStore.keep` does it.
+    is left of; then `pins` (entry number to pinned or not) are set, `entries`, turn records (`turns`) and view states (`views`)
+    added. A view state replaces that of its name. Of the facts those of `gone` leave and of the observations those of `unseen`,
+    with `facts_anew` all of both; then `facts` and `seen` are added, as `FactStore.keep` does it.
     """
 
     __slots__ = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from threading import Lock
 from weakref import WeakKeyDictionary
 
-from ..entries import store_failed
+from ..failures import store_failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

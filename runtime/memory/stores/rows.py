@@ -17,20 +17,9 @@ from zlib import error as ZlibError
 
 from ....vm.record import record
 from ...records import Msg
-from ..entries import (
-    DAMAGED,
-    WAY_OUT,
-    Entry,
-    MemoryFailure,
-    Turn,
-    ViewState,
-    corrupt,
-    message_of,
-    part_json,
-    part_of,
-    stored_json,
-)
+from ..entries import Entry, Turn, ViewState, message_of, part_json, part_of, stored_json
 from ..facts import Fact, Observation, fact_of, observation_of
+from ..failures import DAMAGED, WAY_OUT, MemoryFailure, corrupt
 from .protocol import Head
 
 TYPE_CHECKING = False

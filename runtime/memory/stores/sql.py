@@ -12,23 +12,11 @@ from __future__ import annotations
 from os import urandom
 
 from ....vm.values.metering import FEW, paced
-from ..entries import (
-    Entry,
-    MemoryFailure,
-    Turn,
-    ViewState,
-    conflict,
-    contents_of,
-    corrupt,
-    decode,
-    encode,
-    filled,
-    hashes_of,
-    newer_version,
-    shown,
-)
+from ..entries import Entry, Turn, ViewState, contents_of, filled, hashes_of
 from ..fact_index import FactIndex
 from ..facts import PERSISTENT, Fact, Observation, said_by, touched
+from ..failures import MemoryFailure, conflict, corrupt, newer_version
+from ..keys import decode, encode, shown
 from .protocol import Head
 from .rows import (
     damage_at,
@@ -52,7 +40,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
-    from ..entries import Key
+    from ..keys import Key
     from .protocol import Batch, Write
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import RLock
 from time import monotonic, sleep, time
 
-from ..entries import MemoryFailure, corrupt, store_failed
+from ..failures import MemoryFailure, corrupt, store_failed
 from .operations import LONGEST_WAIT
 from .sql import FORMAT, NAMES, TABLES, Indexes, SqlStore
 
@@ -317,7 +317,7 @@ def tried(attempt: Callable[[], T], pause: Callable[[float], object]) -> T:
 @contextmanager
 def begun(connection: sqlite3.Connection) -> Iterator[None]:
     """Return a context around the work of a transaction that has begun: committed at its end, rolled back when it is left by an
-    exception."""
+    exception, which passes through. Raises SQLite's error where the commit fails, and then it is rolled back too."""
     try:
         yield
         connection.execute("COMMIT")
@@ -328,7 +328,8 @@ def begun(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def put(new: str, path: str) -> None:
-    """Move a file to its place, never over another file."""
+    """Move the file `new` to its place, never over another file: then both stay where they are. Raises OSError where it cannot be
+    moved."""
     try:
         os.link(new, path)
     except FileExistsError:

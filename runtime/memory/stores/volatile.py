@@ -15,8 +15,10 @@ from operator import attrgetter
 
 from ....vm.values.metering import STRIDE, look
 from ...records import Msg
-from ..entries import Entry, conflict, count_message, encode
+from ..entries import Entry, count_message
 from ..facts import EPHEMERAL
+from ..failures import conflict
+from ..keys import encode
 from ..retention import end_of_front
 from .protocol import Head
 
@@ -26,9 +28,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..changes import Draft
-    from ..entries import Key, Turn, ViewState
+    from ..entries import Turn, ViewState
     from ..fact_index import FactIndex
     from ..facts import Fact, Observation
+    from ..keys import Key
     from .protocol import Batch, Write
 
 
@@ -39,10 +42,10 @@ if TYPE_CHECKING:
 class News:
     """What has changed in a volatile log since it was last written to a snapshot (M-14.6).
 
-    Entries are numbered: those from `floor` on are new, of those before `gone` have left and `pins` are pinned or not
-    now. Turn records, view states, facts and observations are noted by name or number, with whether they were there when
-    the log was last written. So what came and left again is forgotten, and news are never larger than the log before plus
-    the log now.
+    Entries are numbered: those from `floor` on are new, of those before `gone` have left and `pins` are pinned or not now. Turn
+    records (`turns`), view states (`views`), `facts` and observations (`seen`) are noted by name or number, with whether they
+    were there when the log was last written. So what came and left again is forgotten, and news are never larger than the log
+    before plus the log now.
     """
 
     __slots__ = ("floor", "gone", "pins", "turns", "views", "facts", "seen")

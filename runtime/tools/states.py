@@ -1,8 +1,9 @@
 """The states of the tools of one session, as their methods get them and leave them (O-4.4, O-4.25).
 
-Hands on `States` to `tools.py`. A method with `mut self` gets the state itself, with a mark that notes what it changes
-(`vm/values/undo.py`), so that a call costs what it writes and not what the state holds; what fails or is cancelled leaves the
-state as it was, and who looks meanwhile sees it so. A method with `self` gets a struct of its own around the same fields.
+Hands on `States` to `tools.py`, which calls the methods and gives the states to whoever keeps them: here no method is called, and
+nobody waits. A method with `mut self` gets the state itself, with a mark that notes what it changes (`vm/values/undo.py`), so
+that a call costs what it writes and not what the state holds; what fails or is cancelled leaves the state as it was, and who
+looks meanwhile sees it so. A method with `self` gets a struct of its own around the same fields.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ ALONE = _references_beside()
 
 
 class States:
-    """States by the names of their tools. `changing` has the call that changes one, `readers` how many methods read it."""
+    """States by the names of their tools: Structs as a rule, but any value of the program may be one. `changing` has, by tool,
+    what the method has changed that is at work on a state, `readers` how many methods read it. One method at a time may change a
+    state; `tools.py` sees to that. `read` and `change` raise KeyError for a tool that has not begun."""
 
     def __init__(self) -> None:
         self._states: dict[str, Any] = {}

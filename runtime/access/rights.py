@@ -1,11 +1,11 @@
 """Whose code performs an effect, and what that may touch: the rights of libraries (P-3.5).
 
-Hands on `acting`, by which the session gives each performer the run as the code behind the effect may use it; `declaring`, the
-same for what a declaration names (the process of an MCP server or an agent); `session_of`, the session behind such a view; and
-`models_refused`, for calls of models. The code that executes the operation counts: a closure of the program that a library calls
-has the rights of the program, a function of a library that the program calls has those of the library. What has no rights of its
-own, the functions of the standard library, acts for whoever called it; a tool that a model calls acts for those who called the
-model, and for the library that declares it.
+Hands on `acting`, by which `effects/table.py` gives a performer the run as the code behind the effect may use it, and to it also
+`models_refused`, for calls of models; `declaring`, the same for what a declaration names (the process of an MCP server or an
+agent), to those who start these; and `session_of`, the session behind such a view, to performers that keep something. The code
+that executes the operation counts: a closure of the program that a library calls has the rights of the program, a function of a
+library that the program calls has those of the library. What has no rights of its own, the functions of the standard library,
+acts for whoever called it; a tool that a model calls acts for those who called the model, and for the library that declares it.
 """
 
 from __future__ import annotations
