@@ -64,9 +64,10 @@ class Rehearsed:
 
 
 class Journaling:
-    """The journal of a session. `options` are those of the session, `resumed` a run of a store that it goes
-    on with, or rehearses. Raises ValueError for options that do not fit together, RecordingError for a file or
-    store that is refused, OSError for one that cannot be opened."""
+    """The journal of a session, which `host` gets. `options` are those of the session, `resumed` a run of a store that it goes on
+    with, or rehearses. `journal` is None for a session without one, and after `end`; `last` the outcome of the last call, which
+    the session sets; `store` the run store, None without one. Raises ValueError for options that do not fit together,
+    RecordingError for a file or store that is refused, OSError for one that cannot be opened."""
 
     def __init__(
         self, program: Program, options: Mapping[str, Any], host: Host, resumed: Continued | Rehearsed | None = None
@@ -131,8 +132,9 @@ class Journaling:
         return tuple(Wait(one["key"], one["channel"], one["value"]) for one in suspended)
 
     def end(self, clean: Any) -> None:
-        """Write the end of the session, which is that of its last call; of a run of a store that is not over, nothing. Raises
-        RecordingError for a recording that has more than was asked for, and for a store that fails."""
+        """Write the end of the session, which is that of its last call; of a run of a store that is not over, nothing. `clean`
+        returns a text without secrets. Raises RecordingError for a recording that has more than was asked for, and for a store
+        that fails. Called again it does nothing."""
         journal, self.journal = self.journal, None
         if journal is None:
             return
@@ -147,7 +149,6 @@ class Journaling:
                 self.store.close()
         if unused is not None:
             raise RecordingError(f"P406: {unused}")
-
 
 
 def idempotency_key() -> str | None:

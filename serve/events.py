@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from ..api.waiting import Waiters
+
 HEARTBEAT = 15.0  # seconds after which a silent stream sends a comment, by which proxies and readers know that it lives
 LAST = ("result", "error")
 BURST = 16  # times the bytes that are kept: what a program may tell before readers have a turn
@@ -39,8 +41,8 @@ class EventLog:
         self.count = 0
         self.ended = False
         self._trims = False  # a trim is to come
-        self._arrivals: set[asyncio.Future[None]] = set()  # of readers that wait for an event
-        self._drops: set[asyncio.Future[None]] = set()  # of those that wait for the oldest ones to go
+        self._arrivals = Waiters()  # readers that wait for an event
+        self._drops = Waiters()  # those that wait for the oldest ones to go
 
     def add(self, kind: str, data: str) -> None:
         """Append an event; the oldest ones go where there is no room, but not before readers had a turn: a program that tells
@@ -49,7 +51,7 @@ class EventLog:
         self.kept.append(Event(self.count, kind, data))
         self.bytes += len(data)
         self.ended = self.ended or kind in LAST
-        _wake(self._arrivals)
+        self._arrivals.wake()
         if self.bytes > BURST * self.most:
             self._trim()
         elif self.bytes > self.most and not self._trims:
@@ -60,7 +62,7 @@ class EventLog:
         self._trims = False
         while self.bytes > self.most and len(self.kept) > 1:
             self.bytes -= len(self.kept.popleft().data)
-        _wake(self._drops)
+        self._drops.wake()
 
     @property
     def first(self) -> int:
@@ -76,28 +78,12 @@ class EventLog:
     async def arrived(self, number: int) -> None:
         """Return when there is an event behind the one of that number, or the log has ended."""
         while self.count <= number and not self.ended:
-            await _woken(self._arrivals)
+            await self._arrivals.woken()
 
     async def overrun(self, position: Callable[[], int]) -> None:
         """Return when an event is dropped that the reader at `position()` has not had."""
         while position() + 1 >= self.first:
-            await _woken(self._drops)
-
-
-def _wake(waiting: set[asyncio.Future[None]]) -> None:
-    for future in waiting:
-        if not future.done():
-            future.set_result(None)
-
-
-async def _woken(waiting: set[asyncio.Future[None]]) -> None:
-    """Return when `_wake` is called with the same set."""
-    future = asyncio.get_running_loop().create_future()
-    waiting.add(future)
-    try:
-        await future
-    finally:
-        waiting.discard(future)
+            await self._drops.woken()
 
 
 def sse(call: str, event: Event) -> bytes:
