@@ -1,4 +1,4 @@
-"""The options of `run`, `arun` and `Program.session` (O-9.6).
+"""The options of `run`, `arun` and `Program.session` (O-9.40).
 
 Hands on the types of the values (`Budgets`, `SharedBudget`, `Permissions`, `Immediate`, `Buffered`, `Browser`) to users, to
 `batches/` and to the verbs `batch` and `serve`; `Options` and `RunOptions`, which type the keyword arguments, to whatever takes
@@ -409,8 +409,8 @@ Check = Callable[[Any], bool]
 class Rule(NamedTuple):
     """What an option must be. `holds` checks its value, and the message for a wrong one says with `words` what it is; `entry` and
     `entry_words` do the same for each value of a mapping, `entry` is None where the option is none. `error` is raised for a wrong
-    value, ValueError for a wrong key or entry of a mapping. For an option that is a mapping, which may hold secrets, a message
-    names only the type of a wrong value or entry, but for prices, which it shows (O-9.44), and so of a mapping in place of what
+    value, ValueError for a wrong key or entry of a mapping. For an option that is a mapping, which may hold secrets (O-9.44), a
+    message names only the type of a wrong value or entry, but for prices, which it shows, and so of a mapping in place of what
     `holds_secrets`."""
 
     holds: Check

@@ -1,4 +1,4 @@
-"""A compiled program, and the short ways to one and to a run of it (O-9.6).
+"""A compiled program, and the short ways to one and to a run of it (O-9.39).
 
 Hands on `Program`, `compile` and `load` (O-9.39), `run`, `arun`, `resume` and `resume_session` to users; `program_of` to batches
 and servers, `compiled_file` with `Asked` to what keeps compiled programs (`compiled_files.py`). An image is a compiled program as

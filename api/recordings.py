@@ -1,5 +1,5 @@
 """Recordings and durable runs in Python: which journal the options of a session ask for, and how it ends (O-9.33 to O-9.36,
-O-9.73).
+O-9.77).
 
 Hands on `Journaling`, one for each session, with ENDED and `Suspended`, which end its calls, to `session`, `idempotency_key` to
 whoever imports the package, and `resumable`, with `Continued` and `Rehearsed`, to `program`. What a journal does is said in

@@ -1,4 +1,4 @@
-"""A session of a program in Python: calls, listeners, answers to awaited emits, states (O-9.6, O-9.41, O-9.42).
+"""A session of a program in Python: calls, listeners, answers to awaited emits, states (O-9.41, O-9.42).
 
 Hands on `Session` to users and to `serve/`, whose calls speak JSON (`start_json`); `Program.session` makes it. `arguments_of`,
 the arguments of a call by values of Python, to batches, which have no session of this kind. It turns values and failures of the

@@ -1,9 +1,10 @@
 """The call of one row: a session of its own, the answer as JSON, what it cost, and another try where it failed (S-2.1).
 
-Hands on `RowCalls` to `run.py` and, for the machines of a cluster, to `cluster.py`; `Failure`, what a row failed by, to the
-former and `provider_jobs.py`; `Shared`, the budget of a batch, to `leases.py` too. Sessions share code, the providers with
-their open connections, and the budget of the batch, nothing else. Which rows are called, and what is kept of them, is not
-known here.
+Hands on `RowCalls` to `batch.py`, to `cluster.py` for the machines of a cluster, and to `provider_jobs.py`; `Failure`, what a row
+failed by, with `BudgetEnds` and `Pending`, by which a row has no answer yet, to `run.py` and those two; `Shared`, the budget of a
+batch, to `leases.py` too; `JobsFailure` and `ClusterFailure`, by which a batch ends, to whoever raises them and to `batch.py`.
+Sessions share code, the providers with their open connections, and the budget of the batch, nothing else. Which rows are called,
+and what is kept of them, is not known here.
 """
 
 from __future__ import annotations
@@ -123,8 +124,9 @@ class RowCalls:
         return arguments_of(self.program, self.function, self.number, (), dict(arguments), self._longest)
 
     async def call(self, arguments: Mapping[str, Any], row: tuple[str, bytes] = ("", b"")) -> Answer:
-        """Call the function with arguments by name, again where it fails and that may help, and return the answer. Raise
-        BudgetEnds where the budget of the batch has no room, ConfigFailure as the constructor."""
+        """Call the function with arguments by name, again where it fails and that may help, and return the answer. `row`, its key
+        and digest, is for callers of another kind (`run.Caller`). Raise BudgetEnds where the budget of the batch has no room,
+        ConfigFailure as the constructor."""
         total = Metrics()
         attempt = 0
         while True:
@@ -164,8 +166,9 @@ class RowCalls:
     async def once(
         self, arguments: Mapping[str, Any], total: Metrics, provider: Callable[[str], Any] | None = None
     ) -> tuple[Outcome | str, str | None]:
-        """Return how one call ended, or why the row does not fit, and the JSON text of its value. `provider` gives what stands in
-        the place of the provider of a connection."""
+        """Return how one call ended, or why the row does not fit (a reason of `Failure`), and the JSON text of its value, None
+        without one; what it used is added to `total`. `provider` gives what stands in the place of the provider of a connection.
+        Raise CancelledError after `stop`, ConfigFailure as the constructor."""
         try:
             prepared = self.prepared(arguments)
         except TypeError as misfit:

@@ -15,7 +15,7 @@ from typing import Any, cast
 from ..runtime.calls.budgets import KINDS, Reservation
 from .calls import Shared
 
-Amounts = tuple[float, ...]
+Amounts = tuple[float, ...]  # one for each of KINDS: tokens, cost, requests
 AHEAD = 8  # requests that a machine takes room for at once, while there is plenty
 PLENTY = 4  # what is left is plenty if it is so many times what a machine takes
 SLACK = 1e-9

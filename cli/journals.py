@@ -1,9 +1,10 @@
 """The journal of a run on the command line: recorded into a file, given again from one, or kept in a store that outlives the
 process (O-9.33 to O-9.36).
 
-Hands on `add_journal_flags`, `journal_of` and `is_replay` to `run`, `run_with_journal` to `run` and `resume`, `add_store_flags`,
-`open_store` and `refusing` to `resume` and `runs`, the last to `trace_check`, `trace_program` and `view` too, KEPT,
-`settings_of`, `permission_names` and `close_quietly` to `resume`, `told_of` to `runs`.
+Hands on `add_journal_flags`, `journal_of` and `is_replay` to `run`, `run_with_journal` to `run`, `resume` and `dialogue`,
+`add_store_flags`, `open_store` and `refusing` to `resume` and `runs`, the last to `trace_check`, `trace_program` and `view` too,
+KEPT, `settings_of`, `permission_names` and `close_quietly` to `resume`, `told_of` to `runs`. What is recorded, and given again,
+is decided in `runtime/journal/`; no run is begun here.
 """
 
 from __future__ import annotations
@@ -266,7 +267,7 @@ def waiting_text(journal: Journal) -> str:
 
 
 def told_of(row: RunRow) -> dict[str, Any]:
-    """Return a run as `--json` shows it."""
+    """Return a run as `--json` shows it: plain data, times in seconds since 1970, `outcome` None while it is not over."""
     outcome = row.outcome
     return {
         "id": row.id, "program": row.header.program, "image": row.header.image, "args": row.header.args, "state": row.state,
