@@ -24,7 +24,7 @@ from ..api.options import Budgets, Options, check_options
 from ..api.program import PathLike, Program, program_of
 from ..runtime.errors import ConfigFailure
 from .binding import Binding, Misfit
-from .calls import ClusterFailure, JobsFailure, RowCalls, Shared
+from .calls import ClusterFailure, JobsFailure, KeyMissing, RowCalls, Shared
 from .rows import Source, Unreadable, open_rows, rows_of
 from .run import BatchRun, Caller, Counts, Rule
 from .store import Finished, RowStore, StoreRefused
@@ -36,8 +36,8 @@ END = object()
 
 class BatchError(Exception):
     """A batch that cannot go on. `kind` is "rows" for a file of rows that cannot be read, "columns" for a function, columns or
-    key that do not fit, "store", "cluster", "provider", or "configuration" of the program. The text names the place and the way
-    out."""
+    key that do not fit, "store", "cluster", "provider", or "configuration" of the program, a key that is missing too. The text
+    names the place and the way out."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(kind, text)
@@ -205,6 +205,8 @@ class Batch:
             raise BatchError("provider", str(failure)) from None
         except ConfigFailure as failure:
             raise BatchError("configuration", f"{failure.code}: {failure.message}") from None
+        except KeyMissing as missing:
+            raise BatchError("configuration", f"{missing}; no more rows are asked, and the same batch goes on later") from None
         finally:
             if caller is not None:
                 await caller.aclose()

@@ -2,7 +2,8 @@
 
 Hands on `RowCalls` to `batch.py`, to `cluster.py` for the machines of a cluster, and to `provider_jobs.py`; `Failure`, what a row
 failed by, with `BudgetEnds` and `Pending`, by which a row has no answer yet, to `run.py` and those two; `Shared`, the budget of a
-batch, to `leases.py` too; `JobsFailure` and `ClusterFailure`, by which a batch ends, to whoever raises them and to `batch.py`.
+batch, to `leases.py` too; `KeyMissing`, `JobsFailure` and `ClusterFailure`, by which a batch ends, to whoever raises them and to
+`batch.py`.
 Sessions share code, the providers with their open connections, and the budget of the batch, nothing else. Which rows are called,
 and what is kept of them, is not known here.
 """
@@ -41,6 +42,11 @@ class BudgetEnds(Exception):
         super().__init__(text, used)
         self.text = text
         self.used = used
+
+
+class KeyMissing(Exception):
+    """A row needs a key that is not there: the row is not finished, and the next ones would fail alike. The text names the
+    variable."""
 
 
 class Pending(Exception):
@@ -126,7 +132,7 @@ class RowCalls:
     async def call(self, arguments: Mapping[str, Any], row: tuple[str, bytes] = ("", b"")) -> Answer:
         """Call the function with arguments by name, again where it fails and that may help, and return the answer. `row`, its key
         and digest, is for callers of another kind (`run.Caller`). Raise BudgetEnds where the budget of the batch has no room,
-        ConfigFailure as the constructor."""
+        KeyMissing where the function failed by that, ConfigFailure as the constructor."""
         total = Metrics()
         attempt = 0
         while True:
@@ -135,6 +141,8 @@ class RowCalls:
             outcome, text = await self.once(arguments, total)
             if isinstance(outcome, str) or (outcome.panic is None and outcome.error is None):
                 return self.answer_of(outcome, text, total, attempt)
+            if _lacks_key(outcome):
+                raise KeyMissing(self.clean(outcome.message))
             if self._is_budget(outcome) and self._refusals() > refused:
                 message = outcome.message if outcome.panic is None else outcome.panic.message
                 raise BudgetEnds(message, (total.total_tokens, total.estimated_cost, total.model_calls))
@@ -228,6 +236,11 @@ class RowCalls:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._first.aclose()
+
+
+def _lacks_key(outcome: Outcome) -> bool:
+    error = outcome.error
+    return isinstance(error, v.ErrorValue) and (error.family, error.variant) == ("ConnectionError", "MissingKey")
 
 
 def _count(total: Metrics, one: Metrics) -> None:

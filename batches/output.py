@@ -1,7 +1,7 @@
 """The files that a batch writes (S-2.1): results in the order of the input, and beside them the rows that failed, with reasons.
 
-Hands on `Output` to `cli/batch.py`, whose batch gives it the rows. A file is written beside its place and put there when it is
-whole. What a row came to is not looked at here but for whether it failed.
+Hands on `Output` and `require_lines` to `cli/batch.py`, whose batch gives the former its rows. A file is written beside its place
+and put there when it is whole. What a row came to is not looked at here but for whether it failed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,15 @@ from contextlib import suppress
 from typing import TextIO
 
 from .store import Finished
+
+OTHER_FORMATS = (".csv", ".tsv", ".json", ".parquet")  # names of files in which nobody looks for JSON lines
+
+
+def require_lines(path: str) -> None:
+    """Raise ValueError for an output whose ending says that it is no file of JSON lines."""
+    stem, ending = os.path.splitext(path)
+    if ending.lower() in OTHER_FORMATS:
+        raise ValueError(f"results are written as JSON lines, which {path} does not say; write {stem}.jsonl")
 
 
 def errors_path(path: str) -> str:

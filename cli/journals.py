@@ -259,10 +259,16 @@ def close_quietly(journal: Journal) -> None:
 
 
 def waiting_text(journal: Journal) -> str:
-    """Return what a run waits for and how it goes on."""
+    """Return what a run of a store waits for and how it goes on; the store is named without its password."""
+    import shlex
+
+    from ..runtime.journal.run_store import Claim
+
     run = journal.header.run
     lines = [f"  {wait['key']}  {wait['channel']}  {json.dumps(wait['value'], ensure_ascii=False)}" for wait in journal.suspended]
-    example = f"concerto resume {run} --store … --answer '{journal.suspended[0]['key']}=JSON'" if lines else ""
+    assert isinstance(journal.sink, Claim), "nothing else lets a run wait without its process"
+    store = shlex.quote(journal.sink.store.name)
+    example = f"concerto resume {run} --store {store} --answer '{journal.suspended[0]['key']}=JSON'" if lines else ""
     return "\n".join([f"the run {run} waits for an answer:", *lines, f"answer it: {example}"])
 
 

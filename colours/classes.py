@@ -1,4 +1,4 @@
-"""THE table of colour classes, and the pieces of a text with the class of each, as the compiler's lexer and filter see them.
+"""The one table of colour classes, and the pieces of a text with the class of each, as the compiler's lexer and filter see them.
 
 Hands on `CLASSES` and `pieces` to the Pygments lexer and to the language server (`lsp/semantic.py`), and to `textmate` the table
 with the groups of words and signs. Any text has pieces: what the lexer refuses is of the class `error`. A new colour is a row of
