@@ -46,8 +46,10 @@ class Wanted:
 
 @dataclass(eq=False, slots=True)
 class ServedCall:
-    """A call of a server. `ending` gives the JSON text of its result, or raises the Problem of its failure; `log` has its events,
-    None where nobody hears them. `readers` counts those who read them now."""
+    """A call of a server, known by the `id` of its request. `ending` gives the JSON text of its result, or raises the Problem of
+    its failure; `log` has its events, None where nobody hears them. `readers` counts those who read them now, `lonely` is what
+    cancels it when nobody comes. `began` is a time of the monotonic clock; `spent`, and `status`, that of HTTP, are set at its
+    end."""
 
     id: str
     wanted: Wanted
@@ -66,7 +68,7 @@ class ServedCall:
 
 
 class Calls:
-    """The calls of one process."""
+    """The calls of one process. `known` has by id those that run, and for a while those that ended and have events."""
 
     def __init__(
         self, program: Program, settings: Serving, sessions: Sessions, questions: Questions, counters: Counters,

@@ -1,7 +1,8 @@
 """The events of one call, in order and with numbers, for readers that lag, go and come again (S-1.2).
 
-Hands on `EventLog` and `Event` to the calls, and `EventStream`, the answer that sends them as server-sent events. Events are
-kept up to a number of bytes: of more, the oldest are dropped, and a reader that has not had those is dropped too.
+Hands on `EventLog` to the calls, `EventStream`, the answer that sends a log as server-sent events, with `sse`, `Event` and `Lost`
+to the application and the protocols beside it, `disconnected` to the former. Events are kept up to an amount: of more, the
+oldest are dropped, and a reader that has not had those is dropped too. What events there are is decided by the calls.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class Lost(Exception):
 
 
 class EventLog:
-    """The events of a call, at most `most` bytes of them. It has ended with an event of a kind of LAST."""
+    """The events of a call, `kept` up to `most` characters of their data, `bytes` so far. `count` is how many there have been. It
+    has `ended` with an event of a kind of LAST. Its methods are for one event loop."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -81,7 +83,7 @@ class EventLog:
             await self._arrivals.woken()
 
     async def overrun(self, position: Callable[[], int]) -> None:
-        """Return when an event is dropped that the reader at `position()` has not had."""
+        """Return when an event is dropped that the reader has not had, whose last one was that of number `position()`."""
         while position() + 1 >= self.first:
             await self._drops.woken()
 
@@ -93,8 +95,9 @@ def sse(call: str, event: Event) -> bytes:
 
 class EventStream:
     """The answer that streams a log from behind event `number` on. `opened` and `closed` are told when a reader begins and ends;
-    `form(event)` gives the bytes of an event, b"" for one that is not sent, `end` those behind the last one. A reader for whom
-    events are lost gets a comment that says so, if it takes anything, and its connection is cut."""
+    `form(event)` gives the bytes of an event, b"" for one that is not sent, `end` those behind the last one; after each
+    `heartbeat` seconds of silence a comment is sent. A reader for whom events are lost is cut off, by the `abort` that
+    `server.py` puts into the state of a request; under another server its stream just ends."""
 
     def __init__(
         self, log: EventLog, number: int, form: Callable[[Event], bytes], *, headers: dict[str, str], opened: Callable[[], None],

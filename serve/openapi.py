@@ -1,7 +1,7 @@
 """The description of a served program in OpenAPI 3.1 (S-1.1).
 
-Hands on `description` to the application. The schemas of arguments and results are those by which models are told of types
-(`api/channels.py`), moved to where OpenAPI keeps them.
+Hands on `description` to the application. The schemas of arguments and results are those of `Program.signatures`
+(`api/channels.py`), moved to where OpenAPI keeps them. Other routes than those of functions are not described.
 """
 
 from __future__ import annotations

@@ -49,7 +49,8 @@ class Questions:
 
     async def ask(self, call: str, owner: str, function: str, channel: str, payload: str, require: Callable[[str], None],
                   told: Callable[[Question], None]) -> str:  # fmt: skip
-        """Put a question and return the JSON text of its answer; `told` is called with it first."""
+        """Put a question and return the JSON text of its answer; `told` is called with it first. Raise Problem (503) where MOST
+        are open, Declined where a person would not answer."""
         if len(self.open) >= MOST:
             raise Problem(503, "busy", "too many questions are open")
         answered = asyncio.get_running_loop().create_future()

@@ -10,7 +10,7 @@ from functools import cache
 
 from .test_architecture import MODULES, ROOT
 
-ROOMS = ("api", "batches", "cli", "compiler", "lsp", "runtime", "vm")
+ROOMS = ("api", "batches", "cli", "colours", "compiler", "conformance", "lsp", "notebook", "runtime", "serve", "vm")
 NAME = re.compile(r"`([A-Za-z_]\w*)`")
 SENTENCE = re.compile(r"(?:^|(?<=[.)] ))Hands\b.*?(?:\.(?= [A-Z`(])|\.?$)")
 LIST = re.compile(r"Hands on (?:also )?((?:`\w+`(?:, and |, | and )?)+)")
