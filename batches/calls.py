@@ -71,6 +71,7 @@ class Shared(Account):
         self.refused = 0
 
     def spent(self, kind: str, reservation: Any) -> Any:
+        """Count one more request that is refused, and return its failure."""
         self.refused += 1
         return super().spent(kind, reservation)
 

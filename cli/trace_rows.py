@@ -87,6 +87,7 @@ class ModelSums:
         self.sums: dict[str, float] = dict.fromkeys(self.NAMES, 0)
 
     def as_json(self) -> dict[str, Any]:
+        """Return the model, the connection and the sums, one entry each."""
         return {"model": self.model, "connection": self.connection, **self.sums}
 
 

@@ -63,6 +63,7 @@ class Driver:
 
     @property
     def pid(self) -> int:
+        """The number of the process."""
         return self._process.pid
 
     def _greet(self) -> Json:

@@ -29,6 +29,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
+        """Whether no program of the clause has failed."""
         return not self.reason
 
 
