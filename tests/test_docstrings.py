@@ -101,6 +101,7 @@ def words_of_product() -> tuple[Counter[str], set[str]]:
 @cache
 def words_of_others() -> set[str]:
     files = [path for folder in OTHER_FOLDERS for path in (ROOT / folder).rglob("*.py") if "node_modules" not in path.parts]
+    files.append(ROOT / "pyproject.toml")  # which has entry points
     return {word for path in files for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))}
 
 
