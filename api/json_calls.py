@@ -1,10 +1,10 @@
 """Calls whose arguments, emits and results are JSON: what a server, or whoever else speaks JSON, gets of a program (S-1.1).
 
-Hands on `Signature` with its `Parameter`s to users by `Program.signatures`; to `session` `JsonSide`, by which a call hears and
-answers in JSON, `json_arguments`, `fitting`, `read_json`, `json_text`, `answer_types` and MESSAGES; to `serve/` `JsonSide`,
-`read_json`, `Misfitting`, and what it needs of rooms that it may not import: TEXT_CHANNEL, on which the pieces of a stream come,
-KEY_SOURCE and `install_advice`. JSON is read as the language reads it, by the declared types (L-7.1.2), and written in the forms
-of L-5.1; the schemas are those of channels (`channels.py`). Nothing is called here.
+Hands on `Signature` with its `Parameter`s to users, and `signatures_of` to `program` for that; to `session` `JsonSide`, by which
+a call hears and answers in JSON, `json_arguments`, `fitting`, `read_json`, `json_text`, `answer_types` and MESSAGES; to `serve/`
+`JsonSide`, `read_json`, `Misfitting`, and what it needs of rooms that it may not import: TEXT_CHANNEL, on which the pieces of a
+stream come, KEY_SOURCE and `install_advice`. JSON is read as the language reads it, by the declared types (L-7.1.2), and written
+in the forms of L-5.1; the schemas are those of channels (`channels.py`). Nothing is called here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A session of a program in Python: calls, listeners, answers to awaited emits, states (O-9.41, O-9.42).
 
 Hands on `Session` to users and to `serve/`, whose calls speak JSON (`start_json`); `Program.session` makes it. `arguments_of`,
-the arguments of a call by values of Python, to batches, which have no session of this kind. It turns values and failures of
-the runtime's session into those of the API, lets one call run at a time (`Turns`), and lets Ctrl-C end the calls that wait
+the arguments of a call by values of Python, to batches, which have no session of this kind. It turns values and failures of the
+runtime's session into those of the API, lets one call run at a time (`Turns`), and lets Ctrl-C end the calls that wait
 (`Interruptible`). How options become a host, by which the runtime reaches the world outside, is in `options`; how values are
 converted, in `values`. The program itself is run by the runtime's session (`runtime/session/session.py`), not here.
 """

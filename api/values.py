@@ -1,9 +1,9 @@
-"""What values of a program are in Python (O-9.38): the classes for what Python has nothing of the kind for, and the
-conversion in both directions.
+"""What values of a program are in Python (O-9.38): the classes for what Python has nothing of the kind for, and the conversion in
+both directions.
 
 Hands on `Struct`, `Enum`, `Ok`, `Err`, `ErrorValue` and `Handle` to users (`Media` stands in `media.py`); `to_python`,
 `from_python`, its first half `read_value` and the type `Run` to what calls programs (`session`, `callbacks`, `python_functions`,
-which also gets `Misfit`); `exported` to `callbacks`; `bare_struct` and UNKNOWN to the classes of a program's own types
+which also gets `Misfit`); `exported` to `callbacks`; `bare_struct`, UNKNOWN and PLAIN to the classes of a program's own types
 (`declared_classes`) and what is made of them. A new kind of value is a row in `_TO_PYTHON`, one in `_FROM_PYTHON`, and for places
 of any type one in `_NATURAL` or a case in `natural`. Classes of the machine never reach a user. Secrets are not looked for here.
 """
@@ -159,7 +159,7 @@ UNKNOWN: Any = _Unknown()
 # The conversion, in both directions.
 
 LONG_FORM = frozenset({"variant", "data"})
-PLAIN = frozenset({int, float, str, bool, bytes, type(None)})
+PLAIN = frozenset({int, float, str, bool, bytes, type(None)})  # whose values are the same in both, and cannot change
 MOST_COPIED = 1_000_000  # values made of parts that a value holds more than once
 MOST_READ = 20_000_000  # parts read from a value of Python
 LONG = 1024  # characters of a text that is worth remembering

@@ -1,10 +1,10 @@
 """The call of one row: a session of its own, the answer as JSON, what it cost, and another try where it failed (S-2.1).
 
-Hands on `RowCalls` to `batch.py`, to `cluster.py` for the machines of a cluster, and to `provider_jobs.py`; `Failure`, what a
-row failed by, with `BudgetEnds` and `Pending`, by which a row has no answer yet, to `run.py` and those two; `Shared`, the
-budget of a batch, to `leases.py` too; `KeyMissing`, `JobsFailure` and `ClusterFailure`, by which a batch ends, to whoever
-raises them and to `batch.py`. Sessions share code, the providers with their open connections, and the budget of the batch,
-nothing else. Which rows are called, and what is kept of them, is not known here.
+Hands on `RowCalls` to `batch.py`, to `cluster.py` for the machines of a cluster, and to `provider_jobs.py`; `Failure`, what a row
+failed by, with `BudgetEnds` and `Pending`, by which a row has no answer yet, to `run.py` and those two; `Shared`, the budget of a
+batch, to `leases.py` too; `KeyMissing`, `JobsFailure` and `ClusterFailure`, by which a batch ends, to whoever raises them and to
+`batch.py`. Sessions share code, the providers with their open connections, and the budget of the batch, nothing else. Which rows
+are called, and what is kept of them, is not known here.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 reference page come from it.
 
 Hands on `VERBS`, the rows in the order of the overview, `BY_NAME` and `Verb` to `main`, `VERBS` to tools and `BY_NAME` to the
-notebook too. What a command does, and its flags but `--quiet`, are in its module; nothing is imported or run here. A new
-command is a row, and a module beside this one.
+notebook too. What a command does, and its flags but `--quiet`, are in its module; nothing is imported or run here. A new command
+is a row, and a module beside this one.
 """
 
 from __future__ import annotations

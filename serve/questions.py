@@ -1,7 +1,8 @@
 """Questions of calls that wait for an answer from outside: what a program asks by an awaited emit (S-1.6).
 
-Hands on `Questions` to the calls and the application. A question is answered once, by who may; an answer that does not fit the
-channel is refused and the question stays. A question ends with its call, and so with the process.
+Hands on `Questions` to the calls and the application, `Question` to the calls and to MCP (`mcp_server.py`). A question is
+answered once, by who may; an answer that does not fit the channel is refused and the question stays. A question ends with its
+call, and so with the process.
 """
 
 from __future__ import annotations
