@@ -5,9 +5,9 @@
 
     print(desk.triage("My invoice is wrong."))
 
-Importing this module is all there is to do, once in a process. `concerto.configure` sets options for the sessions of programs
-that are imported, `desk.session(…)` gives one of its own; what is found and kept is said in `api/imports.py` and
-`api/compiled_files.py`.
+Importing this module is all there is to do, once in a process: it puts a finder into `sys.meta_path`, and hands on nothing. No
+program is imported by it. `concerto.configure` sets options for the sessions of programs that are imported, `desk.session(…)`
+gives one of its own; what is found and kept is said in `api/imports.py` and `api/compiled_files.py`.
 """
 
 from __future__ import annotations

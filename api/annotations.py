@@ -1,8 +1,9 @@
 """The types of a program as types of Python (P-2.1, P-2.3): one walk over the types of an image, written down in two ways.
 
-Hands on `annotated` to `python_modules`, whose signatures have the objects that `Objects` makes, and to `stubs`, which writes
-texts; the type `Spelling` to that. A new kind of type is a line in `_annotated`, beside its rows in the conversion of
-values (`values.py`), which these annotations describe.
+Hands on `annotated` to `python_modules`, whose signatures have the objects that `Objects` makes, to `pydantic_models`, whose
+models are made of such objects too, and to `stubs`, which writes texts and is a `Spelling` itself. A new kind of type is a line
+in `annotated`, beside its rows in the conversion of values (`values.py`), which these annotations describe; no value is converted
+or checked here.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 
 
 class Spelling(Protocol):
-    """How types are written: `plain` gives a type by its name, `own` one of the package `concerto`, `generic` one with arguments,
-    `either` a union, `words` that of string literals, `declared` a type of the program by its key. `argument` says that it is
-    what a function takes, which may be more than it gives."""
+    """How types are written, as objects or as texts. `plain` gives a type of Python by its name, `own` one of the package
+    `concerto`, `generic` one with arguments, `either` a union, `words` that of string literals, `declared` a type of the program
+    by its key, `kind` being "struct", "schema" or "enum". `argument` says that it is what a function takes, which may be more
+    than it gives."""
 
     def plain(self, name: str) -> Any: ...
     def own(self, name: str) -> Any: ...
@@ -86,7 +88,8 @@ _PLAIN = {"int": "int", "float": "float", "string": "str", "bool": "bool", "nil"
 
 
 class Objects:
-    """Annotations as Python has them in signatures at run time."""
+    """Annotations as Python has them in signatures at run time; a Spelling whose methods return objects of `typing` and classes.
+    `classes` are those of the program, of which `declared` takes the class of a type."""
 
     PLAIN = {
         "int": int, "float": float, "str": str, "bool": bool, "None": None, "Any": Any, "Never": Never, "bytes": bytes,

@@ -1,7 +1,8 @@
 """Functions of a program that are arguments of functions of Python (P-1.2).
 
-Hands on `Callbacks` to `python_functions.py`. Such a function is a callable of Python that enters the session again, while the
-call that it was passed to goes on: in a thread it gives the value, on the session's loop an awaitable of it.
+Hands on `Callbacks` to `python_functions.py` and `python_streams.py`. Such a function is a callable of Python that enters the
+session again, while the call that it was passed to goes on: in a thread it gives the value, on the session's loop an awaitable of
+it. Values are converted by `values.py`, and the function of Python itself is not called here.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
 
 
 class Callbacks:
-    """What one call of a function of Python passes on: values, and functions that may be called until the call ends. `name` is
-    that of the function of Python, `longest` how many bytes a text from Python may have."""
+    """What one call of a function of Python passes on: values, and functions that may be called until the call ends. `run` is
+    the session that calls, `effect` the call in it, of a stream the one that waits for an element now; `name` is that of the
+    function of Python, `longest` how many bytes a text from Python may have. It is made in the session's event loop. A function
+    that is called raises TypeError for arguments that do not fit, `concerto.Panic` P418 once the call has ended, and what
+    `EffectContext.call` raises."""
 
     def __init__(self, run: EffectContext, effect: Effect, name: str, longest: int) -> None:
         self.run = run
@@ -36,8 +40,8 @@ class Callbacks:
         self.count = 0  # of the functions so far
 
     def to_python(self, argument: Any) -> Any:
-        """Return the value of Python for an argument. Raises the panic P103 of a value that is nested too deep, and those of the
-        conversion."""
+        """Return the value of Python for an argument. Raises the machine's Panic P103 for a value that is nested too deep, and
+        those of the conversion (`values.to_python`)."""
         try:
             return exported(argument, self._callable)
         except RecursionError:

@@ -16,6 +16,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from .json_calls import JsonSide
 from .results import Emit
+from .waiting import Waiters
 
 EVERY_CHANNEL = "*"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -53,7 +54,7 @@ class Call:
         self._listeners: dict[str, list[Callable[[Any], object]]] = {}
         self._handlers: dict[str, Callable[[Any], Any]] = {}
         self._emits: list[Emit] = []
-        self._arrivals: set[asyncio.Future[None]] = set()  # one of each iteration that waits
+        self._iterations = Waiters()
         self._task: asyncio.Task[Any] | None = None
         self._cancelled = False
         try:
@@ -92,18 +93,11 @@ class Call:
                 seen += 1
             if task.done():
                 return
-            arrival = asyncio.get_running_loop().create_future()
-            self._arrivals.add(arrival)
-            try:
-                await arrival
-            finally:
-                self._arrivals.discard(arrival)
+            await self._iterations.woken()
 
     def _arrived(self, _: object = None) -> None:
         """Wake the iterations: an emit has come, or the call has ended."""
-        for arrival in self._arrivals:
-            if not arrival.done():
-                arrival.set_result(None)
+        self._iterations.wake()
 
     @property
     def done(self) -> bool:

@@ -1,9 +1,9 @@
 """The channels that a program declares, `channel approve: Decision -> Bool;`, with the JSON Schemas of what they carry (O-5.36),
 so that a host can make its handlers, or a form for a person, from an image.
 
-Hands on `Channel` to users, `channels_of` to `Program` and `schema_of` a type to the signatures of functions (`json_calls.py`).
-Nothing is checked against the schemas here: payloads and answers are converted by `values.py` and by the runtime. The schema of
-a kind of type is a line of `_form`.
+Hands on `Channel` to users, `channels_of` to `Program`, and `schema_of` a type and `may_be_absent` to the signatures of functions
+(`json_calls.py`). Nothing is checked against the schemas here: payloads and answers are converted by `values.py` and by the
+runtime. The schema of a kind of type is a line of `_form`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ _SIMPLE: dict[str, dict[str, Any]] = {
 
 
 def schema_of(image: Image, type_: int) -> dict[str, Any]:
-    """Return the JSON Schema of the type at an index; declared types stand under `$defs`, so that they may hold themselves."""
+    """Return the JSON Schema of the type at an index of `image.types`; declared types stand under `$defs`, so that they may hold
+    themselves."""
     definitions: dict[str, Any] = {}
     schema = _form(image, type_, definitions)
     return {**schema, "$defs": definitions} if definitions else schema
@@ -97,7 +98,7 @@ def _object(image: Image, fields: list[list[Any]], definitions: dict[str, Any]) 
 
 
 def may_be_absent(image: Image, type_: int) -> bool:
-    """Return whether a value of the type at an index may be left out."""
+    """Return whether a value of the type at an index of `image.types` may be left out."""
     return image.types[type_][0] in ("option", "nilable")
 
 

@@ -1,9 +1,9 @@
 """The classes in Python of the structs, schemas and enums that a program declares (P-2.4).
 
-Hands on `DeclaredClasses`, the classes of one program, by `classes_of` to `program`, `session` and `python_modules`;
-`Declared`, a namespace of them, to users as `Program.types`. The conversion of values makes their instances (`values.py`), which
-finds them by the `host` of a declaration; values are converted nowhere else. Classes are made when they are first needed: a
-program may declare hundreds.
+Hands on `DeclaredClasses`, the classes of one program, by `classes_of` to `program`, `session`, `python_modules` and the verb
+`stubs`, and through those to `annotations`, `stubs` and `pydantic_models`; `Declared`, a namespace of them, to users as
+`Program.types`. The conversion of values makes their instances (`values.py`), which finds them by the `host` of a declaration;
+values are converted nowhere else. Classes are made when they are first needed: a program may declare hundreds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ KEPT_BY_VARIANTS = frozenset({"type", "variant", "data", "_shape"})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StructShape:
-    """What a class knows of its declaration: `names` are those in Python by those of the program."""
+    """What a class of a struct or schema knows: its declaration `decl`, the classes `home` that it is one of, and `names`, those
+    of the fields in Python by those of the program."""
 
     home: DeclaredClasses
     decl: StructType
@@ -135,8 +136,9 @@ class DeclaredStruct(_PydanticType, Struct):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EnumShape:
-    """What a class of an enum knows of its declaration: `variants` are the names in Python by those of the program; of a variant
-    also its number, and the names of its parts, in Python by those of the program."""
+    """What a class of an enum knows: its declaration `decl`, the classes `home` that it is one of, and `variants`, their names in
+    Python by those of the program; of a variant also its number, and the names of its parts, in Python by those of the
+    program."""
 
     home: DeclaredClasses
     decl: EnumType
@@ -229,9 +231,10 @@ _PROGRAMS: WeakValueDictionary[str, DeclaredClasses] = WeakValueDictionary()
 
 
 class DeclaredClasses:
-    """The classes of one program. `names` are those in Python: of the public functions by their paths, and of the declared types
-    by their keys. `declarations` has the declarations of types by key; a declaration leads back here by its `host`, so that
-    values that are converted get their classes. `module`: the name of the module in Python that the program is, None for none."""
+    """The classes of one program. `declarations` has the declarations of types by key; a declaration leads back here by its
+    `host`, so that values that are converted get their classes. `interface`: what the source says besides, set by `Program`.
+    `module`: the name of the module in Python that the program is, None for none. `models`: what `pydantic_models` has made of
+    them, None until it is asked."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -275,7 +278,8 @@ class DeclaredClasses:
         return self.module, self._digest
 
     def of(self, declaration: Any) -> Any:
-        """Return the class of a declaration."""
+        """Return the class of a declaration of this program: below DeclaredEnum for an EnumType, else below DeclaredStruct; the
+        same one each time."""
         made = self._made.get(declaration)
         if made is None:
             with self._lock:
@@ -310,7 +314,8 @@ class DeclaredClasses:
         return int(row[1] if row[0] == "result" else number)
 
     def enum_value(self, declaration: EnumType, variant: int | str, data: Any) -> Any:
-        """Return the value of an enum, by the number or the name of its variant, with `data` as `Enum` has it."""
+        """Return the value of an enum, by the number or the name of its variant, with `data` as `Enum` has it, unchecked. Raise
+        KeyError for a name that no variant has."""
         self.of(declaration)
         number = declaration.index[variant] if isinstance(variant, str) else variant
         value = object.__new__(self._variants[declaration][number])
@@ -418,7 +423,8 @@ def _part_of(part: str | int) -> Callable[[Any], Any]:
 
 
 class Declared:
-    """The classes of a program's types as attributes, by their names in Python. Iteration gives the names, sorted."""
+    """The classes of a program's types as attributes, by their names in Python; AttributeError for another name. Iteration gives
+    the names, sorted."""
 
     __slots__ = ("_classes",)
 

@@ -1,10 +1,10 @@
 """What an image does not hold of a program and Python wants to know: documentation, which functions are `async`, which types are
 `pub` (P-2.1).
 
-Hands on `Interface`, and `interface_of`, which reads it from a checked program, to `program` and `compiled_files`; the readers
-of it are `declared_classes`, `python_modules` and `stubs`. It is JSON data, and kept beside a compiled image. A program that is
-loaded as an image has `Interface()`, which knows nothing. Types and defaults are in the image, and read from there
-(`annotations.py`, `defaults.py`).
+Hands on `Interface` to `program`, `compiled_files` and `declared_classes`, by whose `interface` also `python_modules`, `stubs`
+and `pydantic_models` read it; and `interface_of`, which reads it from a checked program, to `program` and the verb `stubs`. It is
+JSON data, and kept beside a compiled image. A program that is loaded as an image has `Interface()`, which knows nothing. Types
+and defaults are in the image, and read from there (`annotations.py`, `defaults.py`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Calls whose arguments, emits and results are JSON: what a server, or whoever else speaks JSON, gets of a program (S-1.1).
 
-Hands on `Signature` with its `Parameter`s to users by `Program.signatures`, and to `session` `JsonSide`, by which a call hears
-and answers in JSON, `json_arguments`, `answer_types`, `json_text` and `Misfitting`; TEXT_CHANNEL
-to servers. JSON is read as
-the language reads it, by the declared types (L-7.1.2), and written in the forms of L-5.1; the schemas are those of channels
-(`channels.py`). Nothing is called here.
+Hands on `Signature` with its `Parameter`s to users, and `signatures_of` to `program` for that; to `session` `JsonSide`, by which
+a call hears and answers in JSON, `json_arguments`, `fitting`, `read_json`, `json_text`, `answer_types` and MESSAGES; to `serve/`
+`JsonSide`, `read_json`, `Misfitting`, and what it needs of rooms that it may not import: TEXT_CHANNEL, on which the pieces of a
+stream come, KEY_SOURCE and `install_advice`. JSON is read as the language reads it, by the declared types (L-7.1.2), and written
+in the forms of L-5.1; the schemas are those of channels (`channels.py`). Nothing is called here.
 """
 
 from __future__ import annotations
@@ -94,11 +94,11 @@ class Misfitting(TypeError):
 @dataclass(frozen=True, slots=True)
 class JsonSide:
     """How one call speaks JSON. `hear(channel, text, by_runtime)` gets every emit, the payload as compact JSON, and the pieces of
-    a stream that the function returns on TEXT_CHANNEL; `answer(channel, text)` gives the answer of an awaited emit, likewise in
-    and out, or raises what a handler of `on_emit` may raise, and NoListener where nobody answers now; None: the handlers of the
-    session do. `budgets` are drawn on by this call, beside those of its session. `asked(key, channel, text)` is told of each
-    awaited emit of a session with a journal, with its effect key, before anybody may answer it; also when the journal has the
-    answer."""
+    a stream that the function returns on TEXT_CHANNEL; what it returns is dropped, an Exception of it logged; None: nobody hears.
+    `answer(channel, text)` gives the answer of an awaited emit, likewise in and out, or raises what a handler of `on_emit` may
+    raise, and NoListener where nobody answers now; None: the handlers of the session do. `budgets` are drawn on by this call,
+    beside those of its session. `asked(key, channel, text)` is told of each awaited emit of a session with a journal, with its
+    effect key, before anybody may answer it; also when the journal has the answer."""
 
     hear: Callable[[str, str, bool], object] | None = None
     answer: Callable[[str, str], Awaitable[str]] | None = None
@@ -110,7 +110,8 @@ MESSAGES = ("array", ("record", "Message"))  # the type of what a public model i
 
 
 def read_json(text: str, what: str) -> Any:
-    """Return the JSON data of a text from outside (O-0.6, G-9.2). Raise Misfitting for what is none, or beyond a bound."""
+    """Return the JSON data of a text from outside (O-0.6, G-9.2). Raise Misfitting, which says what the text is by `what`, for
+    what is none, or beyond a bound."""
     try:
         return parse_json(text)
     except JsonRefused as refused:
@@ -118,13 +119,14 @@ def read_json(text: str, what: str) -> Any:
 
 
 def json_text(value: Any) -> str:
-    """Return a value of the machine, of `Ok(value)` and `Err(value)` the value, as compact JSON. Raise P103 beyond the limits."""
+    """Return a value of the machine, of `Ok(value)` and `Err(value)` the value, as compact JSON. Raise the machine's Panic P103
+    beyond the limits."""
     return v.to_json(value.value if type(value) in (v.Ok, v.Err) else value)
 
 
 def fitting(program: Program, computed: Callable[[Any], Any], data: Any, descriptor: Any, what: str) -> Any:
-    """Return the value of the machine of that type for JSON data. `computed` runs the function of a default. Raise Misfitting
-    with the place `what`, and the Panic of a default that cannot be computed."""
+    """Return the value of the machine for JSON data, of the type descriptor `descriptor`. `computed` runs the function of a
+    default. Raise Misfitting with the place `what`, and the Panic of a default that cannot be computed."""
     if descriptor[0] == "prompt" and isinstance(data, str):
         data = {"text": data}
     builder = StoredBuilder(program, computed)
@@ -145,9 +147,9 @@ def answer_types(program: Program) -> dict[str, Any]:
 def json_arguments(
     program: Program, computed: Callable[[Any], Any], function: str, parameters: list[Any], given: Mapping[str, Any]
 ) -> Callable[[Run], Awaitable[list[Any]]]:
-    """Return what yields the arguments of a function when its call runs: those that are `given` as JSON data by name, the others
-    by their defaults, or as absent where the type allows it. Names that do not fit are Misfitting at once; values are when the
-    call runs."""
+    """Return what yields the arguments of `function` when its call runs: those that are `given` as JSON data by name, the others
+    by their defaults, or as absent where the type allows it. `parameters` are its rows in the image, of name, type and default;
+    `computed` as for `fitting`. Names that do not fit are Misfitting at once; values are when the call runs."""
     names = [name for name, _, _ in parameters]
     absent = {name for name, kind, _ in parameters if program.descriptors[kind][0] in ABSENT}
     lacking = [name for name, _, default in parameters if default is None and name not in given and name not in absent]

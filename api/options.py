@@ -1,11 +1,12 @@
-"""The options of `run`, `arun` and `Program.session` (O-9.6).
+"""The options of `run`, `arun` and `Program.session` (O-9.40).
 
-Hands on the types of the values (`Budgets`, `SharedBudget`, `Permissions`, `Immediate`, `Buffered`, `Browser`) to users;
-`Options`, which types the keyword arguments, to `program`, `session` and `results`, to `program` also `RunOptions` and, to it and
-`results`, `refuse_journal`; `check_options`, which refuses wrong ones by the rows of `RULES`, `amounts`, `limits_of`, and
-`host_of`, which makes the runtime's host (what a run reaches of the world outside: clock, files, network, functions of the
-embedding code), to `session` and, for tests of programs, to `results`. A new option is a field of `Options`, a row of `RULES` and
-a line in `host_of`. Nothing is run here, and nothing connected.
+Hands on the types of the values (`Budgets`, `SharedBudget`, `Permissions`, `Immediate`, `Buffered`, `Browser`) to users, to
+`batches/` and to the verbs `batch` and `serve`, SCOPES to the latter; `Options` and `RunOptions`, which type the keyword
+arguments, to whatever takes them, with `check_options`, which refuses wrong ones by the rows of `RULES`, and `refuse_journal`,
+for what takes no recording; to what runs programs (`session`, `results` for tests, `batches/calls.py`) `amounts`, `limits_of`,
+and `host_of`, which makes the runtime's host: what a run reaches of the world outside, such as clock, files, network, functions
+of the embedding code. A new option is a field of `Options`, a row of `RULES` and a line in `host_of`. Nothing is run here, and
+nothing connected.
 """
 
 from __future__ import annotations
@@ -151,13 +152,13 @@ class Buffered:
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What a program may touch; nothing unless it is said here. The first five are each a tuple of scopes, True for all, or
-    False for none: `fs_read` and `fs_write` paths, `net` hosts (`HOST`, `HOST:PORT`, `*.DOMAIN`), `env` names of variables,
-    `run` commands. `all` grants these five whole; what is named beside it stays named, as in `all=True,
-    net=("127.0.0.1:8000",)`, which opens that private address too. Connections of models need none. `tools` says by tool
-    whether it may be called, or which methods may; a tool that it does not name may be called. `lib` says by name what code of
-    a library may touch of all this: nothing but models for one that it does not name; `models` counts in there alone, for calls
-    of models. Raises ValueError for a scope that is of another type or written wrongly, and for `tools` of another form."""
+    """What a program may touch; nothing unless it is said here. The first six are each a tuple of scopes, True for all, or False
+    for none: `fs_read` and `fs_write` paths, `net` hosts (`HOST`, `HOST:PORT`, `*.DOMAIN`), `env` names of variables, `run`
+    commands, `python` modules whose functions may be called. `all` grants these six whole; what is named beside it stays named,
+    as in `all=True, net=("127.0.0.1:8000",)`, which opens that private address too. Connections of models need none. `tools` says
+    by tool whether it may be called, or which methods may; a tool that it does not name may be called. `lib` says by name what
+    code of a library may touch of all this: nothing but models for one that it does not name; `models` counts in there alone, for
+    calls of models. Raises ValueError for a scope that is of another type or written wrongly, and for `tools` of another form."""
 
     fs_read: tuple[str, ...] | bool = ()
     fs_write: tuple[str, ...] | bool = ()
@@ -409,8 +410,8 @@ Check = Callable[[Any], bool]
 class Rule(NamedTuple):
     """What an option must be. `holds` checks its value, and the message for a wrong one says with `words` what it is; `entry` and
     `entry_words` do the same for each value of a mapping, `entry` is None where the option is none. `error` is raised for a wrong
-    value, ValueError for a wrong key or entry of a mapping. For an option that is a mapping, which may hold secrets, a message
-    names only the type of a wrong value or entry, but for prices, which it shows (O-9.44), and so of a mapping in place of what
+    value, ValueError for a wrong key or entry of a mapping. For an option that is a mapping, which may hold secrets (O-9.44), a
+    message names only the type of a wrong value or entry, but for prices, which it shows, and so of a mapping in place of what
     `holds_secrets`."""
 
     holds: Check

@@ -3,7 +3,7 @@ them.
 
 Hands on `pydantic` to users, `core_schema_of` and `json_schema_of` to `declared_classes`. A model has the fields, types,
 defaults and documentation of the declaration; what a program takes of it is said by the conversion of values (`values.py`),
-which reads its fields. Pydantic is imported here alone, and only by who asks for a model.
+which reads its fields and imports no Pydantic: that is imported here alone, and only by who asks for a model.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ def pydantic(declared: type[Struct] | type[Enum]) -> type[BaseModel]:
 
 
 class _Models(Objects):
-    """The models of one program, by the keys of their types. A type that holds itself is named by a text first."""
+    """The models of one program, by the keys of their types; the Spelling of the annotations that their fields have. A type that
+    holds itself is named by a text first. `scalars` and `keys`: types of Python, of values and of keys of dicts, with what
+    Pydantic checks of them; `made`: the models so far, not whole while one is being made; `rows`: the declared types in the
+    image."""
 
     def __init__(self, classes: DeclaredClasses) -> None:
         from pydantic import BeforeValidator, PlainSerializer, Strict
@@ -186,8 +189,8 @@ def _bool_key(value: Any) -> Any:
 
 
 def core_schema_of(declared: Any, handler: Any) -> Any:
-    """Return how Pydantic reads and writes values of a class of a program's types: it takes what the model takes, gives a value
-    of the class, and writes the JSON form."""
+    """Return how Pydantic reads and writes values of a class of a program's types (`__get_pydantic_core_schema__`, whose
+    `handler` this gets): it takes what the model takes, gives a value of the class, and writes the JSON form."""
     from pydantic import PlainSerializer, WrapValidator
 
     model = pydantic(declared)
@@ -199,7 +202,7 @@ def core_schema_of(declared: Any, handler: Any) -> Any:
 
 
 def json_schema_of(declared: Any, handler: Any) -> Any:
-    """Return the JSON Schema of a class of a program's types, which is that of its model."""
+    """Return the JSON Schema of a class of a program's types, which is that of its model (`__get_pydantic_json_schema__`)."""
     return handler(pydantic(declared).__pydantic_core_schema__)
 
 

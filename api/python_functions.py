@@ -1,9 +1,10 @@
 """Functions of Python that programs call: found, called where they belong, their values converted (P-1.2 to P-1.5, P-1.8).
 
-Hands on `PythonFunctions`, which implements `runtime/python_calls.py: PythonCaller`, to the sessions of the API and to
-`concerto run`. Coroutines run on the loop of the session, plain functions in a thread of `worker_threads.py`. Values cross as
-those of the API do (`values.py`); functions of the program become callables of `callbacks.py`. Whether a call is permitted, and
-what becomes of a failure, is for `runtime/effects/externs.py`.
+Hands on `PythonFunctions`, which implements `runtime/python_calls.py: PythonCaller`, to the sessions of the API and the tests of
+its programs, to batches, to `concerto run`, and to `python_streams.py`, which calls back for generators. Coroutines run on the
+loop of the session, plain functions in a thread of `worker_threads.py`. Values cross as those of the API do (`values.py`);
+functions of the program become callables of `callbacks.py`. Whether a call is permitted, and what becomes of a failure, is for
+`runtime/effects/externs.py`.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ class PythonFunctions:
     # ------------------------------------------------------------ finding
 
     async def target(self, run: EffectContext, function: PythonFunction) -> Callable[..., Any]:
-        """Return the function that a declaration means; it is looked for once. Raises CallFailed."""
+        """Return the function that a declaration means; it is looked for once. Raises CallFailed (NotFound) where Python has no
+        such module or function, and (Raised) for what importing the module raises."""
         found = self._found.get(function)
         if found is None:
             found = self._found[function] = await self._find(run, function)
@@ -123,7 +125,8 @@ class PythonFunctions:
     # ------------------------------------------------------------ calling
 
     async def answer(self, run: EffectContext, function: PythonFunction, target: Callable[..., Any], values: list[Any]) -> Any:
-        """Return what the function gives, awaited if it can be. Raises CallFailed for what it raises."""
+        """Return what the function `target` gives for `values`, awaited if it can be. Raises CallFailed (Raised) for what it
+        raises, but a Panic of the machine and what ends the run as they are."""
         try:
             if self._on_loop[function]:
                 answer = target(*values)

@@ -2,7 +2,8 @@
 
 Hands on `fill` to the importer and `configure` to users. Values are converted by the session (`session.py`), names come from
 `declared_classes.py`, annotations from `annotations.py`; `stubs` tells type checkers of the same module. A module has no state
-but its session, which begins with the first call. """
+but its session, which begins with the first call.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ class ModuleSession(Session):
 
 
 class Namespace:
-    """The functions of a program as attributes, by their names in Python, each made when it is first used."""
+    """The functions of a program as attributes, by their names in Python, each made when it is first used; AttributeError for
+    another name. `session` gives the session that they are called in, `word` is "def" or "async def"."""
 
     def __init__(self, module: Module, session: Callable[[], Session], word: str) -> None:
         self.__module, self.__session, self.__word = module, session, word  # a function may be called `_module`
@@ -60,7 +62,7 @@ class Namespace:
 
 
 class Module:
-    """What a module of Python knows of its program. `paths` are those of the public functions, by their names in Python. The
+    """What the module of Python called `name` knows of its program. `options` are those that `configure` has set for it. The
     shared session is that of this process: a process that was forked begins its own."""
 
     def __init__(self, name: str, program: Program, source: str) -> None:
@@ -90,7 +92,7 @@ class Module:
         return [*self._types, *self.paths, *sorted(KEPT_BY_MODULES)]
 
     def made(self, name: str) -> Any:
-        """Return what one of these names stands for, and for `__all__` all of them."""
+        """Return what one of the names of `contents` stands for, and for `__all__` all of them. Raise KeyError for another."""
         if name == "__all__":
             return self.contents()
         if name == "Session":
@@ -216,6 +218,7 @@ def fill(module: ModuleType, program: Program) -> None:
         here.options = before.options
         for gone in before.given:
             module.__dict__.pop(gone, None)
+
     def attribute(wanted: str) -> Any:
         """Make what a name of the module stands for, and keep it in the module."""
         # No name of a program begins so in Python, and the import system asks for many.

@@ -1,7 +1,8 @@
 """What the names of a program are called in Python (P-2.1): a program may call things as Python cannot.
 
-Hands on `python_names` to `declared_classes`, `python_modules` and `stubs`, so that a class, a signature and a stub have the same
-names; `KEPT_BY_MODULES`, the names that a module has for itself.
+Hands on `python_names` to `declared_classes`, from which signatures (`python_modules`) and stubs take the same names, and to
+`pydantic_models`; KEPT_BY_MODULES, the names that a module has for itself, to the first three. What a name stands for is not
+looked at here.
 """
 
 from __future__ import annotations

@@ -44,8 +44,9 @@ NO_ELEMENTS = (str, bytes, bytearray, Mapping)  # what Python walks through, and
 
 
 class HostElements:
-    """The elements of one call: `runtime/python_calls.py: Elements`. `count` is how many have come; `thread` is the one in which
-    a plain generator runs, from the first element on."""
+    """The elements of one call of `function` with `arguments`, values of the machine: `runtime/python_calls.py: Elements`.
+    `owner` finds and calls the function, when the first element is asked for. `count` is how many have come; `thread` is the one
+    in which a plain generator runs, from the first element on."""
 
     def __init__(self, owner: PythonFunctions, run: EffectContext, function: PythonFunction, arguments: list[Any]) -> None:
         self.owner = owner

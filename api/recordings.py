@@ -1,5 +1,5 @@
 """Recordings and durable runs in Python: which journal the options of a session ask for, and how it ends (O-9.33 to O-9.36,
-O-9.73).
+O-9.77).
 
 Hands on `Journaling`, one for each session, with ENDED and `Suspended`, which end its calls, to `session`, `idempotency_key` to
 whoever imports the package, and `resumable`, with `Continued` and `Rehearsed`, to `program`. What a journal does is said in
@@ -73,9 +73,10 @@ class Rehearsed:
 
 
 class Journaling:
-    """The journal of a session. `options` are those of the session, `resumed` a run of a store that it goes
-    on with, or rehearses. Raises ValueError for options that do not fit together, RecordingError for a file or
-    store that is refused, OSError for one that cannot be opened."""
+    """The journal of a session, which `host` gets. `options` are those of the session, `resumed` a run of a store that it goes on
+    with, or rehearses. `journal` is None for a session without one, and after `end`; `last` the outcome of the last call, which
+    the session sets; `store` the run store, None without one. Raises ValueError for options that do not fit together,
+    RecordingError for a file or store that is refused, OSError for one that cannot be opened."""
 
     def __init__(
         self, program: Program, options: Mapping[str, Any], host: Host,
@@ -141,8 +142,9 @@ class Journaling:
         return tuple(Wait(one["key"], one["channel"], one["value"]) for one in suspended)
 
     def end(self, clean: Any) -> None:
-        """Write the end of the session, which is that of its last call; of a run of a store that is not over, nothing. Raises
-        RecordingError for a recording that has more than was asked for, and for a store that fails."""
+        """Write the end of the session, which is that of its last call; of a run of a store that is not over, nothing. `clean`
+        returns a text without secrets. Raises RecordingError for a recording that has more than was asked for, and for a store
+        that fails. Called again it does nothing."""
         journal, self.journal = self.journal, None
         if journal is None:
             return
@@ -157,7 +159,6 @@ class Journaling:
                 self.store.close()
         if unused is not None:
             raise RecordingError(f"P406: {unused}")
-
 
 
 def idempotency_key() -> str | None:

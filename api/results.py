@@ -1,4 +1,4 @@
-"""What a run gives back, and what the host API raises (O-9.6, O-9.39).
+"""What a run gives back, and what the host API raises (O-9.39).
 
 Hands on to users `RunResult` with its `Wait`s, `Emit`, `Metrics`, `TestReport` with `TestResult`s; `CompileError` with
 `Diagnostic`s, `ImageError`, `RecordingError`, `ProgramError`, and `Panic` with `Frame`s; `ToolError`, which code of the host

@@ -1,6 +1,7 @@
 """The part of a traceback that belongs to the functions of a host, for programs that called them (P-1.4).
 
-Hands on `python_part` to `python_functions.py`. Secrets are not taken out here.
+Hands on `python_part` to `python_functions.py`. Frames of this package and of Python's imports before the first of the host are
+left out, the exceptions that it was raised from too. Secrets are not taken out here.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""What values of a program are in Python (O-9.38): the classes for what Python has nothing of the kind for, and the
-conversion in both directions.
+"""What values of a program are in Python (O-9.38): the classes for what Python has nothing of the kind for, and the conversion in
+both directions.
 
 Hands on `Struct`, `Enum`, `Ok`, `Err`, `ErrorValue` and `Handle` to users (`Media` stands in `media.py`); `to_python`,
-`from_python`, its first half `read_value` and the type `Run` to `session`, `to_python` and `ErrorValue` also to `results`. A new
-kind of value is a row in `_TO_PYTHON`, one in `_FROM_PYTHON`, and for places of any type one in `_NATURAL` or a case in
-`natural`. Classes of the machine never reach a user. Secrets are not looked for here.
+`from_python`, its first half `read_value` and the type `Run` to what calls programs (`session`, `callbacks`, `python_functions`,
+which also gets `Misfit`); `exported` to `callbacks`; `bare_struct`, UNKNOWN and PLAIN to the classes of a program's own types
+(`declared_classes`) and what is made of them. A new kind of value is a row in `_TO_PYTHON`, one in `_FROM_PYTHON`, and for places
+of any type one in `_NATURAL` or a case in `natural`. Classes of the machine never reach a user. Secrets are not looked for here.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ UNKNOWN: Any = _Unknown()
 # The conversion, in both directions.
 
 LONG_FORM = frozenset({"variant", "data"})
-PLAIN = frozenset({int, float, str, bool, bytes, type(None)})
+PLAIN = frozenset({int, float, str, bool, bytes, type(None)})  # whose values are the same in both, and cannot change
 MOST_COPIED = 1_000_000  # values made of parts that a value holds more than once
 MOST_READ = 20_000_000  # parts read from a value of Python
 LONG = 1024  # characters of a text that is worth remembering
@@ -185,9 +186,10 @@ def exported(value: Any, function: Callable[[v.Closure], Any]) -> Any:
 
 
 class _Exporter:
-    """One conversion to Python. `function` makes something of a function of the program; None: a Handle. `sizes` is how many
-    values a part has become, by its identity; `count` how many all have; `copied` how many of those were made of parts that had
-    been converted before; `pace` the count at which the memory limit is looked at next."""
+    """One conversion to Python; its methods raise what `to_python` raises. `function` makes something of a function of the
+    program; None: a Handle. `sizes` is how many values a part has become, by its identity; `count` how many all have; `copied`
+    how many of those were made of parts that had been converted before; `pace` the count at which the memory limit is looked at
+    next."""
 
     __slots__ = ("function", "sizes", "count", "copied", "pace")
 
@@ -358,10 +360,13 @@ def _inside(what: str, step: str) -> str:
 
 
 class _Reader:
-    """One conversion from Python. `left_out` has the numbers of the functions of fields that were left out, `count` counts the
-    parts that were read, `longest` is how many bytes a text or bytes may have. `converted` has what parts have become, by the
-    expected type and their identity, so that a part that stands in many places is read once; `alive` holds those parts, since
-    Python may give an identity again to what comes later."""
+    """One conversion from Python. The methods that are rows of `_FROM_PYTHON` read one kind: of a value, the type descriptor
+    `expected` and the place `what` they return the value of the machine, and raise TypeError, which names the place, for what
+    does not fit. `left_out` has the numbers of the functions of fields that were left out, `defaults` what those gave, in the
+    second reading; `count` counts the parts that were read, `longest` is how many bytes a text or bytes may have. `converted`
+    has what parts have become, by the expected type and their identity, so that a part that stands in many places is read once;
+    `alive` holds those parts, since Python may give an identity again to what comes later. `keys` are those of the declared
+    types."""
 
     def __init__(self, program: Program, defaults: Sequence[Any], longest: int) -> None:
         self.longest = longest

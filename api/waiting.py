@@ -1,8 +1,9 @@
 """How the calls of a session wait: the event loop of a session that is called without one (G-6.11), one call at a time, and
 Ctrl-C in the calls that wait (O-9.41).
 
-Hands on `SessionLoop`, `Turns` and `Interruptible` to `session`. Nothing here knows what a call does, and no call is begun or
-ended here but by the function that `Interruptible` gets.
+Hands on `SessionLoop`, `Turns` and `Interruptible` to `session`, and `Waiters`, those who wait for news of a call, to `calls` and
+to the events of `serve/`. Nothing here knows what a call does, and no call is begun or ended here but by the function that
+`Interruptible` gets.
 """
 
 from __future__ import annotations
@@ -102,6 +103,29 @@ class SessionLoop(asyncio.SelectorEventLoop):
         """Add a handler as asyncio does. Signals come through the pipe, so it is made here if it is not open yet."""
         self._late.open()
         super().add_signal_handler(sig, callback, *args)
+
+
+class Waiters:
+    """Coroutines of one event loop that wait until `wake` is called, each time anew. What they wait for is theirs to look at: a
+    wake-up says only that it may have come."""
+
+    def __init__(self) -> None:
+        self._futures: set[asyncio.Future[None]] = set()  # one of each that waits
+
+    async def woken(self) -> None:
+        """Return at the next `wake`."""
+        future = asyncio.get_running_loop().create_future()
+        self._futures.add(future)
+        try:
+            await future
+        finally:
+            self._futures.discard(future)
+
+    def wake(self) -> None:
+        """Let all who wait now go on; within the event loop alone, not from other threads."""
+        for future in self._futures:
+            if not future.done():
+                future.set_result(None)
 
 
 # One call of a session at a time, and Ctrl-C in the calls that wait (O-9.41).

@@ -1,8 +1,8 @@
-"""`concerto.batch`: a function of a program over many rows, from Python (S-2.1 to S-2.3).
+"""`concerto.batch`: a function of a program over many rows, from Python (S-2.1 to S-2.4).
 
-Hands on `batch`, `Batch`, `RowResult`, `Counts` and `BatchError` to users; to `cli/batch.py` also `Batch.arun`, by which the
-command runs one. A batch is set up here: program, rows, store, budget, and what calls the function, in this process or on a
-cluster. Which rows are asked is for `run.py`.
+Hands on `batch`, `Batch`, `RowResult` and `BatchError` to users; `Batch` and `BatchError` to `cli/batch.py`, which runs one by
+`Batch.arun`. A batch is set up here: program, rows, store, budget, and what calls the function, in this process, on a cluster or
+by batches of the provider. Which rows are asked is for `run.py`; no file but the store is written here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..api.options import Budgets, Options, check_options
 from ..api.program import PathLike, Program, program_of
 from ..runtime.errors import ConfigFailure
 from .binding import Binding, Misfit
-from .calls import ClusterFailure, JobsFailure, RowCalls, Shared
+from .calls import ClusterFailure, JobsFailure, KeyMissing, RowCalls, Shared
 from .rows import Source, Unreadable, open_rows, rows_of
 from .run import BatchRun, Caller, Counts, Rule
 from .store import Finished, RowStore, StoreRefused
@@ -36,8 +36,8 @@ END = object()
 
 class BatchError(Exception):
     """A batch that cannot go on. `kind` is "rows" for a file of rows that cannot be read, "columns" for a function, columns or
-    key that do not fit, "store", "cluster", "provider", or "configuration" of the program. The text names the place and the way
-    out."""
+    key that do not fit, "store", "cluster", "provider", or "configuration" of the program, a key that is missing too. The text
+    names the place and the way out."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(kind, text)
@@ -107,9 +107,11 @@ def batch(
 
 
 class Batch:
-    """A batch, which runs while it is iterated, once. `counts` are those so far. `ended_by` says why rows were left: the text of
-    the budget that is spent, else "". A batch that is left before its end, or closed, asks no more; with a store another one goes
-    on with it. Iteration raises BatchError."""
+    """A batch, which runs while it is iterated, once. `counts` are those so far (`run.Counts`). `ended_by` says why rows were
+    left: the text of the budget that is spent, else ""; `pending` what is on its way by batches of the provider, as a sentence,
+    else "". A batch that is left before its end, or closed, asks no more; with a store another one goes on with it. `budget` are
+    the limits of tokens, cost and requests. Making one raises BatchError ("columns"), TypeError and ValueError as `batch`;
+    iteration raises BatchError, and RuntimeError the second time."""
 
     def __init__(
         self, program: Program, fn: str, rows: Any, *, store: PathLike | None, key: str | None, ignore: tuple[str, ...],
@@ -150,7 +152,7 @@ class Batch:
             raise BatchError("columns", str(misfit)) from None
         self._provider_batch = provider_batch
         self._wait = wait
-        self.pending = ""  # what of a batch of the provider is on its way, for people
+        self.pending = ""
         self._run: BatchRun | None = None
         self._caller_of_run: Caller | None = None
         self._thread: threading.Thread | None = None
@@ -174,9 +176,9 @@ class Batch:
     # ------------------------------------------------------------ running
 
     async def arun(self, sink: Callable[[list[Finished]], Any], opened: Callable[[], object] = lambda: None) -> Counts:
-        """Run the batch within an event loop: `sink` gets the finished rows in order, `opened` is called before anything is
-        asked, once the store is this batch's. Return the counts. Raise as iteration
-        does; cancelled, it leaves what is finished in the store."""
+        """Run the batch within an event loop: `sink` gets the finished rows in order, and what it returns is awaited unless that
+        is None; `opened` is called before anything is asked, once the store is this batch's. Return the counts. Raise as
+        iteration does, and what the two raise; cancelled, it leaves what is finished in the store."""
         source = store = caller = None
         folder = None
         try:
@@ -203,6 +205,8 @@ class Batch:
             raise BatchError("provider", str(failure)) from None
         except ConfigFailure as failure:
             raise BatchError("configuration", f"{failure.code}: {failure.message}") from None
+        except KeyMissing as missing:
+            raise BatchError("configuration", f"{missing}; no more rows are asked, and the same batch goes on later") from None
         finally:
             if caller is not None:
                 await caller.aclose()

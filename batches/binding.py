@@ -1,8 +1,8 @@
 """From the cells of a row to the arguments of the function (S-2.1).
 
-Hands on `Binding` to `batch.py` and `provider_jobs.py`: what a function takes of a row, and `Misfit`, for columns that cannot fit
-whatever the row. Types are checked where the arguments are made, by the conversion of O-9.38; here columns find their parameters,
-and cells that are texts (CSV) become what the parameter says.
+Hands on `Binding`, what a function takes of a row, to `batch.py` and `run.py`, and `Misfit`, for columns that cannot fit whatever
+the row, to the former. Types are checked where the arguments are made, by the conversion of O-9.38; here columns find their
+parameters, and cells that are texts (CSV) become what the parameter says.
 """
 
 from __future__ import annotations
@@ -62,8 +62,9 @@ class Binding:
             raise Misfit(f"{self.function} needs the column {lacking[0]!r}; the columns are {', '.join(columns)}")
 
     def arguments(self, cells: Mapping[str, Any], texts: bool) -> dict[str, Any]:
-        """Return the arguments by name. Raise TypeError for a column that no parameter takes, and for a text that is none of the
-        parameter's type."""
+        """Return the arguments by name, of the cells by column; `texts` says that cells are texts, to be read by the types of the
+        parameters (CSV). Raise TypeError for a column that no parameter takes, and for a text that is none of the parameter's
+        type."""
         taken = {name: cell for name, cell in cells.items() if name not in self._left_out}
         types = self._fields if self.whole is not None else self.types
         if texts:

@@ -1,9 +1,10 @@
 """The call of one row: a session of its own, the answer as JSON, what it cost, and another try where it failed (S-2.1).
 
-Hands on `RowCalls` to `run.py` and, for the machines of a cluster, to `cluster.py`; `Failure`, what a row failed by, to the
-former and `provider_jobs.py`; `Shared`, the budget of a batch, to `leases.py` too. Sessions share code, the providers with
-their open connections, and the budget of the batch, nothing else. Which rows are called, and what is kept of them, is not
-known here.
+Hands on `RowCalls` to `batch.py`, to `cluster.py` for the machines of a cluster, and to `provider_jobs.py`; `Failure`, what a row
+failed by, with `BudgetEnds` and `Pending`, by which a row has no answer yet, to `run.py` and those two; `Shared`, the budget of a
+batch, to `leases.py` too; `KeyMissing`, `JobsFailure` and `ClusterFailure`, by which a batch ends, to whoever raises them and to
+`batch.py`. Sessions share code, the providers with their open connections, and the budget of the batch, nothing else. Which rows
+are called, and what is kept of them, is not known here.
 """
 
 from __future__ import annotations
@@ -42,6 +43,11 @@ class BudgetEnds(Exception):
         self.used = used
 
 
+class KeyMissing(Exception):
+    """A row needs a key that is not there: the row is not finished, and the next ones would fail alike. The text names the
+    variable."""
+
+
 class Pending(Exception):
     """The answer to a row comes later, by a batch of the provider."""
 
@@ -64,6 +70,7 @@ class Shared(Account):
         self.refused = 0
 
     def spent(self, kind: str, reservation: Any) -> Any:
+        """Count one more request that is refused, and return its failure."""
         self.refused += 1
         return super().spent(kind, reservation)
 
@@ -123,8 +130,9 @@ class RowCalls:
         return arguments_of(self.program, self.function, self.number, (), dict(arguments), self._longest)
 
     async def call(self, arguments: Mapping[str, Any], row: tuple[str, bytes] = ("", b"")) -> Answer:
-        """Call the function with arguments by name, again where it fails and that may help, and return the answer. Raise
-        BudgetEnds where the budget of the batch has no room, ConfigFailure as the constructor."""
+        """Call the function with arguments by name, again where it fails and that may help, and return the answer. `row`, its key
+        and digest, is for callers of another kind (`run.Caller`). Raise BudgetEnds where the budget of the batch has no room,
+        KeyMissing where the function failed by that, ConfigFailure as the constructor."""
         total = Metrics()
         attempt = 0
         while True:
@@ -133,6 +141,8 @@ class RowCalls:
             outcome, text = await self.once(arguments, total)
             if isinstance(outcome, str) or (outcome.panic is None and outcome.error is None):
                 return self.answer_of(outcome, text, total, attempt)
+            if _lacks_key(outcome):
+                raise KeyMissing(self.clean(outcome.message))
             if self._is_budget(outcome) and self._refusals() > refused:
                 message = outcome.message if outcome.panic is None else outcome.panic.message
                 raise BudgetEnds(message, (total.total_tokens, total.estimated_cost, total.model_calls))
@@ -164,8 +174,9 @@ class RowCalls:
     async def once(
         self, arguments: Mapping[str, Any], total: Metrics, provider: Callable[[str], Any] | None = None
     ) -> tuple[Outcome | str, str | None]:
-        """Return how one call ended, or why the row does not fit, and the JSON text of its value. `provider` gives what stands in
-        the place of the provider of a connection."""
+        """Return how one call ended, or why the row does not fit (a reason of `Failure`), and the JSON text of its value, None
+        without one; what it used is added to `total`. `provider` gives what stands in the place of the provider of a connection.
+        Raise CancelledError after `stop`, ConfigFailure as the constructor."""
         try:
             prepared = self.prepared(arguments)
         except TypeError as misfit:
@@ -225,6 +236,11 @@ class RowCalls:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._first.aclose()
+
+
+def _lacks_key(outcome: Outcome) -> bool:
+    error = outcome.error
+    return isinstance(error, v.ErrorValue) and (error.family, error.variant) == ("ConnectionError", "MissingKey")
 
 
 def _count(total: Metrics, one: Metrics) -> None:

@@ -18,7 +18,7 @@ from ..api.options import Options, SharedBudget
 from ..runtime.calls.budgets import KINDS
 from ..runtime.errors import install_advice
 from ..vm.interp.link import load_bytes
-from .calls import BudgetEnds, ClusterFailure, RowCalls, Shared
+from .calls import BudgetEnds, ClusterFailure, KeyMissing, RowCalls, Shared
 from .leases import Amounts, Leased, Ledger
 from .store import Answer
 
@@ -93,12 +93,15 @@ class Worker:
         return self._name
 
     async def call(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
-        """Call the function; return the parts of the Answer, or of BudgetEnds."""
+        """Call the function; return, behind a word for which of them it is, the parts of the Answer, of BudgetEnds, or of
+        KeyMissing."""
         self._running += 1
         try:
             answer = await self._calls.call(arguments)
         except BudgetEnds as ends:
             return ("budget", ends.text, *ends.used)
+        except KeyMissing as missing:
+            return ("key", str(missing))
         finally:
             self._running -= 1
             if self._budget is not None:
@@ -158,7 +161,7 @@ class ClusterCalls:
         return calls
 
     async def call(self, arguments: Mapping[str, Any], row: tuple[str, bytes] = ("", b"")) -> Answer:
-        """As `RowCalls.call`. Raise ClusterFailure where no machine is left."""
+        """As `RowCalls.call`. Raise ClusterFailure where no machine is left, and for what a machine raises besides."""
         from ray.exceptions import RayActorError, RaySystemError, RayTaskError
 
         waited = 0.0
@@ -183,6 +186,8 @@ class ClusterCalls:
             if kind == "budget":
                 text, *used = parts
                 raise BudgetEnds(text, cast("tuple[int, float, int]", tuple(used)))
+            if kind == "key":
+                raise KeyMissing(parts[0])
             return Answer(*parts)
 
     def _choose(self) -> Any:

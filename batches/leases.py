@@ -1,7 +1,7 @@
 """One budget on many machines (S-2.3): an actor has it, machines take parts of it for the requests that they are about to send.
 
-Hands on `Ledger`, what the actor of the cluster is made of, and `Leased`, the account of a machine, to `cluster.py`. What a
-machine holds counts as used until it says what it has used of it: of a machine that is lost, all that it held. So requests
+Hands on `Ledger`, what the actor of the cluster is made of, `Leased`, the account of a machine, and `Amounts` to `cluster.py`.
+What a machine holds counts as used until it says what it has used of it: of a machine that is lost, all that it held. So requests
 never cost more together than the budget; how requests reserve and settle is known to `runtime/calls/budgets.py`.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, cast
 from ..runtime.calls.budgets import KINDS, Reservation
 from .calls import Shared
 
-Amounts = tuple[float, ...]
+Amounts = tuple[float, ...]  # one for each of KINDS: tokens, cost, requests
 AHEAD = 8  # requests that a machine takes room for at once, while there is plenty
 PLENTY = 4  # what is left is plenty if it is so many times what a machine takes
 SLACK = 1e-9

@@ -1,6 +1,7 @@
 """The files that a batch writes (S-2.1): results in the order of the input, and beside them the rows that failed, with reasons.
 
-Hands on `Output` to `cli/batch.py`, by way of `batch.py`. A file is written beside its place and put there when it is whole.
+Hands on `Output` and `require_lines` to `cli/batch.py`, whose batch gives the former its rows. A file is written beside its place
+and put there when it is whole. What a row came to is not looked at here but for whether it failed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,15 @@ from typing import TextIO
 
 from .store import Finished
 
+OTHER_FORMATS = (".csv", ".tsv", ".json", ".parquet")  # names of files in which nobody looks for JSON lines
+
+
+def require_lines(path: str) -> None:
+    """Raise ValueError for an output whose ending says that it is no file of JSON lines."""
+    stem, ending = os.path.splitext(path)
+    if ending.lower() in OTHER_FORMATS:
+        raise ValueError(f"results are written as JSON lines, which {path} does not say; write {stem}.jsonl")
+
 
 def errors_path(path: str) -> str:
     """Return where the failed rows of an output stand: `out.jsonl` has `out.errors.jsonl`."""
@@ -21,8 +31,9 @@ def errors_path(path: str) -> str:
 
 
 class Output:
-    """The lines of `path` and of the file of errors beside it. `keys`: lines have the keys of rows. OSError for a file that
-    cannot be written, also from the methods."""
+    """The lines of `path` and of the file of errors beside it, `errors`; `failed` counts the latter. `keys`: lines have the keys
+    of rows. `store` is the path of the batch's store. Used in this order: `open`, `put` for each list of rows, `commit` or
+    `discard`. The methods raise OSError for a file that cannot be written, but for `discard`, which raises nothing."""
 
     def __init__(self, path: str, keys: bool, store: str) -> None:
         self.path = path

@@ -1,8 +1,9 @@
 """Files of rows (S-2.1): JSON Lines, CSV and Parquet, read row by row in bounded memory.
 
-Hands on `open_rows` and `rows_of`, which make a `Source` of `Row`s, to `run.py`; `Unreadable`, for a file that cannot be
-read as rows at all, and `canonical`, the text by which rows are compared, with `written`, the one that people see. A row
-that cannot be read is a `Row` with a fault; the rows behind it are read. What the cells mean to the program is for `binding.py`.
+Hands on `open_rows` and `rows_of`, which make a `Source` of `Row`s, and `Unreadable`, for a file that cannot be read as rows at
+all, to `batch.py`; `canonical`, the text by which rows are compared, to `run.py` and `provider_jobs.py`, to the former also
+`written`, the one that people see. A row that cannot be read is a `Row` with a fault; the rows behind it are read. What the cells
+mean to the program is for `binding.py`.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ class Row:
 
 
 class Source:
-    """Rows, iterated once. `columns` are those of the header, None where each row has its own. `texts` says that cells are texts
-    whose types the program decides (CSV). `fraction` is how much has been read, from 0 to 1, None where nobody knows."""
+    """Rows, iterated once; iteration may raise Unreadable. `columns` are those of the header, None where each row has its own.
+    `texts` says that cells are texts whose types the program decides (CSV). `fraction()` is how much has been read, from 0 to 1,
+    None where nobody knows; `close()` releases the file."""
 
     columns: tuple[str, ...] | None = None
     texts = False

@@ -1,9 +1,9 @@
 """One run over the rows of a batch: which are asked, at most so many at a time, and what came of each, in the order of the input
 (S-2.1, S-2.2).
 
-Hands on `BatchRun`, `Rule`, which says which rows are asked, `Counts` and `Caller` to `batch.py`. `digest_of` and
-`keys_of` to nobody else. A row is finished by one commit in the store; memory holds the rows that are asked, and the numbers of
-those that are finished before an earlier one.
+Hands on `BatchRun`, `Rule`, which says which rows are asked, `Counts` and `Caller` to `batch.py`, `Counts` to `cli/batch.py` too.
+A row is finished by one commit in the store; memory holds the rows that are asked, and the numbers of those that are finished
+before an earlier one. How a row is called, and what it costs, is for its `Caller`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ BREATH = 64  # rows that are read before other tasks have their turn
 
 
 class Caller(Protocol):
-    """What calls the function: here, on other machines, or by a batch of the provider. `call` raises BudgetEnds, and Pending for
-    a row whose answer comes later; `stop` ends calls that compute."""
+    """What calls the function: here, on other machines, or by a batch of the provider. `call` takes the arguments by name and the
+    row's key and digest; it raises BudgetEnds, Pending for a row whose answer comes later, and what ends the batch. `stop` ends
+    calls that compute, `aclose` releases connections."""
 
     async def call(self, arguments: Mapping[str, Any], row: tuple[str, bytes]) -> Answer: ...
     def stop(self) -> None: ...
@@ -37,8 +38,8 @@ class Caller(Protocol):
 @dataclass(frozen=True, slots=True)
 class Rule:
     """Which rows are asked. `code` is what the digest of a row has of the program: an answer holds for the same image and
-    function. `key` is the column that names a row, None: what it holds. With `only_failed` rows are asked that have failed, and
-    no others."""
+    function. `key` is the column that names a row, None: what it holds. Columns in `ignored` are no part of a row. With
+    `only_failed` rows are asked that have failed, and no others."""
 
     code: str
     key: str | None = None
@@ -49,8 +50,9 @@ class Rule:
 @dataclass(slots=True)
 class Counts:
     """Rows so far: `done` and `failed` ones of the output, of which `kept` were finished before this run; `left` are those that
-    were not asked, `pending` those whose answer a batch of the provider will bring. `tokens`, `cost`, `unpriced` and
-    `requests` are of this run. `seconds` is how long it has taken."""
+    were not asked, `pending` those whose answer a batch of the provider will bring; `read` are all. `tokens`, `cost` (in the
+    currency of the prices), `unpriced` (requests without a price) and `requests` are of this run. `seconds` is how long it has
+    taken."""
 
     read: int = 0
     done: int = 0
@@ -71,7 +73,9 @@ class Counts:
 
 
 class BatchRun:
-    """One run. `sink` gets the finished rows in order; `ended_by` is why no more rows are asked, "" while they are."""
+    """One run, in the event loop that it is made in. At most `limit` rows are asked at a time. `sink` gets the finished rows in
+    order, in lists, and what it returns is awaited unless that is None; `ended_by` is why no more rows are asked, "" while they
+    are."""
 
     def __init__(
         self, source: Source, binding: Binding, rule: Rule, store: RowStore, caller: Caller, limit: int,

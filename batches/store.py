@@ -1,8 +1,10 @@
 """What a batch has finished, in a SQLite file (S-2.2): rows by key, and for this run the order of the input.
 
-Hands on `RowStore` to `batch.py`, with `Answer` and `Finished`, what a row came to, and `StoreRefused`. A
+Hands on `RowStore` to `batch.py`, `run.py` and `provider_jobs.py`, `StoreRefused` to the first; `Answer`, what a row came to, to
+what calls rows, and `Finished`, a row of the output, to what gets them; DONE, the state of a row with a result, to `run.py`. A
 row that is put there is finished, whatever becomes of the process: it is one commit. The file belongs to one process at a time.
-What belongs to one run only, the order of its rows, stands in tables of a temporary file that goes with the process.
+No row is asked here. What belongs to one run only, the order of its rows, stands in tables of a temporary file that goes with the
+process.
 """
 
 from __future__ import annotations

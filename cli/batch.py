@@ -36,7 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", help="a source (.conc) or an image")
     parser.add_argument("--fn", metavar="NAME", required=True, help="the public function to call, once for each row")
     parser.add_argument("--in", metavar="ROWS", dest="rows", required=True, help="a file of rows: .jsonl, .csv or .parquet")
-    parser.add_argument("--out", metavar="OUT", required=True, help="results, in the order of the rows; failed rows beside it")
+    results = "results as JSON lines (.jsonl), in the order of the rows; failed rows beside it"
+    parser.add_argument("--out", metavar="OUT", required=True, help=results)
     parser.add_argument("--limit", metavar="N", type=steps, default=50, help="calls at a time (50)")
     parser.add_argument("--retries", metavar="N", type=count, default=2, help="more calls of a row that fails (2)")
     kept = "what is finished, by which another run goes on (OUT.rows)"
@@ -87,8 +88,8 @@ def cluster(word: str) -> str:
 def execute(arguments: argparse.Namespace) -> int:
     """Call the function for each row. Return 0 where all rows are done, 1 where rows failed or were left because a budget is
     spent, 75 where a batch of the provider is on its way, 130 and 143 after Ctrl-C and SIGTERM. Raise `Exit`: as `run` for FILE
-    and the files of flags, 2 for flags, columns and a configuration that do not fit, 66 for rows that cannot be read, 1 for a
-    store that is refused and an output that cannot be written."""
+    and the files of flags, 2 for flags, an ending of the output, columns and a configuration that do not fit, a missing key among
+    them, 66 for rows that cannot be read, 1 for a store that is refused and an output that cannot be written."""
     if arguments.wait and not arguments.provider_batch:
         raise exits.Exit(exits.USAGE, "--wait is for --provider-batch")
     if arguments.provider_batch and arguments.on:
@@ -98,10 +99,15 @@ def execute(arguments: argparse.Namespace) -> int:
         raise exits.Exit(
             exits.USAGE, "--max-cost, --max-tokens and --max-model-calls cannot stop a batch that is with the provider"
         )
+    from ..batches.output import Output, require_lines
+
+    try:
+        require_lines(arguments.out)
+    except ValueError as refused:
+        raise exits.Exit(exits.USAGE, f"--out: {refused}") from None
     program = load_program(arguments.file, quiet=arguments.quiet)
     find_modules_beside(arguments.file)
     from ..batches.batch import BatchError
-    from ..batches.output import Output
 
     if arguments.store is None:
         arguments.store = f"{arguments.out}.rows"

@@ -30,8 +30,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """Check the files and print the diagnostics, on stderr or with `--json` as one array on stdout; return 0, or 65 if one has
     errors, or warnings with `--deny-warnings`. A file that cannot be read (66), is an image (2, damaged 74) or the bytecode of
     another implementation (2), is told on stderr and does not keep the others from being checked; the code of the first such file
-    is returned instead. With `--python` the modules of functions of Python are
-    imported and compared (P-1.9). `--quiet` leaves out warnings."""
+    is returned instead. With `--python` the modules of functions of Python are imported and compared (P-1.9). `--quiet` leaves
+    out warnings."""
     results = []
     unread = exits.OK
     cache = None

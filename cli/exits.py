@@ -8,15 +8,16 @@ is the `exit_code` of the `Outcome` in `runtime/session/session.py`, which the v
 from __future__ import annotations
 
 OK = 0
-# An Err from `main`, a panic, a failed test or clause, a difference that `fmt --check` found, an output that cannot be written, a
-# project that `init` would overwrite, a library that is not installed.
+# An Err from `main`, a panic, a failed test, clause or row, a difference that `fmt --check` found, an output that cannot be
+# written, a project that `init` would overwrite, a store that another process holds, a library that is not installed.
 FAILED = 1
-USAGE = 2  # options or arguments that the verb does not take
-COMPILE_ERRORS = 65  # the source has errors, or warnings with `--deny-warnings`
+USAGE = 2  # options or arguments that the verb does not take, what a file of a flag may not hold, a wrong configuration
+COMPILE_ERRORS = 65  # the source has errors, or warnings with `--deny-warnings`; there is no main to run, or nothing to serve
 NO_INPUT = 66  # an input that does not exist or cannot be read
 INTERNAL = 70  # an error of Concerto itself
-IMAGE_REJECTED = 74  # the verifier refused an image
-WAITING = 75  # a run of a store waits for an answer; `resume` goes on with it (EX_TEMPFAIL)
+IMAGE_REJECTED = 74  # an image, a recording or a store of runs is refused
+# A run of a store waits for an answer, with which `resume` goes on, or a batch is with its provider (EX_TEMPFAIL).
+WAITING = 75
 TERMINATED = 143  # SIGTERM: 128 + its number
 INTERRUPTED = 130  # Ctrl-C: 128 + SIGINT, as shells have it
 

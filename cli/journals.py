@@ -1,9 +1,10 @@
 """The journal of a run on the command line: recorded into a file, given again from one, or kept in a store that outlives the
 process (O-9.33 to O-9.36).
 
-Hands on `add_journal_flags`, `journal_of` and `is_replay` to `run`, `run_with_journal` to `run` and `resume`, `add_store_flags`,
-`open_store` and `refusing` to `resume` and `runs`, the last to `trace_check`, `trace_program` and `view` too, KEPT,
-`settings_of`, `permission_names` and `close_quietly` to `resume`, `told_of` to `runs`.
+Hands on `add_journal_flags`, `journal_of` and `is_replay` to `run`, `run_with_journal` to `run`, `resume` and `dialogue`,
+`add_store_flags`, `open_store` and `refusing` to `resume` and `runs`, the last to `trace_check`, `trace_program` and `view` too,
+KEPT, `settings_of`, `permission_names` and `close_quietly` to `resume`, `told_of` to `runs`. What is recorded, and given again,
+is decided in `runtime/journal/`; no run is begun here.
 """
 
 from __future__ import annotations
@@ -258,15 +259,21 @@ def close_quietly(journal: Journal) -> None:
 
 
 def waiting_text(journal: Journal) -> str:
-    """Return what a run waits for and how it goes on."""
+    """Return what a run of a store waits for and how it goes on; the store is named without its password."""
+    import shlex
+
+    from ..runtime.journal.run_store import Claim
+
     run = journal.header.run
     lines = [f"  {wait['key']}  {wait['channel']}  {json.dumps(wait['value'], ensure_ascii=False)}" for wait in journal.suspended]
-    example = f"concerto resume {run} --store … --answer '{journal.suspended[0]['key']}=JSON'" if lines else ""
+    assert isinstance(journal.sink, Claim), "nothing else lets a run wait without its process"
+    store = shlex.quote(journal.sink.store.name)
+    example = f"concerto resume {run} --store {store} --answer '{journal.suspended[0]['key']}=JSON'" if lines else ""
     return "\n".join([f"the run {run} waits for an answer:", *lines, f"answer it: {example}"])
 
 
 def told_of(row: RunRow) -> dict[str, Any]:
-    """Return a run as `--json` shows it."""
+    """Return a run as `--json` shows it: plain data, times in seconds since 1970, `outcome` None while it is not over."""
     outcome = row.outcome
     return {
         "id": row.id, "program": row.header.program, "image": row.header.image, "args": row.header.args, "state": row.state,

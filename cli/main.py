@@ -1,11 +1,11 @@
 """The command line: `main` finds the verb, imports its module, runs it, and turns what happens into an exit code (O-9.10).
 
-Hands on `main` to the entry point, and `run_words` and `overview` to `cli/help.py`. Each verb is a module with
-`configure(parser)`, which describes its flags, and `execute(arguments)`, which returns an exit code or raises `Exit`; a verb that
-runs programs also has `words_of` and `hint_of` (`cli/run.py`) for words that are neither options nor files. A new verb is a row
-in `cli/verbs.py` and such a module. What a command does is not known here; words that are plain are read without argparse
-(`cli/plain_words.py`). Nothing that only some commands need is imported at the top: the start of `concerto run` is measured
-(V-8.6).
+Hands on `main` to the entry points, `run_words` and `overview` to `cli/help.py`, and `parsed` to the notebook, whose magics take
+the flags of verbs. Each verb is a module with `configure(parser)`, which describes its flags, and `execute(arguments)`, which
+returns an exit code or raises `Exit`; a verb that runs programs also has `words_of` and `hint_of` (`cli/run.py`) for words that
+are neither options nor files. A new verb is a row in `cli/verbs.py` and such a module. What a command does is not known here;
+words that are plain are read without argparse (`cli/plain_words.py`). Nothing that only some commands need is imported at the
+top: the start of `concerto run` is measured (V-8.6).
 """
 
 from __future__ import annotations

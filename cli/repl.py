@@ -1,8 +1,9 @@
 """`concerto repl`: items, statements and expressions one after another, in one session (O-9.20).
 
 Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
-`main`. `Shell` reads entries and commands; how entries are compiled and run is for `dialogue.py`. A new command is a row of
-`COMMANDS`. `hint_of` and `words_of` are imported for `main`, which looks for them in the module of a verb.
+`main`, the first also to the notebook. `Shell` reads entries and commands; how entries are compiled and run is for `dialogue.py`.
+A new command is a row of `COMMANDS`. `hint_of` and `words_of` are imported for `main`, which looks for them in the module of a
+verb.
 """
 
 from __future__ import annotations

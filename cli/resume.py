@@ -1,7 +1,8 @@
 """`concerto resume`: go on with a run of a store after its process died, or with one that has got its answer (O-9.23, O-9.35).
 
-Hands on `configure` and `execute` to `main`. The image is that of the store, the settings are those the run was started with, and
-flags of this command line go over them.
+Hands on `configure`, `execute`, `words_of` and `hint_of` to `main`. The image is that of the store, unless `--image` names
+another; the settings are those the run was started with, and flags of this command line go over them. No run is begun here, and
+what is asked again after a death is decided in `runtime/journal/`.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """`concerto run`: run main; emits go to stdout, errors and panics to stderr (O-9.11, O-9.13, O-5.33).
 
-Hands on `configure` and `execute` to `main`. Also has what every verb shares that runs programs (`test`, `repl`, `resume`,
-`trace` with `--check` or `--program`): the flags (`configure_run`, `words_of`, `hint_of`), the limits that they describe
-(`limits_of`), their host (`host_of`: what a run reaches of the world outside, as functions and settings), `run_session`, and the
-lines of a stack trace (`trace_lines`); for `resume`, `trace_check` and `trace_program` also `system_input`, for the first
-`finish`, `telemetry` and `code_cache`; for `test` also `skip_waits` and `write_out`; for `models` and `pin` `environment`; for
-`pin` also the permission flags (`add_flags`, `words_of`, `hint_of`), `manifest_file`, `permissions`, `working_directory` and
-`LazyNetwork`. A new flag is a line in `configure_run`, or in `configure` if only `run` has it, and one where it is used. Where a
-program comes from is for `cli/inputs.py`; what a session does is for the runtime.
+Hands on `configure`, `execute`, `words_of` and `hint_of` to `main`. Also has what every verb shares that runs programs (`test`,
+`repl` and the notebook by `dialogue`, `resume`, `trace` with `--check` or `--program`): the flags (`configure_run`, `words_of`,
+`hint_of`), the limits that they describe (`limits_of`), their host (`host_of`: what a run reaches of the world outside, as
+functions and settings), `run_session`, and the lines of a stack trace (`trace_lines`); for `resume`, `trace_check` and
+`trace_program` also `system_input`, for the first `finish`, `telemetry` and `code_cache`; for `test` and `dialogue` `write_out`,
+for `test` `skip_waits`. Verbs with sessions of another kind (`batch`, `serve`, `mcp`, `pin`, `models`) take what they need of
+these: the permission flags (`add_flags`, `words_of`, `hint_of`) with `manifest_file` and `permissions`, the types of values
+(`steps`, `seconds`), `scripted_replies` and `environment`; `pin` also `working_directory` and `LazyNetwork`. A new flag is a line
+in `configure_run`, or in `configure` if only `run` has it, and one where it is used. Where a program comes from is for
+`cli/inputs.py`; what a session does is for the runtime.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""`concerto runs`: the runs of a store: list them, show one, answer it, cancel it, remove old ones (G-13.12, O-9.72).
+"""`concerto runs`: the runs of a store: list them, show one, answer it, cancel it, remove old ones (O-9.76).
 
-Hands on `configure` and `execute` to `main`. What a store holds is `runtime/journal/run_store.py`.
+Hands on `configure` and `execute` to `main`. What a store holds, and what it refuses, is for `runtime/journal/run_store.py`. No
+run goes on here: an answer is kept for `resume`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """`concerto serve`: a program as a web service (S-1.1, S-1.7).
 
-Hands on `configure`, `execute`, `words_of` and `hint_of` to `main`. What a service does is in `serve/`; here flags become its
+Hands on `configure`, `execute`, `words_of` and `hint_of` to `main`; to `mcp`, which serves the same sessions in another way,
+`session_flags`, `session_options`, `program_of` and `missing_library`. What a service does is in `serve/`; here flags become its
 settings, and a missing library is told.
 """
 

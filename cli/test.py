@@ -51,8 +51,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run the tests; return 0 if there were some and all passed, else 1. Raises Exit with another code for what cannot be read,
-    compiled, verified or configured, and with 1 when the file of `--junit` cannot be written."""
+    """Run the tests; return 0 if there were some and all passed, else 1. Raise `Exit`: 66 for a path that cannot be read, 65 for
+    a source with errors, 74 for an image that is refused, 2 for a wrong configuration and wrong files of flags, 1 where the file
+    of `--junit` cannot be written; without paths, in a project without sources, as `entry_file`."""
     from ..compiler.roots import sources_under
     from ..runtime.session.testing import chosen
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ("configure", "execute", "hint_of", "words_of")
 
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Describe the flags of `trace`."""
     parser.add_argument("recording", metavar="FILE|RUN", help="an effect file, - for one on stdin, or with --store a run")

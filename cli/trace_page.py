@@ -1,9 +1,9 @@
 """A recording as one page for a browser, which needs nothing else: no network, no server, no other file (O-9.80).
 
-Hands on `write_page` to `cli/trace.py` and `cli/view.py`, to the latter `own_style` too. The page is what stands in the folder
-`page/`, with the recording in it as blocks of JSON that its script reads when they are needed. Messages that several requests
-have are in it once. Nothing of the recording can become markup or script: `<`, `>` and `&` are written as escapes of JSON, and
-the policy of the page runs only the one script that it was written with.
+Hands on `write_page` to `cli/trace.py`, `cli/view.py` and the notebook, to the second `own_style` too. The page is what stands in
+the folder `page/`, with the recording in it as blocks of JSON that its script reads when they are needed. Messages that several
+requests have are in it once. Nothing of the recording can become markup or script: `<`, `>` and `&` are written as escapes of
+JSON, and the policy of the page runs only the one script that it was written with.
 """
 
 from __future__ import annotations
@@ -100,8 +100,9 @@ def data_text(plain: Any) -> str:
 
 
 class _Blocks:
-    """Blocks of one letter: `add` puts the text of an entry into the last one. `firsts` are the numbers of the entries with which
-    blocks begin."""
+    """Blocks of one letter: `add` puts the text of an entry into the last one, and `flush` hands that to `write`, with its id in
+    the page; one that `is_full` is to be flushed. `firsts` are the numbers of the entries with which blocks begin, `count` how
+    many entries there are."""
 
     def __init__(self, letter: str, write: Callable[[str, str], object]) -> None:
         self.letter = letter
@@ -129,7 +130,8 @@ class _Blocks:
 
 
 class _Columns:
-    """What the page needs of every row at once, for the rows of one block."""
+    """What the page needs of every row at once, for the rows of one block: when it began and ended, in milliseconds, the numbers
+    of its task and kind, and its flags."""
 
     __slots__ = ("t0", "t1", "task", "kind", "flags")
 

@@ -1,9 +1,9 @@
 """What a program says of its recording that no row has: the line of the source at which each effect stands, and what became of
 memories (O-9.22).
 
-Hands on `Known` and `known_of` to `cli/trace.py`. The program gets every outcome from the recording, as with `run --replay`, and
-reaches nothing; its emits and what it prints go nowhere. Where it does something else than was recorded, what follows from there
-is not known.
+Hands on `known_of` to `cli/trace.py`, whose `Known` the readers of rows use (`cli/trace_rows.py`, `cli/trace_page.py`). The
+program gets every outcome from the recording, as with `run --replay`, and reaches nothing; its emits and what it prints go
+nowhere. Where it does something else than was recorded, what follows from there is not known.
 """
 
 from __future__ import annotations

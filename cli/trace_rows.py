@@ -1,11 +1,11 @@
 """What follows from the rows of a recording: which attempt a request is, what it repeats, what the tools gave, and sums by
 model.
 
-Hands on `Reading`, which turns the rows of a recording into `Step`s one after another, to the text and the page of `concerto
-trace`; and to both `reason_of`, `text_of`, `json_of` and `number`, with other parts of rows; `places_of` to
-`cli/trace_program.py`. Nothing here prints. What is kept between two rows does not grow with the recording: of each task the last
-effect, of each model the beginning of its last request, both up to a limit. A row is what somebody wrote into a file: it may hold
-anything that JSON can, and nothing of it is taken for granted.
+Hands on `Reading`, which turns the rows of a recording into `Step`s one after another, to `concerto trace`, its text and its
+page, and to the notebook; and to text and page `reason_of`, `text_of`, `json_of` and `number`, with other parts of rows;
+`places_of` to `cli/trace_program.py`. Nothing here prints. What is kept between two rows does not grow with the recording: of
+each task the last effect, of each model the beginning of its last request, both up to a limit. A row is what somebody wrote into
+a file: it may hold anything that JSON can, and nothing of it is taken for granted.
 """
 
 from __future__ import annotations
@@ -87,6 +87,7 @@ class ModelSums:
         self.sums: dict[str, float] = dict.fromkeys(self.NAMES, 0)
 
     def as_json(self) -> dict[str, Any]:
+        """Return the model, the connection and the sums, one entry each."""
         return {"model": self.model, "connection": self.connection, **self.sums}
 
 
@@ -404,7 +405,7 @@ def difference_of(before: str, after: str) -> list[str]:
 
 
 def number(value: Any) -> float:
-    """Return a number as it is, 0 for what none is, and what no clock and no price says."""
+    """Return a number as it is; 0 for what is none, and for one so large that no clock and no price says it."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e15:  # not for what is no number, either
         return value
     return 0.0

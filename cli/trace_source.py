@@ -1,6 +1,7 @@
 """The recording that `concerto trace` is about: an effect file, or a run of a store, read row by row.
 
-Hands on `Recording` to `cli/view.py`, `cli/trace.py`, `cli/trace_check.py`, `cli/trace_program.py` and `cli/trace_page.py`.
+Hands on `Recording` to `cli/view.py`, `cli/trace.py`, `cli/trace_check.py`, `cli/trace_program.py`, `cli/trace_page.py` and the
+notebook. What is read is checked in `runtime/journal/`; what rows mean is for `cli/trace_rows.py`.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ STDIN = "/dev/stdin"  # what `-` stands for
 
 
 class Recording:
-    """A recording that is read once: its `header` at once, its rows by iteration. `has_end` says, behind the last row, whether
-    the run is over, `count` how many rows came, `refusal` why no more came, None for the end. Raises JournalRefused, and `Exit`
-    (66) where it cannot be read."""
+    """A recording that is read once: its `header` at once, its rows by iteration. `name` is that of an effect file (`store` is
+    None then), or the id of a run of the store; afterwards `name` is what messages name. `has_end` says, behind the last row,
+    whether the run is over, `count` how many rows came, `refusal` why no more came, None for the end. `close()` releases file or
+    store. Raises JournalRefused, and `Exit` (66) where it cannot be read, both also while it is iterated."""
 
     def __init__(self, name: str, store: str | None) -> None:
         self.has_end = False

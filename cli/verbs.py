@@ -1,8 +1,9 @@
-"""THE table of commands (O-9.13 ff.): name, module, what it does. Parser, overview and reference page come from it.
+"""The one table of commands (section 9.2 of docs/spec/orchestration.md): name, module, what it does. Parser, overview and
+reference page come from it.
 
-Hands on `VERBS`, the rows in the order of the overview, `BY_NAME` and `Verb` to `main`, `VERBS` to tools too. What a command
-does, and its flags but `--quiet`, are in its module; nothing is imported or run here. A new command is a row, and a module beside
-this one.
+Hands on `VERBS`, the rows in the order of the overview, `BY_NAME` and `Verb` to `main`, `VERBS` to tools and `BY_NAME` to the
+notebook too. What a command does, and its flags but `--quiet`, are in its module; nothing is imported or run here. A new command
+is a row, and a module beside this one.
 """
 
 from __future__ import annotations

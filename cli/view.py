@@ -68,8 +68,9 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 class Pages:
-    """The pages of a recording, or of the runs of a store, each written into `folder` as it is asked for. Methods raise
-    JournalRefused and `Exit` for what cannot be read."""
+    """The pages of a recording, or of the runs of a store, each written into `folder` as it is asked for. `recording` is an
+    effect file or the id of a run of the store, None for all its runs. Methods raise JournalRefused and `Exit` for what cannot be
+    read."""
 
     def __init__(self, recording: str | None, store: str | None, folder: str) -> None:
         self.recording = recording
@@ -142,6 +143,9 @@ class _Written:
 
 
 class Server(ThreadingHTTPServer):
+    """Serves `pages` on 127.0.0.1. `address` is where a browser finds them: it has the secret `token`, without which every
+    request is answered 404, as is one whose Host is none of `hosts`. Raises OSError for a port that cannot be had."""
+
     daemon_threads = True
 
     def __init__(self, port: int, pages: Pages) -> None:

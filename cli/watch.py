@@ -4,7 +4,8 @@ Hands on `add_watch` to the verbs that take the flag, and `watch` to `main`. A f
 left in the next. Files are looked at every LOOK seconds, since not every system and network folder tells of changes. Which
 files are looked at is decided in `_files`: sources, images and manifests below the project, but for hidden folders and
 `node_modules`, those that the command line names, and those of libraries that sources use (`_library_folders`). No file is
-written here. """
+written here.
+"""
 
 from __future__ import annotations
 

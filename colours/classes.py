@@ -1,8 +1,9 @@
-"""THE table of colour classes, and the pieces of a text with the class of each, as the compiler's lexer and filter see them.
+"""The one table of colour classes, and the pieces of a text with the class of each, as the compiler's lexer and filter see them.
 
 Hands on `CLASSES` and `pieces` to the Pygments lexer and to the language server (`lsp/semantic.py`), and to `textmate` the table
-with the groups of words and signs. Any text has pieces: what the lexer refuses is of the class `error`. A new colour is a row of
-`CLASSES`, and a word gets its class from `CLASS_OF_WORD`. How a class looks is not known here.
+with the groups of words and signs (CLASS_OF_SIGN, DECLARING, ESCAPE …). Any text has pieces: what the lexer refuses is of the
+class `error`. A new colour is a row of `CLASSES`, and a word gets its class from `CLASS_OF_WORD`. How a class looks is not known
+here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A lexer for Pygments that colours with the compiler's own lexer.
 
-Hands on `ConcertoLexer`, which Pygments finds by the entry point `pygments.lexers` of `pyproject.toml`. Only this module imports
-`pygments`: whoever loads it has that library. The classes and their token types come from the table `CLASSES`; a new colour is a
-row there, and no word of the language is known here.
+Hands on to users `ConcertoLexer`, which Pygments finds by the entry point `pygments.lexers` of `pyproject.toml`. Only this module
+imports `pygments`: whoever loads it has that library. The classes and their token types come from the table `CLASSES`; a new
+colour is a row there, and no word of the language is known here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Finds the line comments of a source text, so that expectations inside string literals stay text (C-3.1).
 
-Hands on `line_comments`, `split_expectations` and `without_comments_and_strings` to `program.py`. It knows the lexical shapes
-that can hide `//`: strings with holes, raw and multi-line strings, block comments, labels. It is no lexer: no text raises, and a
-one-line string that is not closed ends at its line.
+Hands on `line_comments`, which gives `Comment`s, `split_expectations` and `without_comments_and_strings` to `program.py`. It
+knows the lexical shapes that can hide `//`: strings with holes, raw and multi-line strings, block comments, labels. It is no
+lexer: no text raises, and a one-line string that is not closed ends at its line.
 """
 
 from __future__ import annotations

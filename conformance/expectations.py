@@ -1,8 +1,8 @@
 """The keys of expectations (C-5.1 to C-5.8): for each key one reader, which turns its value into records of the `Program`.
 
-Hands on to `program.py` `READERS`, which importing this module completes: those that describe a program and its world are in
-`keys.py`. A new key is a function under `@key`. A reader changes the program that it gets, and raises `Malformed` for a value of
-another form; the caller adds file and line.
+Hands on to `program.py` `demands_something` and `READERS`, which importing this module completes: those that describe a program
+and its world are in `keys.py`. A new key is a function under `@key`. A reader changes the program that it gets, and raises
+`Malformed` for a value of another form; the caller adds file and line.
 """
 
 from __future__ import annotations

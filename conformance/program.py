@@ -1,8 +1,8 @@
 """Reads program files: chunks, further files, front matter, expectations (C-3.1 to C-5.8).
 
-Hands on `read_file` to `suite`, `parse_block` to `blocks`, `parse` to tests, and `wire_files` to the runner. It knows where
-comments stand and which program they belong to; what a key means is for its reader (`keys.py`, `expectations.py`), and what a
-driver does with the `Program` for the runner.
+Hands on `read_file` to `suite`, `parse_block` to `blocks`, `read_object` to `images`, `parse` to tests, and `wire_files` to the
+runner. It knows where comments stand and which program they belong to; what a key means is for its reader (`keys.py`,
+`expectations.py`), and what a driver does with the `Program` for the runner.
 """
 
 from __future__ import annotations

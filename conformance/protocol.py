@@ -1,7 +1,7 @@
 """A driver process and the lines exchanged with it (PROTOCOL.md, sections 1 to 3; C-8.1, C-8.8).
 
-Hands on `Driver` and `DriverError` to the runner, to `command` and to `generate.py`. It knows messages, hangs and crashes;
-programs and expectations are not known here. The time limits are the constants at the top.
+Hands on `Driver` and `DriverError` to the runner, to `command` and to `generate.py`, SILENCE to the first, and the type `Json`.
+It knows messages, hangs and crashes; programs and expectations are not known here. The time limits are the constants at the top.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ class Driver:
 
     @property
     def pid(self) -> int:
+        """The number of the process."""
         return self._process.pid
 
     def _greet(self) -> Json:

@@ -1,9 +1,11 @@
 """The plain records of the suite: what a program file says, before anything runs, and what comes of a run.
 
-Filled by `program.py` and `images.py`, read by `world.py` (the script) and `compare.py` (the expectations). In all of them `at`
-is a line of the program file, from 1, which a failure names; `file` and `line` are of the source that the driver gets; `either`
-are alternative forms, of which one has to fit, and a `part` is a text that a message must hold, None for any. A new field of a
-program is filled by a reader of `keys.py` or `expectations.py`.
+Hands on `Program`, with its parts, to all who read, run or judge programs: `program.py` and `images.py` fill it, `world.py` reads
+the script, `compare.py` the expectations; `SuiteError` to the readers, `Observation` to what follows a run, `Failure` to what
+judges and reports it. Nothing is read from files or run here. In all of them `at` is a line of the program file, from 1, which a
+failure names; `file` and `line` are of the source that the driver gets; `either` are alternative forms, of which one has to fit,
+and a `part` is a text that a message must hold, None for any. A new field of a program is filled by a reader of `keys.py` or
+`expectations.py`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The runner's command line: `python conformance/run.py --driver CMD [PATH-PREFIX ...] [--level n] [--route r]`."""
+"""The runner's command line: `python conformance/run.py --driver CMD [PATH-PREFIX ...] [--level n] [--route r]`; `--help` tells
+of the other flags. What they do, and the exit status, is said in `command.py`; nothing is handed on."""
 
 import sys
 from pathlib import Path

@@ -1,8 +1,9 @@
 """Runs programs through driver processes and decides their outcomes (C-9.1, C-9.2, section 7).
 
-Hands on to `command`, `selftest` and `concerto conformance` `run_all` with its `Plan` and the `Outcome`s, of which GOOD are no
-failures; to `command` also `two_orders`. One worker thread for each driver process takes programs from a shared queue. Nothing is
-printed. What a driver is asked to do with a program is a function of `_OPERATIONS`.
+Hands on to `command`, `selftest` and `concerto conformance` `run_all` with its `Plan` and the `Outcome`s, which `report` and
+`verdicts` read, and of which GOOD are no failures; to `command` also `two_orders`, to `selftest` ROUTED_LEVELS. One worker thread
+for each driver process takes programs from a shared queue. Nothing is printed. What a driver is asked to do with a program is a
+function of `_OPERATIONS`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Where the suite's files lie, and how they become one list of programs: program files, images, known failures.
 
-Hands on `load`, `select` and `known_failures` to `command` and to `concerto conformance`, `suite` to `clauses`, and ROOT to all.
+Hands on `load` and `known_failures` to `command` and `concerto conformance`, the former also to `clauses` and
+`tools/gen_memory_map.py`, `select` to `command`, `suite` to `clauses`, and ROOT to whoever looks for a file of the suite.
 In the repository programs are files; in a wheel they are the archive `programs.zip`, which `tools/packing.py` writes (C-9.5).
 What is done with the programs is not known here.
 """

@@ -20,7 +20,8 @@ _WIDTH = 160
 
 @dataclass
 class Verdict:
-    """What became of the programs of one clause, by their idents; `reason` is empty if all passed."""
+    """What became of the programs of one clause, which stand in `programs` by their idents; `reason` is the first failure as one
+    line, empty if all passed."""
 
     clause: str
     programs: list[str] = field(default_factory=list)
@@ -28,6 +29,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
+        """Whether no program of the clause has failed."""
         return not self.reason
 
 

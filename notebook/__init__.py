@@ -1,7 +1,7 @@
 """Concerto in a notebook: `%load_ext concerto.notebook` (P-2.6).
 
 Hands on the two functions that IPython calls. `%%concerto` compiles and runs a cell in the session of the notebook, `%concerto`
-begins a new session with the flags of `concerto run`, `%concerto_trace` shows what the last run did. Nothing is imported here
+begins a new session with the flags of `concerto repl`, `%concerto_trace` shows what the last run did. Nothing is imported here
 before IPython asks for it.
 """
 

@@ -53,8 +53,9 @@ class Cell(NamedTuple):
 
 
 class Cells(Dialogue):
-    """The session of a notebook. `arguments` are the flags of a run; making it raises `Exit` as `host_of` does. `recording` is
-    the effect file of the last run, None before the first."""
+    """The session of a notebook. `arguments` are the flags of `concerto repl`; making it raises `Exit` as `host_of` does.
+    `coloured` says whether failures have escapes for colours. `recording` is the effect file of the last run, None before the
+    first."""
 
     def __init__(self, arguments: argparse.Namespace, coloured: bool) -> None:
         self._worker = Worker()

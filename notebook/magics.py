@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 @magics_class
 class ConcertoMagics(Magics):
-    """The session of the notebook, made by the first cell."""
+    """The magics of one IPython, `shell`, and the session of the notebook, which the first cell makes. They raise CellFailed,
+    which IPython shows as text, and KeyboardInterrupt for a run that was interrupted."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)

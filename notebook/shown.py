@@ -1,7 +1,8 @@
 """What a notebook shows of a run besides its output: the table of its calls, and the page of its recording.
 
-Hands on `CallTable` and `TracePage` to the magics. Each has a text for plain IPython and HTML for a notebook. What follows from a
-recording is for `cli/trace_rows.py`, the page for `cli/trace_page.py`.
+Hands on `CallTable` and `TracePage` to the magics. Each has a text for plain IPython (`repr`) and HTML for a notebook
+(`_repr_html_`). What follows from a recording is for `cli/trace_rows.py`, the page for `cli/trace_page.py`; nothing is displayed
+here.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ HEIGHT = 640  # of the page, in pixels
 
 
 class CallTable:
-    """The calls of a run by model, from its recording. False if there were none."""
+    """The calls of a run by model, from `recording`, the path of its effect file: `rows` has the texts of HEADS for each. False
+    if there were none."""
 
     def __init__(self, recording: str) -> None:
         reading = _read(recording, Reading())
@@ -53,7 +55,8 @@ def _row(sums: dict[str, Any]) -> tuple[str, ...]:
 
 
 class TracePage:
-    """What a run did, as `concerto trace` shows it: a page in a notebook, text elsewhere."""
+    """What a run did, as `concerto trace` shows it: `page` in a notebook, `text` elsewhere. `recording` is the path of its effect
+    file, beside which the page is written for a moment."""
 
     def __init__(self, recording: str) -> None:
         self._path = f"{recording}.html"

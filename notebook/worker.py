@@ -1,7 +1,7 @@
 """Runs sessions in one thread: a notebook has an event loop in its main thread, in which no other can run, and stores of memories
 want to be used where they were opened.
 
-Hands on `Worker` to the cells.
+Hands on `Worker` to the cells. What a session runs, and what becomes of its outcome, is not known here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LOOK = 0.2  # seconds after which the main thread looks whether it was interrupt
 
 
 class Worker:
-    """The thread."""
+    """The thread, which runs one session at a time."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(1, "concerto-notebook")

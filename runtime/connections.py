@@ -275,12 +275,12 @@ def _require_complete(settings: ConnectionSettings, origin: Origin) -> None:
             raise origin.not_sent("ConnectionError", "ProviderUnavailable", message)
 
 
+# The way out for whoever has no key, on the command line and in Python.
+OFFLINE = "or run with --offline (in Python offline=True) to use the offline provider"
+
+
 def _missing(variable: str, origin: Origin) -> NotSent:
-    return origin.not_sent(
-        "ConnectionError",
-        "MissingKey",
-        f"environment variable {variable} is not set; set it, or run with --offline to use the offline provider",
-    )
+    return origin.not_sent("ConnectionError", "MissingKey", f"environment variable {variable} is not set; set it, {OFFLINE}")
 
 
 def _require_header_text(value: str, variable: str, origin: Origin) -> None:

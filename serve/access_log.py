@@ -1,8 +1,8 @@
 """The access log: a line of JSON for each request, without its contents (S-1.7).
 
-Hands on `AccessLog`, which stands around the application, and `lines_on`, by which the command sends these lines, and those about
-panics, to a stream. A line has the route, never the path, its query or a body, and of names only those that the program
-declares and those that the host gave its callers.
+Hands on `AccessLog`, which stands around the application, and `lines_on`, by which the command, and each of several processes,
+sends these lines, and those about panics, to a stream. A line has the route, never the path, its query or a body, and of names
+only those that the program declares and those that the host gave its callers.
 """
 
 from __future__ import annotations

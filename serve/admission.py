@@ -1,7 +1,8 @@
 """How many calls run, wait, and begin (S-1.7).
 
-Hands on `Admission` to the calls: places for calls that run, a queue with a deadline before them, and a bucket of calls a
-second for each caller. Refused calls are Problems: 503 where the server is full, 429 where the caller asks too often.
+Hands on `Admission` to the application and its calls: places for calls that run, a queue with a deadline before them, and a
+bucket of calls a second for each caller. Refused calls are Problems: 503 where the server is full, 429 where the caller asks too
+often.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ MOST_BUCKETS = 10_000  # callers whose rate is remembered
 
 
 class Admission:
-    """The places of one process. `enter` takes one, waiting if it must, and `leave` gives it back."""
+    """The places of one process. `enter` takes one, waiting if it must, and `leave` gives it back. `running` counts those that
+    are taken, `waiting` has the calls before them; once somebody has set `draining`, no more are given."""
 
     def __init__(self, settings: Serving, clock: Callable[[], float] = time.monotonic) -> None:
         self.settings = settings
@@ -44,7 +46,8 @@ class Admission:
             raise Problem(429, "rate", f"at most {rate:g} calls a second", headers={"Retry-After": str(seconds)})
 
     async def enter(self) -> None:
-        """Take a place. Raise Problem (503) where the queue is full, or the deadline passes before one is free."""
+        """Take a place. Raise Problem (503) where the server drains, the queue is full, or the deadline passes before one is
+        free."""
         if self.draining:
             raise busy("the server is going down", 1)
         if self.running < self.settings.concurrent:

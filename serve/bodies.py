@@ -1,7 +1,7 @@
 """Reading bodies of requests, whoever sends them (S-1.7).
 
-Hands on `arguments_of`, `json_body` and `text_body` to the application. Nothing is read beyond the limits, and JSON is read as
-all JSON from outside: bounded in depth and size, without NaN, doubled keys and broken characters.
+Hands on `arguments_of` to the application and to the endpoints of OpenAI, `text_body` to the former. Nothing is read beyond the
+limits, and JSON is read as all JSON from outside: bounded in depth and size, without NaN, doubled keys and broken characters.
 """
 
 from __future__ import annotations

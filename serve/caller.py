@@ -1,6 +1,9 @@
 """Who calls: tokens, the host's own function, and what of a request is bound to parameters (S-1.3, S-1.7).
 
-Hands on `Caller` and `Gate` to the application. Tokens are compared in constant time; none is kept, logged or handed on.
+Hands on `Caller` and `Gate` to the application, which hands the former to the protocols beside it, `required_name` for names of
+other headers, ANYONE and LONGEST_NAME to `mcp_server.py`, LOCAL, the names of this machine, to the command. Tokens are compared
+in constant time, by their digests; none is kept, logged or handed on. What a caller may use is for `admission.py` and
+`day_budgets.py`.
 """
 
 from __future__ import annotations
@@ -39,7 +42,8 @@ class Gate:
         self._digests = [(name, _digest(token)) for name, token in settings.tokens.items()]
 
     async def caller(self, request: Request) -> Caller:
-        """Return who sends a request. Raise Problem: 403 for another Host, and for a page of another site; 401 for nobody."""
+        """Return who sends a request. Raise Problem: 403 for another Host, and for a page of another site; 401 for nobody. Raise
+        TypeError for a wrong answer of the host's function `authorize`, and what that raises."""
         self._require_host(request)
         if self.settings.is_open:
             return Caller(ANYONE)
@@ -86,7 +90,7 @@ class Gate:
         return None if name is None else required_name(name, "Concerto-Session")
 
     def bound(self, request: Request, caller: Caller, session: str | None) -> dict[str, str]:
-        """Return the values of bound parameters. Raise Problem (400) where the request lacks one."""
+        """Return the values of bound parameters by name. Raise Problem (400) where the request lacks one, or one is no name."""
         values = {}
         for parameter, source in self.settings.keys.items():
             kind, _, name = source.partition(":")

@@ -48,10 +48,11 @@ class Wanted:
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
 class ServedCall:
-    """A call of a server. `ending` gives the JSON text of its result, or raises the Problem of its failure; `log` has its events,
-    None where nobody hears them. `readers` counts those who read them now; `goes_on` says that it has PATIENCE without any, since
-    its client comes again for it. A call that is `durable` goes on without readers. `told_text` says that pieces of its text are
-    among the events."""
+    """A call of a server, known by the `id` of its request, of a durable one by its own. `ending` gives the JSON text of its
+    result, or raises the Problem of its failure; `log` has its events, None where nobody hears them. `readers` counts those who
+    read them now, `lonely` is what cancels it when nobody comes; `goes_on` says that it has PATIENCE without, since its client
+    comes again for it. A call that is `durable` goes on without readers. `told_text` says that pieces of its text are among the
+    events. `began` is a time of the monotonic clock; `spent`, and `status`, that of HTTP, are set at its end."""
 
     id: str
     wanted: Wanted
@@ -77,7 +78,7 @@ class Paused(Exception):
 
 
 class Calls:
-    """The calls of one process."""
+    """The calls of one process. `known` has by id those that run, and for a while those that ended and have events."""
 
     def __init__(
         self, program: Program, settings: Serving, sessions: Sessions, questions: Questions, counters: Counters,

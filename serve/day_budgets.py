@@ -26,7 +26,8 @@ class DayBudgets:
         self.budgets: dict[str, SharedBudget] = {}
 
     def of(self, caller: str) -> list[SharedBudget]:
-        """Return what the calls of a caller draw on. Raise Problem (429) where it is spent."""
+        """Return what the calls of a caller draw on, an empty list where no budget is set. Raise Problem (429) where it is
+        spent."""
         tokens, cost = self.settings.day_tokens, self.settings.day_cost
         if tokens is None and cost is None:
             return []

@@ -1,8 +1,8 @@
 """The events of one call, in order and with numbers, for readers that lag, go and come again (S-1.2).
 
-Hands on `EventLog` and `Event` to the calls, and `EventStream`, the answer that sends them as server-sent events, with `sse` and
-`data_line`, the bytes of one, to the application and the protocols beside it. Events are kept up to a number of bytes: of more,
-the oldest are dropped, and a reader that has not had those is dropped too.
+Hands on `EventLog` to the calls, `EventStream`, the answer that sends a log as server-sent events, with `sse`, `data_line`,
+`Event` and `Lost` to the application and the protocols beside it, `disconnected` to the former. Events are kept up to an amount:
+of more, the oldest are dropped, and a reader that has not had those is dropped too. What events there are is for the calls.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
+
+from ..api.waiting import Waiters
 
 HEARTBEAT = 15.0  # seconds after which a silent stream sends a comment, by which proxies and readers know that it lives
 LAST = ("result", "error")
@@ -32,7 +34,8 @@ class Lost(Exception):
 
 
 class EventLog:
-    """The events of a call, at most `most` bytes of them. It has ended with an event of a kind of LAST."""
+    """The events of a call, `kept` up to `most` characters of their data, `bytes` so far. `count` is how many there have been. It
+    has `ended` with an event of a kind of LAST. Its methods are for one event loop."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -42,8 +45,8 @@ class EventLog:
         self.ended = False
         self._repeats = 0  # events that are to come a second time
         self._trims = False  # a trim is to come
-        self._arrivals: set[asyncio.Future[None]] = set()  # of readers that wait for an event
-        self._drops: set[asyncio.Future[None]] = set()  # of those that wait for the oldest ones to go
+        self._arrivals = Waiters()  # readers that wait for an event
+        self._drops = Waiters()  # those that wait for the oldest ones to go
 
     def add(self, kind: str, data: str) -> None:
         """Append an event; the oldest ones go where there is no room, but not before readers had a turn: a program that tells
@@ -55,7 +58,7 @@ class EventLog:
         self.kept.append(Event(self.count, kind, data))
         self.bytes += len(data)
         self.ended = self.ended or kind in LAST
-        _wake(self._arrivals)
+        self._arrivals.wake()
         if self.bytes > BURST * self.most:
             self._trim()
         elif self.bytes > self.most and not self._trims:
@@ -70,7 +73,7 @@ class EventLog:
         self._trims = False
         while self.bytes > self.most and len(self.kept) > 1:
             self.bytes -= len(self.kept.popleft().data)
-        _wake(self._drops)
+        self._drops.wake()
 
     @property
     def first(self) -> int:
@@ -86,28 +89,12 @@ class EventLog:
     async def arrived(self, number: int) -> None:
         """Return when there is an event behind the one of that number, or the log has ended."""
         while self.count <= number and not self.ended:
-            await _woken(self._arrivals)
+            await self._arrivals.woken()
 
     async def overrun(self, position: Callable[[], int]) -> None:
-        """Return when an event is dropped that the reader at `position()` has not had."""
+        """Return when an event is dropped that the reader has not had, whose last one was that of number `position()`."""
         while position() + 1 >= self.first:
-            await _woken(self._drops)
-
-
-def _wake(waiting: set[asyncio.Future[None]]) -> None:
-    for future in waiting:
-        if not future.done():
-            future.set_result(None)
-
-
-async def _woken(waiting: set[asyncio.Future[None]]) -> None:
-    """Return when `_wake` is called with the same set."""
-    future = asyncio.get_running_loop().create_future()
-    waiting.add(future)
-    try:
-        await future
-    finally:
-        waiting.discard(future)
+            await self._drops.woken()
 
 
 def sse(call: str, event: Event) -> bytes:
@@ -127,8 +114,9 @@ def _never() -> bool:
 class EventStream:
     """The answer that streams a log from behind event `number` on. `opened` and `closed` are told when a reader begins and ends;
     `form(event)` gives the bytes of an event, b"" for one that is not sent, `begin` those before the first one, `end` those
-    behind the last one. `over` tells whether the stream ends behind the event that `form` was given last; it ends with its log at
-    the latest. A reader for whom events are lost is cut off."""
+    behind the last one; after each `heartbeat` seconds of silence a comment is sent. `over` tells whether the stream ends behind
+    the event that `form` was given last; it ends with its log at the latest. A reader for whom events are lost is cut off, by the
+    `abort` that `server.py` puts into the state of a request; under another server its stream just ends."""
 
     def __init__(
         self, log: EventLog, number: int, form: Callable[[Event], bytes], *, headers: dict[str, str], opened: Callable[[], None],

@@ -1,7 +1,7 @@
 """First answers, given again for the same Idempotency-Key (S-1.3).
 
-Hands on `FirstAnswers` to the application. A key belongs to a caller; with another request it is refused. While the first
-request runs, a second one waits for its end. Answers are kept for a day, in the file of states if there is one, and at most
+Hands on `FirstAnswers` and `Answer` to the application. A key belongs to a caller; with another request it is refused. While the
+first request runs, a second one waits for its end. Answers are kept for a day, in the file of states if there is one, and at most
 MOST in memory.
 """
 

@@ -1,8 +1,8 @@
 """What a server counts, and the page of it for collectors, in OpenMetrics (S-1.7).
 
-Hands on `Counters` to the application. With several processes of one server they are added up by the library of Prometheus, in
-the folder that PROMETHEUS_MULTIPROC_DIR names (`server.py` sets it). No name or content of a request is a label but the
-function's, which the program declares, and what ended it.
+Hands on `Counters` to the application and its calls, to the former CONTENT_TYPE, to the latter `Spent`. With several processes of
+one server they are added up by the library of Prometheus, in the folder that PROMETHEUS_MULTIPROC_DIR names (`server.py` sets
+it). No name or content of a request is a label but the function's, which the program declares, and what ended it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Spent(NamedTuple):
 
 
 class Counters:
-    """The counters of one application. `waiting` and `running` give the calls that do, `sessions` those that are kept."""
+    """The counters of one application. `waiting` and `running` give how many calls do, `sessions` how many are kept. `refused`
+    counts requests that became no call, by the text of their HTTP status."""
 
     def __init__(self, waiting: Callable[[], int], running: Callable[[], int], sessions: Callable[[], int]) -> None:
         self.registry = CollectorRegistry()
@@ -55,7 +56,7 @@ class Counters:
         self._seen: WeakKeyDictionary[Session, Metrics] = WeakKeyDictionary()
 
     def ended(self, function: str, status: int, seconds: float) -> None:
-        """Count the end of a call."""
+        """Count the end of a call of a function, by its HTTP status and how many seconds it took."""
         self.calls.labels(function, str(status)).inc()
         self.seconds.labels(function).observe(seconds)
 

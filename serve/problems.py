@@ -1,8 +1,8 @@
 """Answers that are no result: one form for all of them, and what a failure of a call is in HTTP (S-1.1).
 
-Hands on `Problem`, which whoever refuses a request raises, `problem_of`, which makes one of the end of a call, and `HINTS`,
-what the codes mean, to the description of the service (`openapi.py`). Nothing of a request or program is in a text but what the
-program itself returned as an error.
+Hands on `Problem`, which whoever refuses a request raises, `busy` for a server that is full, CLIENT_CLOSED, and `problem_of`,
+which makes one of the end of a call, to the rest of this folder; `HINTS`, what the codes mean, to the description of the service
+(`openapi.py`). Nothing of a request or program is in a text but what the program itself returned as an error.
 """
 
 from __future__ import annotations

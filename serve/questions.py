@@ -1,7 +1,8 @@
 """Questions of calls that wait for an answer from outside: what a program asks by an awaited emit (S-1.6).
 
-Hands on `Questions` to the calls and the application. A question is answered once, by who may; an answer that does not fit the
-channel is refused and the question stays. A question ends with its call, and so with the process.
+Hands on `Questions` to the calls and the application, `Question` to the calls and to MCP (`mcp_server.py`). A question is
+answered once, by who may; an answer that does not fit the channel is refused and the question stays. A question ends with its
+call, and so with the process.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class Questions:
 
     async def ask(self, call: str, owner: str, function: str, channel: str, payload: str, require: Callable[[str], None],
                   told: Callable[[Question], None]) -> str:  # fmt: skip
-        """Put a question and return the JSON text of its answer; `told` is called with it first."""
+        """Put a question and return the JSON text of its answer; `told` is called with it first. Raise Problem (503) where MOST
+        are open, Declined where a person would not answer."""
         if len(self.open) >= MOST:
             raise Problem(503, "busy", "too many questions are open")
         answered = asyncio.get_running_loop().create_future()

@@ -1,7 +1,7 @@
 """The server: uvicorn with our limits on connections, in one process or several (S-1.1, S-1.7, S-1.8).
 
-Hands on `listen`, `serve` and `Recipe` to the command. What a connection may hold open without sending a request is bounded
-here, since no application sees such a connection; all else is decided by the application.
+Hands on `listen`, `serve`, `Recipe` and `is_loopback` to the command. What a connection may hold open without sending a request
+is bounded here, since no application sees such a connection; all else is decided by the application.
 """
 
 from __future__ import annotations

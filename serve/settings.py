@@ -18,7 +18,8 @@ from ..api.json_calls import KEY_SOURCE
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """How a program is served. None for a limit is no limit.
+    """How a program is served. None for a limit is no limit. Raises ValueError for a value that is not what its row of RULES
+    says, and for two callers with one token.
 
     `tokens`: bearer tokens by the name of the caller that has each; `authorize`: a function of the request (Starlette's) that
     returns who calls, as a name or as a mapping with `name` and further claims, or None for nobody; it may be awaitable. Without

@@ -19,7 +19,8 @@ TABLES = (
 
 
 class State:
-    """The file at `path`, which is made. Raises OSError where it cannot be used."""
+    """The file at `path`, which is made. Raises OSError where it cannot be used; what SQLite raises later passes through. Keys of
+    sessions are the names of caller and session, days texts such as "2026-11-27", of UTC."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)

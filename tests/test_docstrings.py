@@ -10,7 +10,7 @@ from functools import cache
 
 from .test_architecture import MODULES, ROOT
 
-ROOMS = ("api", "batches", "cli", "compiler", "lsp", "runtime", "vm")
+ROOMS = ("api", "batches", "cli", "colours", "compiler", "conformance", "lsp", "notebook", "runtime", "serve", "vm")
 NAME = re.compile(r"`([A-Za-z_]\w*)`")
 SENTENCE = re.compile(r"(?:^|(?<=[.)] ))Hands\b.*?(?:\.(?= [A-Z`(])|\.?$)")
 LIST = re.compile(r"Hands on (?:also )?((?:`\w+`(?:, and |, | and )?)+)")
@@ -101,6 +101,7 @@ def words_of_product() -> tuple[Counter[str], set[str]]:
 @cache
 def words_of_others() -> set[str]:
     files = [path for folder in OTHER_FOLDERS for path in (ROOT / folder).rglob("*.py") if "node_modules" not in path.parts]
+    files.append(ROOT / "pyproject.toml")  # which has entry points
     return {word for path in files for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))}
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes tools/loop_runs.txt: how often opcodes run, and which runs of opcodes are worth lines of their own in the loop.
+"""Writes tools/loop_runs.txt, which `gen_loop.py` reads: how often opcodes run, and which runs of opcodes are worth lines of
+their own in the loop.
 
 Counted is what the compiler makes of the conformance suite and of `examples/`, never of `benches/`, which measure the loop. A
 function that several programs have counts once; an instruction within a loop counts a hundred times. A run is chosen for the

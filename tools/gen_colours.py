@@ -1,6 +1,6 @@
-"""Writes the TextMate grammar of the editors' folder from the lexer's tables.
+"""Writes the TextMate grammar of the editors' folder, for editors that read such, from the lexer's tables.
 
-`--check` writes nothing and fails if the file is stale.
+`--check` writes nothing and fails if the file is stale. The grammar itself is made by `colours/textmate.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Writes docs/generated/memory-systems.md: the capability map of five memory systems (chapter 13 of docs/spec/memory.md), every
 row with the conformance programs or tests that show it.
 
-`--check` writes nothing and fails if the page is stale. Must not know: how a program is run.
+`--check` writes nothing and fails if the page is stale. No program is run: which of them show a row is read off the clauses that
+they name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Writes the reference pages under docs/generated: opcodes, built-ins, diagnostics, panics, commands, each from its table.
 
-`--check` writes nothing and fails if a page is stale.
+`--check` writes nothing and fails if a page is stale. PAGES has the functions that make them. What the pages say stands in the
+tables; here it is only laid out.
 """
 
 from __future__ import annotations

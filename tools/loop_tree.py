@@ -1,10 +1,10 @@
 """The search tree of the loop: from an opcode's node to its lines, by the fewest steps of CPython 3.11 for what runs often.
 
-Hands on `Cells` and the type Line to `gen_loop.py` and `loop_compose.py`. A node names one of nine cells by two marks, each None,
-True or False, and within it a number that comparisons look for. A mark costs a load and a jump wherever it jumps to; a comparison
-is quick only when it jumps over at most 255 units of code (3.11 does not specialise one whose jump needs a prefix), and is
-several times as dear otherwise. So the marks decide first, and comparisons of a cell jump over little. The costs are the
-constants below.
+Hands on `Cells` to `gen_loop.py` and the type `Line` to `loop_compose.py`. What the lines of a run are is not known here. A node
+names one of nine cells by two marks, each None, True or False, and within it a number that comparisons look for. A mark costs a
+load and a jump wherever it jumps to; a comparison is quick only when it jumps over at most 255 units of code (3.11 does not
+specialise one whose jump needs a prefix), and is several times as dear otherwise. So the marks decide first, and comparisons of a
+cell jump over little. The costs are the constants below.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 In the repository and in the source distribution the programs are files, for people who read and change them. Two thousand
 small files would take longest of all when a wheel is installed, so there they are `conformance/programs.zip`, which
-`conformance/suite.py` reads. Equal programs give equal bytes.
+`conformance/suite.py` reads. Equal programs give equal bytes. Hands on the hooks of `__all__` to whatever builds the package
+(`[build-system]` of `pyproject.toml`); all but `build_wheel` are those of setuptools.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("api", "batches", "cli", "colours", "compiler", "lsp", "runtime", "vm")
+ROOMS = ("api", "batches", "cli", "colours", "compiler", "lsp", "notebook", "runtime", "serve", "vm")
 
 
 def place_of(file: str) -> str | None:

@@ -149,12 +149,15 @@ class Expressions(Declared):
         return self.fill(STRING, *row)
 
     def text_part(self) -> Expr:
+        """Return the literal of a short text, for what another text may have in it."""
         return Expr(STRING, self.pick(['"a"', '"😀"', '","', '"ab"']))
 
     def hole(self) -> Expr:
+        """Return an expression of any type, for a `${…}` in a text."""
         return self.expr(self.type(2))
 
     def range_expr(self) -> Expr:
+        """Return a Range with ends that may be open: literals, or an expression of an Int for the start."""
         t = ("Range",)
         start, end = self.pick(["", "0", "1", "-2", "9"]), self.pick(["", "1", "2", "3", "99", "-1"])
         inclusive = end != "" and self.chance(0.3)
@@ -211,6 +214,7 @@ class Expressions(Declared):
         return self.fill(t, *self.pick(rows))
 
     def small_ends(self) -> tuple[Expr, Expr]:
+        """Return the ends of a range that is short or empty, as literals."""
         return Expr(INT, self.pick(["0", "1", "-2"])), Expr(INT, self.pick(["2", "4", "0"]))
 
     def of_map(self, t: Type) -> Expr | None:
@@ -299,6 +303,7 @@ class Expressions(Declared):
         return [Stmt('emit("c", ', self.expr(self.scalar()), ");")]
 
     def call(self, t: Type) -> Expr | None:
+        """Return a call that gives `t`, of a function declared before or of one in a variable; None where none gives it."""
         known = [f for f in self.functions if f[2] == t]
         if known:
             name, parameters, _ = self.pick(known)
@@ -314,6 +319,7 @@ class Expressions(Declared):
     # ------------------------------------------------------------ control
 
     def control(self, t: Type, sited: bool) -> Expr | None:
+        """Return a form that may have any type, such as a branch, a block or a call; None where it cannot stand here."""
         match self.random.randrange(14):
             case 0 | 1:
                 return Expr(t, "if (", self.expr(BOOL), ") ", self.tail(t, sited), " else ", self.tail(t, sited))
@@ -352,6 +358,7 @@ class Expressions(Declared):
                 return self.field(t)
 
     def pair(self, t: Type) -> Expr:
+        """Return a tuple of two expressions of type `t`."""
         return Expr(("Tuple", t, t), "(", self.expr(t), ", ", self.expr(t), ")")
 
     def scoped(self, name: str, type_: Type, make: Callable[[], Expr]) -> list[Any]:
@@ -364,9 +371,11 @@ class Expressions(Declared):
         return [first, "; ", body]
 
     def tail(self, t: Type, sited: bool) -> Block:
+        """Return a block that ends in an expression of type `t`."""
         return Block(self.side_effects() if self.chance(0.1) else [], self.expr(t, sited))
 
     def field(self, t: Type) -> Expr | None:
+        """Return a field of a struct, of type `t`; None where no struct has one."""
         rows = {
             INT: ("Struct", "P", "x"),
             ("Option", INT): ("Struct", "Q", "o"),
@@ -376,6 +385,7 @@ class Expressions(Declared):
         return self.fill(t, f"@.{rows[t][2]}", rows[t][:2]) if t in rows else None
 
     def try_catch(self, t: Type, sited: bool) -> Expr:
+        """Return a `try` whose body and handlers give `t`; the body may throw a String or an Int."""
         saved, self.in_try = self.in_try, True
         error = self.pick([STRING, INT])
         body: list[Any] = [Stmt("if (", self.expr(BOOL), ") { throw ", self.expr(error), "; }")] if self.chance(0.5) else []
@@ -418,6 +428,7 @@ class Expressions(Declared):
         return self.fill(t, f"({{ let {name} = @; {form} }})", ("Nilable", t), t, t)
 
     def match(self, t: Type, sited: bool) -> Expr:
+        """Return a match of a subject of a random type, whose arms give `t`; the last one is `_`."""
         subject = self.pick([INT, STRING, BOOL, ENUM, PAYLOAD, PAYLOAD, ("Box", INT), ("Option", self.scalar()),
                              ("Result", self.scalar(), STRING),
         ("Tuple", INT, STRING),

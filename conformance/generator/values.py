@@ -123,6 +123,7 @@ class Base:
     # ------------------------------------------------------------ literals
 
     def int_text(self) -> str:
+        """Return the text of an Int literal, now and then of an extreme one."""
         return self.pick(EXTREME) if self.chance(0.08) else self.pick(SMALL)
 
     def literal(self, t: Type, sited: bool) -> Expr:
@@ -172,6 +173,7 @@ class Base:
         return Expr(t, *self.pick(rows))
 
     def sequence(self, t: Type, start: str, types: list[Type], end: str, sited: bool) -> Expr:
+        """Return an expression of type `t`: literals of `types`, with commas, between the texts `start` and `end`."""
         parts: list[Any] = [start]
         for i, each in enumerate(types):
             parts += [", "] * (i > 0) + [self.literal(each, sited)]

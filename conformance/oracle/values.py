@@ -212,11 +212,13 @@ def shown(value: Rec) -> list[Any]:
 
 
 def record_text(value: Rec, debug: bool) -> str:
-    own = getattr(value.item, "text", None)  # a record of the library may have a text of its own
+    """Return a record's name with its fields in braces, or the text that a record of the library has of its own."""
+    own = getattr(value.item, "text", None)
     return own(value) if own else f"{value.item.name} {fields(shown(value), debug)}"
 
 
 def case_text(value: Case, debug: bool) -> str:
+    """Return a variant with what it holds, behind the name of its enum unless that is Option or Result."""
     item, variant, payload = value
     name = variant if item in (OPTION, RESULT) else f"{item.name}::{variant}"
     held = f" {fields(payload.items(), debug)}" if isinstance(payload, dict) else f"({listed(payload or (), debug)})"
@@ -224,6 +226,7 @@ def case_text(value: Case, debug: bool) -> str:
 
 
 def bracketed(value: Any, debug: bool) -> str:
+    """Return the parts of a collection in its brackets; a tuple of one ends in a comma."""
     start, end = BRACKETS[type(value)]
     return start + listed(value, debug) + ("," if type(value) is Tup and len(value) == 1 else "") + end
 
@@ -245,6 +248,7 @@ def display(value: Any, debug: bool = False) -> str:
 
 
 def base64_text(value: bytes) -> str:
+    """Return bytes as base64, as JSON has them."""
     return base64.b64encode(value).decode()
 
 

@@ -12,7 +12,7 @@ import asyncio
 import json
 from warnings import catch_warnings, simplefilter
 
-from ..connections import ProcessEnvironment
+from ..connections import OFFLINE, ProcessEnvironment
 from ..errors import install_advice
 
 TYPE_CHECKING = False
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ..errors import NotSent, Origin
     from .patience import Patience
 
-OFFLINE = "or run with --offline to use the offline provider"
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 KEY_FILE = "GOOGLE_APPLICATION_CREDENTIALS"
 

@@ -208,6 +208,8 @@ def test_two_batches_do_not_share_a_store(tmp_path: Path) -> None:
         (["--out", "no/where.jsonl"], 1, "cannot open the store no/where.jsonl.rows: No such file or directory"),
         (["--out", "no/where.jsonl", "--store", "s"], 1, "cannot write no/where.jsonl: No such file or directory"),
         (["--store", "ask.conc"], 1, "ask.conc is no store of a batch"),
+        (["--out", "out.csv"], 2, "--out: results are written as JSON lines, which out.csv does not say; write out.jsonl"),
+        (["--out", "out.JSON"], 2, "write out.jsonl"),
         (["--on", "spark"], 2, "expected ray, or ray=ADDRESS"),
         (["--limit", "0"], 2, "at least 1"),
         (["--retries", "-1"], 2, ""),
@@ -331,3 +333,19 @@ def test_rows_call_functions_of_a_module_beside_the_program(tmp_path: Path) -> N
     done = concerto(*words, "--only-failed", "--allow-python=batch_prices", cwd=tmp_path)
     assert done.code == 0, done
     assert (tmp_path / "out.jsonl").read_text() == '{"row":1,"result":201}\n{"row":2,"result":301}\n'
+
+
+def test_a_batch_without_its_key_says_so_and_no_row_is_finished(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        source = (tmp_path / "ask.conc")
+        server.program(tmp_path)
+        source.write_text(source.read_text().replace('api: "chat"', 'api: "chat", api_key: env("ROW_KEY")'))
+        write_rows(tmp_path / "rows.jsonl", 200)
+        began = time.monotonic()
+        ended = batch(tmp_path)
+        assert (ended.code, ended.out) == (2, "") and time.monotonic() - began < 10, ended
+        assert ended.err.count("environment variable ROW_KEY is not set") == 1
+        assert not (tmp_path / "out.jsonl").exists() and not (tmp_path / "out.errors.jsonl").exists()
+        words = ("batch", "ask.conc", "--fn", "ask", "--in", "rows.jsonl", "--out", "out.jsonl")
+        again = concerto(*words, cwd=tmp_path, ROW_KEY="secret")
+        assert again.code == 0 and "200 done, 0 failed," in again.out, again

@@ -59,3 +59,12 @@ def test_an_exception_of_the_rows_is_the_callers() -> None:
 def test_wrong_options(options: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         concerto.batch(concerto.compile(TWICE), "twice", [], **options)
+
+
+def test_a_missing_key_ends_a_batch() -> None:
+    source = """model M { provider: openai, base: "m" }
+pub fn ask(text: String) -> Result<String, AgentError> { Ok(M.execute(text)?.text) }"""
+    batch = concerto.batch(concerto.compile(source), "ask", [{"text": "a"}, {"text": "b"}], env={})
+    with pytest.raises(concerto.BatchError, match=r"OPENAI_API_KEY is not set.*in Python offline=True") as caught:
+        list(batch)
+    assert caught.value.kind == "configuration" and batch.counts.failed == 0

@@ -227,7 +227,8 @@ fn main() {
 @pytest.mark.parametrize(("provider", "variable"), [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")])
 def test_missing_key(cli, write, provider, variable):
     write("k.conc", ASKS.replace("openai", provider))
-    message = f"m-1: environment variable {variable} is not set; set it, or run with --offline to use the offline provider"
+    way = "set it, or run with --offline (in Python offline=True) to use the offline provider"
+    message = f"m-1: environment variable {variable} is not set; {way}"
     assert cli("run", "k.conc") == (1, "", f"error: {message}\n  at main (k.conc:4:20)\n")
 
 

@@ -1,4 +1,4 @@
-"""`run --store`, `resume` and `runs` as a user has them (O-9.35, O-9.36, O-9.71, O-9.72)."""
+"""`run --store`, `resume` and `runs` as a user has them (O-9.23, O-9.35, O-9.36, O-9.76)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def started(folder: Path) -> tuple[str, str, Ended]:
 def test_a_run_waits_without_a_process_and_goes_on_with_an_answer(folder: Path) -> None:
     run, key, done = started(folder)
     assert done.out == "[emit:first] offline: one\n[emit:approve] send it?\n"
-    assert f"run: {run}" in done.err and f"--answer '{key}=JSON'" in done.err
+    assert f"run: {run}" in done.err
+    assert done.err.endswith(f"\nanswer it: concerto resume {run} --store s.db --answer '{key}=JSON'\n")
     assert "waiting" in concerto("runs", "--store", "s.db", cwd=folder).out
     assert concerto("runs", "answer", run, key, "true", "--store", "s.db", cwd=folder).code == 0
     again = concerto("resume", run[:6], "--store", "s.db", cwd=folder)
