@@ -82,12 +82,12 @@ class CallStore:
             raise RecordingError(str(refused)) from None
 
     def find(self, ident: str) -> RunRow | None:
-        """Return what the store knows of a call, by its whole id; None where it has no such call, or cannot read it."""
+        """Return what the store knows of a call, by its whole id; None where it has no such call. Raises RecordingError."""
         try:
-            row = self.store.run(ident)
-        except JournalRefused:
-            return None
-        return row if row.id == ident and row.call is not None else None
+            row = self.store.find(ident)
+        except JournalRefused as refused:
+            raise RecordingError(str(refused)) from None
+        return row if row is not None and row.call is not None else None
 
     def go_on(self, row: RunRow) -> StoredCall | None:
         """Return a call to go on with, None where another process holds it; one that is over, to be made again. Raises

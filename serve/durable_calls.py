@@ -67,7 +67,7 @@ class DurableCalls:
             raise Problem(400, "session", "a durable call has a session of its own: leave Concerto-Session out")
         ident = uuid4().hex if key is None else _named(wanted.caller, key)
         if key is not None:
-            row = self.store.find(ident)
+            row = self._find(ident)
             if row is not None:
                 if row.call is None or (row.call["function"], row.call["arguments"]) != (wanted.function, dict(wanted.arguments)):
                     raise Problem(409, "key", "this Idempotency-Key came with another request before")
@@ -118,10 +118,17 @@ class DurableCalls:
                 call.cancel()
 
     def _own(self, ident: str, caller: str) -> RunRow:
-        row = self.store.find(ident)
+        row = self._find(ident)
         if row is None or row.call is None or row.call["caller"] != caller:
             raise Problem(404, "call", "there is no such call, or it ended too long ago")
         return row
+
+    def _find(self, ident: str) -> RunRow | None:
+        """Return a call of the store, None where it is not there. Raise Problem (503) where the store cannot be read."""
+        try:
+            return self.store.find(ident)
+        except RecordingError as refused:
+            raise self._unusable(refused) from None
 
     async def _taken_up(self, row: RunRow) -> ServedCall:
         """Return the call of a run: as it is known here, as this process goes on with it, or made again from its journal. Raise
@@ -149,6 +156,10 @@ class DurableCalls:
         """Go on with a run, or make one that is over again, for the clients that its call has here; return the call, None where
         another process has the run. Raise Problem (503) without a place for it."""
         await self.calls.admission.enter()
+        call = self.calls.known.get(row.id)
+        if call is not None and (call.ending.done() or not call.task.done()):  # somebody else was first
+            self.calls.admission.leave()
+            return call
         try:
             stored = self.store.go_on(row)
         except RecordingError as refused:
@@ -157,7 +168,7 @@ class DurableCalls:
         if stored is None:
             self.calls.admission.leave()
             return None
-        call = self.calls.known.get(row.id) or self._served(row)
+        call = call or self._served(row)
         if row.state == CANCELLED:
             self.calls.admission.leave()
             self.calls.end(call, "", _cancelled())
@@ -214,7 +225,7 @@ class DurableCalls:
             await self._go_on(row)
         for call in list(self.calls.known.values()):
             if call.durable and not call.ending.done() and call.task.done():
-                ended = self.store.find(call.id)
+                ended = self._find(call.id)
                 if ended is not None and ended.state in OVER:
                     await self._go_on(ended)
 
@@ -244,20 +255,25 @@ class DurableCalls:
         return Question(_question_key(call, key), call, caller, function, channel, payload, since, answered, require)
 
     def questions(self) -> list[Question]:
-        """Return the questions of all durable calls that wait, of every process."""
+        """Return the questions of all durable calls that wait, of every process. Raise Problem (503) where the store cannot be
+        read."""
+        try:
+            waits = self.store.questions()
+        except RecordingError as refused:
+            raise self._unusable(refused) from None
         return [
             self._question(
                 row.id, row.call["caller"], row.call["function"], wait["key"], wait["channel"],
                 json.dumps(wait["value"], ensure_ascii=False, separators=(",", ":")), row.changed,
             )
-            for row, wait in self.store.questions() if row.call is not None
+            for row, wait in waits if row.call is not None
         ]  # fmt: skip
 
     async def answer(self, question: Question, text: str) -> None:
         """Keep the answer to a question, a JSON text, and go on with its call. Raise Misfitting for one that does not fit, and
         Problem (409) where another answer was first."""
         question.require(text)
-        row = self.store.find(question.call)
+        row = self._find(question.call)
         keys = [] if row is None else [one["key"] for one in row.waits if _question_key(row.id, one["key"]) == question.key]
         if row is None or not keys or not self.store.answer(row, keys[0], text):
             raise Problem(409, "answered", "the question has been answered, or its call has ended")

@@ -157,8 +157,8 @@ class RunStore:
     seconds since 1970; with `full` a commit survives the loss of power; `named` is what the store calls this process. Texts show
     `name`, which holds no password. Every method raises JournalRefused, with the way out, where the place is none of a run store,
     cannot be read or written, or is damaged, and where the disk is full. A method that takes the id of a run takes an unambiguous
-    beginning of it too, and raises JournalRefused for a run that is not there; only `answers` takes the whole id, and is empty
-    then."""
+    beginning of it too, and raises JournalRefused for a run that is not there; only `answers` and `find` take the whole id, and
+    give nothing then."""
 
     def __init__(
         self, place: str, wall: Callable[[], float], *, full: bool = False, must_exist: bool = False, named: str | None = None
@@ -256,6 +256,11 @@ class RunStore:
         if len(exact) > 1:
             raise JournalRefused(f"several runs begin with {run}: {', '.join(str(row[0]) for row in exact)}")
         return self._row(exact[0])
+
+    def find(self, run: str) -> RunRow | None:
+        """Return a run by its whole id, None where it is not there."""
+        rows = self._database.rows(f"SELECT {_COLUMNS} FROM runs WHERE id = ?", (run,))
+        return self._row(rows[0]) if rows else None
 
     def _row(self, row: Sequence[Any]) -> RunRow:
         try:

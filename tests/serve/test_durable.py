@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -286,6 +287,37 @@ def test_a_changed_program_leaves_the_calls_of_the_old_one(models: ModelServer, 
             refused = await client.get(f"/calls/{begun.json()['call']}/events")
             assert refused.status_code == 409 and "another version" in refused.json()["error"]["message"]
             assert (await client.get("/questions")).json() == []
+
+    asyncio.run(test())
+
+
+def test_a_store_that_fails_is_told(models: ModelServer, tmp_path: Path) -> None:
+    async def test() -> None:
+        async with served(source(models), **options(tmp_path)) as (client, app):
+            done = await client.post("/call/tell", json={"order": {"item": "lamp"}}, headers={"Idempotency-Key": "k"})
+            assert done.status_code == 200
+            with sqlite3.connect(tmp_path / "runs.db") as store:
+                store.execute("DROP TABLE answers")
+                store.execute("DROP TABLE runs")
+            ident = "0123456789abcdef"
+            asked = (("GET", f"/calls/{ident}"), ("DELETE", f"/calls/{ident}"), ("GET", "/questions"), ("POST", "/call/tell"))
+            for method, path in asked:
+                body = {"order": {"item": "lamp"}} if method == "POST" else None
+                failed = await client.request(method, path, json=body)
+                assert failed.status_code == 503 and "retry-after" in failed.headers, (path, failed.text)
+            assert (await client.post("/call/hello", json={})).status_code == 404
+
+    asyncio.run(test())
+
+
+def test_many_ask_for_one_call_that_is_over(models: ModelServer, tmp_path: Path) -> None:
+    async def test() -> None:
+        async with served(source(models), **options(tmp_path)) as (client, _):
+            begun = await client.post("/call/tell", json={"order": {"item": "lamp"}})
+            ident = begun.headers["concerto-call"]
+        async with served(source(models), **options(tmp_path, concurrent=1)) as (client, _):
+            answers = await asyncio.gather(*(client.get(f"/calls/{ident}/events") for _ in range(8)))
+            assert {answer.text for answer in answers} == {answers[0].text} and len(events_of(answers[0].text)) == 1
 
     asyncio.run(test())
 
