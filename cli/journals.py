@@ -273,10 +273,12 @@ def waiting_text(journal: Journal) -> str:
 
 
 def told_of(row: RunRow) -> dict[str, Any]:
-    """Return a run as `--json` shows it: plain data, times in seconds since 1970, `outcome` None while it is not over."""
+    """Return a run as `--json` shows it: plain data, times in seconds since 1970, `outcome` None while it is not over, `call`
+    None for a run of main."""
     outcome = row.outcome
     return {
         "id": row.id, "program": row.header.program, "image": row.header.image, "args": row.header.args, "state": row.state,
         "created": row.created, "changed": row.changed, "rows": row.rows, "emits": row.emits, "waits": row.waits,
+        "call": row.call,
         "outcome": None if outcome is None else {"outcome": outcome.outcome, "message": outcome.message, "value": outcome.value},
     }  # fmt: skip

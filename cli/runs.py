@@ -69,13 +69,15 @@ def _do(arguments: argparse.Namespace, store: RunStore) -> None:
     elif action == "prune":
         print(f"removed {store.prune(time.time() - arguments.days * 86_400)} runs")
     else:
-        run = store.run(words[0]).id
+        row = store.run(words[0])
+        run = row.id
         try:
             value = json.loads(words[2])
         except ValueError:
             raise exits.Exit(exits.USAGE, f"runs answer: {words[2]!r} is no JSON; a text stands in double quotes") from None
         store.answer(run, words[1], {"json": value})
-        print(f"kept; go on with: concerto resume {run} --store {store.name}")
+        way = f"go on with: concerto resume {run} --store {store.name}" if row.call is None else "a server with the store goes on"
+        print(f"kept; {way}")
 
 
 def _list(rows: list[RunRow], as_json: bool) -> None:
@@ -85,7 +87,8 @@ def _list(rows: list[RunRow], as_json: bool) -> None:
     for row in rows:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.created))
         waits = ", ".join(f"{wait['channel']} ({wait['key']})" for wait in row.waits)
-        print(f"{row.id}  {row.state:9}  {when}  {printable(row.header.program)}{f'  waits for {waits}' if waits else ''}")
+        of = printable(row.header.program) + (f"  {row.call['function']}" if row.call else "")
+        print(f"{row.id}  {row.state:9}  {when}  {of}{f'  waits for {waits}' if waits else ''}")
 
 
 def _show(row: RunRow, as_json: bool) -> None:

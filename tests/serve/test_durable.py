@@ -333,6 +333,14 @@ def test_resume_refuses_a_served_call(models: ModelServer, tmp_path: Path) -> No
     words = [sys.executable, "-m", "concerto", "resume", ident, "--store", str(tmp_path / "runs.db")]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 74 and "is a call of order that a server makes" in done.stderr, done.stderr
+    words = [sys.executable, "-m", "concerto", "runs", "list", "--store", str(tmp_path / "runs.db")]
+    listed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert f"{ident}  waiting" in listed and "order  waits for approve" in listed
+    told = json.loads(subprocess.run([*words, "--json"], capture_output=True, text=True, check=True).stdout)
+    assert told[0]["call"] == {"function": "order", "arguments": {"item": "a"}, "caller": "anyone"}
+    answer = [*words[:4], "answer", ident, told[0]["waits"][0]["key"], "true", *words[5:]]
+    kept = subprocess.run(answer, capture_output=True, text=True, check=True).stdout
+    assert kept == "kept; a server with the store goes on\n"
     with pytest.raises(concerto.RecordingError, match="a call of order"):
         concerto.resume(ident, store=tmp_path / "runs.db")
 
