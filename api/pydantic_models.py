@@ -3,7 +3,7 @@ them.
 
 Hands on `pydantic` to users, `core_schema_of` and `json_schema_of` to `declared_classes`. A model has the fields, types,
 defaults and documentation of the declaration; what a program takes of it is said by the conversion of values (`values.py`),
-which reads its fields and imports no Pydantic: that is imported here alone, and only by who asks for a model.
+which reads its fields and imports no Pydantic: of this folder that is imported here alone, and only by who asks for a model.
 """
 
 from __future__ import annotations
@@ -190,7 +190,8 @@ def _bool_key(value: Any) -> Any:
 
 def core_schema_of(declared: Any, handler: Any) -> Any:
     """Return how Pydantic reads and writes values of a class of a program's types (`__get_pydantic_core_schema__`, whose
-    `handler` this gets): it takes what the model takes, gives a value of the class, and writes the JSON form."""
+    `handler` this gets): it takes what the model takes, but for a left-out field whose default the program computes, which is
+    refused; it gives a value of the class, and writes the JSON form."""
     from pydantic import PlainSerializer, WrapValidator
 
     model = pydantic(declared)

@@ -1,8 +1,8 @@
 """Threads in which plain functions of Python run beside a session's loop (P-1.3).
 
-Hands on `in_thread` to `python_functions.py` and `Thread` to `python_streams.py`, `Raised` to both. The threads are daemons,
-which the end of the process does not wait for: a function that never ends must not keep it. A thread that has nothing to do waits
-for the next call, of whatever session.
+Hands on `in_thread` to `python_functions.py` and `Thread` to `python_streams.py`, and `Raised` to the former, which unwraps it
+for both. The threads are daemons, which the end of the process does not wait for: a function that never ends must not keep it. A
+thread that has nothing to do waits for the next call, of whatever session.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ async def in_thread(run: EffectContext, work: Callable[[], Any], name: str) -> A
 
 
 class Thread:
-    """A thread for the calls of one function of Python, whose `name` emits of the runtime tell. Its last call, or `release`,
-    gives it back."""
+    """A thread for the calls of one function of Python, whose `name` emits of the runtime tell; `context` makes them. Its last
+    call, or `release`, gives it back."""
 
-    __slots__ = ("session", "name", "_worker")
+    __slots__ = ("context", "name", "_worker")
 
     def __init__(self, run: EffectContext, name: str) -> None:
-        self.session = run
+        self.context = run
         self.name = name
         self._worker = _free_worker()
 
@@ -93,7 +93,7 @@ class Thread:
             if hold_clock is not None:
                 hold_clock(-1)
             if future.cancelled():
-                self.session.runtime_emit("python:dropped", {"function": self.name})
+                self.context.runtime_emit("python:dropped", {"function": self.name})
             elif error is None:
                 future.set_result(value)
             else:

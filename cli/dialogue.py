@@ -2,7 +2,8 @@
 
 Hands on `Dialogue`, with the methods by which each shows what came, and `InteractiveSession`, which runs entries: each is a
 program of its own; memories, stores, states of tools and the values of variables go on into the next. How an entry becomes a
-program is for `compiler/repl.py`, what the flags of runs mean for `run.py`. No error of an entry ends the dialogue.
+program is for `compiler/repl.py`, what the flags of runs mean for `run.py`. No error of an entry ends the dialogue; what its
+journal refuses does, where it has one.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class InteractiveSession:
 
     def run(self, entry: Entry) -> EntryOutcome:
         """Run the function of an entry, which has compiled, and return how it ended; a wrong configuration counts as a panic. The
-        variables in scope behind it are kept when it ends well. Raise KeyboardInterrupt for a run that Ctrl-C ended."""
+        variables in scope behind it are kept when it ends well. Raise KeyboardInterrupt for a run that Ctrl-C ended; with a
+        journal `Exit` as `run_with_journal`, and what `journal_of` raises."""
         from ..runtime.errors import ConfigFailure
 
         assert entry.compilation.image is not None, "the caller has looked for errors"
@@ -118,7 +120,8 @@ class Dialogue:
         raise NotImplementedError
 
     def show_failure(self, text: str, trace: list[str]) -> None:
-        """Show how an entry failed: `text` begins with `error` or `panic[CODE]`, `trace` are lines."""
+        """Show how an entry failed: `text` begins with `error`, `panic[CODE]` or, for a wrong configuration, with the code of its
+        diagnostic; `trace` are lines."""
         raise NotImplementedError
 
     def show_forgotten(self, name: str) -> None:
@@ -127,7 +130,7 @@ class Dialogue:
 
     def enter(self, text: str) -> bool:
         """Compile and run what was typed, items before statements; return whether it ended well. What did not compile or failed
-        is no part of the program, and its lines are counted. Raise KeyboardInterrupt for a run that Ctrl-C ended."""
+        is no part of the program, and its lines are counted. Raise as `InteractiveSession.run`."""
         return all(self._enter(completed(part)) for part in parts_of(text))
 
     def _enter(self, text: str) -> bool:

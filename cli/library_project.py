@@ -1,7 +1,8 @@
 """`concerto init --lib`: the files of a library, a Python distribution that ships sources (P-3.3).
 
 Hands on `library_files`, the text of each file by its path, and `name_of`, the checked name, to `init`. The package holds the
-`.conc` files and an empty `__init__.py`; no code of Python runs when a program uses the library. Nothing is written or read here.
+`.conc` files, an empty `__init__.py` and `py.typed`; no code of Python runs when a program uses the library. Nothing is written
+or read here.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ IGNORED = "dist/\n*.egg-info/\n__pycache__/\n*.concb\n.venv/\n"
 
 
 def name_of(folder: str) -> str:
-    """Return the name of a library, which is that of its folder. Raise `Exit` (2) for one that no path of a program can have."""
+    """Return the name of a library, which is that of its folder. Raise `Exit` (2) for one that is not small letters of ASCII,
+    digits and `_` with a letter first, and for one of TAKEN or a keyword of Concerto or Python."""
     from ..compiler.syntax.lexer import HARD_KEYWORDS
 
     name = os.path.basename(os.path.abspath(folder))
@@ -86,7 +88,7 @@ def name_of(folder: str) -> str:
             exits.USAGE, f"concerto init: {name!r} is no name of a library: small letters, digits and _, a letter first{advice}"
         )
     if name in TAKEN or name in HARD_KEYWORDS or keyword.iskeyword(name):
-        raise exits.Exit(exits.USAGE, f"concerto init: {name!r} is a word of the language; a library needs another name")
+        raise exits.Exit(exits.USAGE, f"concerto init: {name!r} has a meaning of its own; a library needs another name")
     return name
 
 

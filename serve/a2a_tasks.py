@@ -1,6 +1,6 @@
 """Tasks of A2A: what a message asks of a program, and how a call and its events look to the agent that sent it (S-1.9).
 
-Hands on `skills_of` with `Skill`, `asked_of`, `Message`, `Tasks` and `state_of` to the endpoint (`a2a.py`). A part of a message
+Hands on `skills_of`, `asked_of`, `Message`, `Tasks` and `state_of` to the endpoint (`a2a.py`). A part of a message
 is a text or JSON data: data are the arguments of a skill by name, a text is what a conversation takes. The state of a task is
 read off its call, nothing is kept beside it but the id of its context.
 """

@@ -2,7 +2,8 @@
 
 Hands on `Problem`, which whoever refuses a request raises, `busy` for a server that is full, CLIENT_CLOSED, and `problem_of`,
 which makes one of the end of a call, to the rest of this folder; `HINTS`, what the codes mean, to the description of the service
-(`openapi.py`). Nothing of a request or program is in a text but what the program itself returned as an error.
+(`openapi.py`). Of a request or program a text has only what the program itself returned as an error and, of a call that does not
+fit, the signature and what of its arguments does not.
 """
 
 from __future__ import annotations

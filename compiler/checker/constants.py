@@ -147,14 +147,14 @@ class Lookup(Protocol):
         not constant, Fault for one that needs itself."""
 
     def charge(self, node: ast.Node, value: object) -> None:
-        """Raise Fault when constants are too large together (G-5.10): they may name each other, so that few lines make huge
-        ones."""
+        """Count a value, and raise Fault when constants are too large together (G-5.10): they may name each other, so that few
+        lines make huge ones."""
 
     def spend(self, node: ast.Node, values: int) -> None:
-        """Raise Fault as `charge` does, for work that costs as much as so many values."""
+        """Count work that costs as much as so many values; raise Fault as `charge` does."""
 
 
-LONGEST = DEFAULT.string  # characters of one string
+LONGEST = DEFAULT.string  # characters of one string; an image counts bytes, and is refused later
 DEEPEST = 256  # values inside each other (G-6.1)
 
 

@@ -94,21 +94,25 @@ class _Measures:
     def __init__(self, operations: Sequence[Operation]) -> None:
         count = len(operations)
         self.before = [0] * (count + 1)  # width of all earlier operations
+        self.commas = [0] * (count + 1)  # width of all earlier texts that only a broken group has
         self.next_break = [count] * (count + 1)
         self.next_hard = [count] * (count + 1)
         self.sum_widths(operations)
         self.find_breaks(operations)
 
     def sum_widths(self, operations: Sequence[Operation]) -> None:
-        """Set `before`: the width of all operations before each row, as if on one line."""
+        """Set `before`: the width of all operations before each row, as if on one line; and `commas`."""
         total, before = 0, self.before
+        broken, commas = 0, self.commas
         for row, operation in enumerate(operations):
             if type(operation) is str:
                 # Of a text with line ends only its first line counts: it must fit behind what stands before it.
                 total += len(operation) if "\n" not in operation else operation.index("\n")
             elif type(operation) is Break:
                 total += len(operation.flat)
-            before[row + 1] = total
+            elif type(operation) is IfBroken:
+                broken += len(operation.text)
+            before[row + 1], commas[row + 1] = total, broken
 
     def find_breaks(self, operations: Sequence[Operation]) -> None:
         """Set the next row, from each row on, at which a line may end and at which it must."""
@@ -124,12 +128,13 @@ class _Measures:
             next_break[row] = soft
             next_hard[row] = hard
 
-    def mode(self, group: Begin, column: int) -> int:
-        """Return how a group is written that begins in `column`."""
+    def mode(self, group: Begin, column: int, outer: int) -> int:
+        """Return how a group is written that begins in `column`, inside one that is written as `outer`."""
         before, start = self.before, self.before[group.at]
-        hard = self.next_hard[group.at]
+        hard, behind = self.next_hard[group.at], self.next_break[group.end]
+        comma = self.commas[behind] - self.commas[group.end] if outer != _FLAT else 0
         # A group is flat if no forced line end lies inside it and it fits up to the next possible one.
-        if hard > group.end and column + before[self.next_break[group.end]] - start <= WIDTH:
+        if hard > group.end and column + before[behind] + comma - start <= WIDTH:
             return _FLAT
         if group.hug and hard >= group.hug and column + before[group.hug] - start <= WIDTH:
             return _FLAT
@@ -142,7 +147,8 @@ class _Measures:
 
 def write(operations: Sequence[Operation]) -> str:
     """Return the text of the operations, with lines of at most WIDTH characters where breaks allow it. A line is longer where a
-    single text is, or behind a Remark. Nothing is raised; groups must be closed in the order in which they were opened."""
+    single text is, behind a Remark, and by what closes a call whose last argument stands behind its parenthesis. Nothing is
+    raised; groups must be closed in the order in which they were opened."""
     measures = _Measures(operations)
     out: list[str] = []
     add = out.append
@@ -163,7 +169,7 @@ def write(operations: Sequence[Operation]) -> str:
                 add(operation.flat)  # type: ignore[union-attr]
                 column += len(operation.flat)  # type: ignore[union-attr]
         elif kind is Begin:
-            modes.append(measures.mode(operation, column))  # type: ignore[arg-type]
+            modes.append(measures.mode(operation, column, modes[-1]))  # type: ignore[arg-type]
         elif kind is End:
             modes.pop()
         elif kind is Indent:

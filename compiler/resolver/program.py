@@ -36,8 +36,9 @@ HANDLERS = {
 
 def resolve(project: Project, diagnostics: Diagnostics, reuse: Reuse | None = None) -> Module:
     """Resolve all names of a program, whose files must all have trees; return what it declares. Report E1001 to E1005, E1007 to
-    E1012 and E1014, the modules that could not be read, unused imports (W0002), and what the handlers of single forms find.
-    `reuse` says which bodies are left out, and notes which imports each file uses.
+    E1012 and E1014, E0114 for imports that lead on too far, the modules that could not be read, unused imports (W0002), what
+    `items`, `memories` and `memory_blocks` report of declarations, and what the handlers of single forms find. `reuse` says which
+    bodies are left out, and notes which imports each file uses.
 
     The order matters: every item has its symbol before an import is looked up, every method belongs to its type before a body is
     resolved, and imports inside blocks are known only after the bodies.

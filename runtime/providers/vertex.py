@@ -34,11 +34,12 @@ PAGE = 100  # models that are asked for at a time
 
 
 class Vertex(Anthropic):
-    """The provider of the Messages API at Vertex AI; `SdkProvider` calls its methods. `make_client` returns the SDK's client for
-    Vertex AI, which retries nothing. `let_in` gives a client without a token of its own that of a Google account, and raises
-    CallFailure where there is none, TimeoutError when a limit of time runs out. `asked_as` returns the phrase that says how
-    requests prove who asks, `proof` the word for what the connection names. `lower` returns the arguments of a request, and
-    raises NotSent also for media by link; `sampled` returns those for sampling parameters."""
+    """The provider of the Messages API at Vertex AI; `SdkProvider` calls its methods, `Anthropic` `sampled`, `concerto models`
+    `model_ids` and `asked_as`. `make_client` returns the SDK's client for Vertex AI, which retries nothing. `let_in` gives a
+    client without a token of its own that of a Google account, and raises CallFailure where there is none, TimeoutError when a
+    limit of time runs out. `asked_as` returns the phrase that says how requests prove who asks, `proof` the word for what the
+    connection names. `lower` returns the arguments of a request, and raises NotSent also for media by link; `sampled` returns
+    those for sampling parameters."""
 
     def make_client(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any) -> Any:
         self._account = GoogleAccount(self.settings, self._env, self._redactor)

@@ -4,11 +4,11 @@
 what watchers, files and wrong arguments need, are in `builtins/hashmaps.py` and `builtins/ledgers.py`.
 
 Hands on `Stores` to the machine, which has one, and with the classes of stores, HashStore as a type, to snapshots; `HashStore`
-and `Change` also to those built-ins and the translated tier; `View`, `HashStore` and `Change` to `stored_hashmaps.py`; `Ledger`
-and `words` to `runtime/calls/settings.py`. No watcher is called and no file is read or written here. Where many entries are
-walked over, the run is charged for them, and what ends it may come out: P102 for its time, P103 for its memory, or the exception
-that the host has set (`values/metering.py`). A scope is the part of a store that a handle made by `scope("a")` sees: of a hashmap
-the keys that begin with `a:`, which it shows without that; of a ledger a store of its own.
+also to `builtins/hashmaps.py` and the translated tier, `Change` to the former; `View`, `HashStore` and `Change` to
+`stored_hashmaps.py`; `Ledger` and `words` to `runtime/calls/settings.py`. No watcher is called and no file is read or written
+here. Where many entries are walked over, the run is charged for them, and what ends it may come out: P102 for its time, P103 for
+its memory, or the exception that the host has set (`values/metering.py`). A scope is the part of a store that a handle made by
+`scope("a")` sees: of a hashmap the keys that begin with `a:`, which it shows without that; of a ledger a store of its own.
 """
 
 from __future__ import annotations
