@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..runtime.journal.recording import given_again, new_header, stored
@@ -116,6 +116,20 @@ class CallStore:
         except JournalRefused:
             return False
         return True
+
+    def of_others(self) -> int:
+        """Return how many calls of other versions of the program, or of other programs, are not over. Raises RecordingError."""
+        try:
+            return sum(row.call is not None for row in self.store.of_others(self.image))
+        except JournalRefused as refused:
+            raise RecordingError(str(refused)) from None
+
+    def cancelled(self, idents: Sequence[str]) -> list[str]:
+        """Return those of some calls that somebody has cancelled. Raises RecordingError."""
+        try:
+            return self.store.cancelled(idents) if idents else []
+        except JournalRefused as refused:
+            raise RecordingError(str(refused)) from None
 
     def left(self) -> list[RunRow]:
         """Return the calls that can go on and that nobody holds, the oldest first. Raises RecordingError."""

@@ -199,6 +199,8 @@ def refusing(path: str, work: Callable[[], Any]) -> Any:
 
     try:
         return work()
+    except BrokenPipeError:  # who reads what is printed has seen enough
+        raise
     except OSError as error:
         raise exits.Exit(exits.NO_INPUT, f"cannot use {_shown(path)}: {error.strerror or error}") from None
     except JournalRefused as refused:

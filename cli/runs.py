@@ -17,6 +17,7 @@ from .journals import add_store_flags, open_store, refusing, told_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from typing import Any
 
     from ..runtime.journal.rows import JournalRefused
     from ..runtime.journal.run_store import RunRow, RunStore
@@ -75,9 +76,38 @@ def _do(arguments: argparse.Namespace, store: RunStore) -> None:
             value = json.loads(words[2])
         except ValueError:
             raise exits.Exit(exits.USAGE, f"runs answer: {words[2]!r} is no JSON; a text stands in double quotes") from None
+        _require_fitting(store, row, words[1], value)
         store.answer(run, words[1], {"json": value})
         way = f"go on with: concerto resume {run} --store {store.name}" if row.call is None else "a server with the store goes on"
         print(f"kept; {way}")
+
+
+class _DefaultIsComputed(Exception):
+    """Whether an answer fits is seen only where functions of the program run."""
+
+
+def _require_fitting(store: RunStore, row: RunRow, key: str, value: Any) -> None:
+    """Raise `Exit` (2) for an answer that is not of the type that the channel declares, as far as that can be told without
+    running the program."""
+    from ..api.json_calls import Misfitting, answer_types, fitting
+    from ..vm.bytecode.image import ImageError
+    from ..vm.interp.link import load_bytes
+
+    def computed(function: Any) -> Any:
+        raise _DefaultIsComputed
+
+    wait = next((wait for wait in row.waits if wait["key"] == key), None)
+    if wait is None:
+        return  # the store refuses it, and says what the run waits for
+    try:
+        program = load_bytes(store.image(row.image))
+        declared = answer_types(program).get(wait["channel"])
+        if declared is not None:
+            fitting(program, computed, value, declared, f"the answer for {key} ({wait['channel']})")
+    except (_DefaultIsComputed, ImageError):
+        return  # it is looked at when the run goes on
+    except Misfitting as misfit:
+        raise exits.Exit(exits.USAGE, f"runs answer: {misfit}") from None
 
 
 def _list(rows: list[RunRow], as_json: bool) -> None:

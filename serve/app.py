@@ -173,21 +173,25 @@ class Application:
         return Response(answer.body, answer.status, headers, "application/json")
 
     async def _durable_call(self, durable: DurableCalls, request: Request, wanted: Wanted, streams: bool) -> Any:
-        """Begin a durable call, or take it up by its Idempotency-Key, and answer with its events, with its end, or, as the client
-        wishes, at once with its id."""
+        """Begin a durable call, or take it up by its Idempotency-Key, and answer with its events, with its end, or with the place
+        where that will be: at once where the client wishes it, and when the server ends before the call."""
         key = request.headers.get("idempotency-key")
         call, is_again = await durable.begin(wanted, None if key is None else required_name(key, "Idempotency-Key"))
         request.scope["concerto"]["call"] = call.id
         headers = {"concerto-call": call.id, **({"idempotent-replayed": "true"} if is_again else {})}
         if streams:
             return self._stream(call, 0, headers)
+        where = {"location": f"{request.scope.get('root_path', '')}/calls/{call.id}"}
         if "respond-async" in (word.strip().lower() for word in request.headers.get("prefer", "").split(",")):
-            headers |= {"location": f"/calls/{call.id}", "preference-applied": "respond-async"}
-            return _on_its_way(call.id, "running", headers)
+            headers["preference-applied"] = "respond-async"
+            state, _ = await durable.state(call.id, wanted.caller)
+            return _on_its_way(call.id, state, {**headers, **where}) if state != "over" else _end_of(call, headers)
         gone = asyncio.ensure_future(disconnected(request.receive))
         either: set[asyncio.Future[Any]] = {call.ending, gone}
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:  # the server has no more time for it
+            return _on_its_way(call.id, "running" if call.is_running else "waiting", {**headers, **where})
         finally:
             gone.cancel()
         if not call.ending.done():

@@ -69,8 +69,14 @@ class ServedCall:
     status: int = 0
 
     def cancel(self) -> None:
-        """End the call, if it has not ended."""
-        self.task.cancel()
+        """End the call, if it has not ended and runs in this process."""
+        if self.is_running:
+            self.task.cancel()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether this process runs it now."""
+        return hasattr(self, "task") and not self.task.done()
 
 
 class Paused(Exception):
@@ -234,7 +240,7 @@ class Calls:
 
     async def aclose(self) -> None:
         """Cancel the calls that run, and wait until they have ended."""
-        tasks = [call.task for call in self.known.values() if not call.ending.done() and hasattr(call, "task")]
+        tasks = [call.task for call in self.known.values() if call.is_running]
         for task in tasks:
             task.cancel()
         if tasks:

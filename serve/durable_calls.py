@@ -13,8 +13,9 @@ import hashlib
 import json
 import logging
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
@@ -29,6 +30,7 @@ from .questions import Question
 from .settings import Serving
 
 LOOK = 1.0  # seconds between two looks for calls that nobody runs, and for the ends of those that others run
+TRIES = 3  # how often a call that its store refuses is gone on with here
 TOOLS = "tool:"  # channels of tools, whose answers count once and for the process that asked
 
 log = logging.getLogger("concerto.serve")
@@ -49,13 +51,20 @@ class DurableCalls:
             raise OSError(str(refused)) from None
         self.reader = self.program.session(**options)  # reads arguments and answers by the types of the program
         self.left: set[str] = set()  # calls that failed here by no fault of the program: they are for another process
+        self.refused: Counter[str] = Counter()  # how often the store has refused a call
         self.running: dict[str, StoredCall] = {}
         self.looking: asyncio.Task[None] | None = None
 
     def watch(self) -> None:
         """Go on from now on with calls that no process runs."""
-        if self.looking is None:
-            self.looking = asyncio.create_task(self._look())
+        if self.looking is not None:
+            return
+        with suppress(RecordingError):
+            others = self.store.of_others()
+            if others:
+                text = "the store has calls of other programs or versions that are not over: %d; serve those too, or cancel them"
+                log.warning(text, others)
+        self.looking = asyncio.create_task(self._look())
 
     # ------------------------------------------------------------ calls of clients
 
@@ -65,7 +74,7 @@ class DurableCalls:
         request, 429 and 503 for a call that is not admitted."""
         if wanted.session is not None:
             raise Problem(400, "session", "a durable call has a session of its own: leave Concerto-Session out")
-        ident = uuid4().hex if key is None else _named(wanted.caller, key)
+        ident = uuid4().hex if key is None else _named(self.program.name, wanted.caller, key)
         if key is not None:
             row = self._find(ident)
             if row is not None:
@@ -89,8 +98,8 @@ class DurableCalls:
         return call, False
 
     async def found(self, ident: str, caller: str) -> ServedCall:
-        """Return a durable call by its id, with its events. Raise Problem: 404 for one that is not there or of another caller,
-        409 for one that another process runs now."""
+        """Return a durable call by its id, with its events; those of one that another process runs come at its end. Raise
+        Problem: 404 for one that is not there or of another caller, 409 for one of another version of the program."""
         call = self.calls.known.get(ident)
         if call is not None and call.wanted.caller == caller:
             return call
@@ -101,6 +110,7 @@ class DurableCalls:
         as `found`."""
         row = self._own(ident, caller)
         if row.state not in OVER:
+            self._require_same(row)
             return row.state, None
         call = await self.found(ident, caller)
         await asyncio.wait({call.ending})
@@ -113,9 +123,11 @@ class DurableCalls:
             return
         call = self.calls.known.get(ident)
         if call is not None:
-            self.calls.end(call, "", _cancelled())
-            if hasattr(call, "task"):
-                call.cancel()
+            self._end_cancelled(call)
+
+    def _end_cancelled(self, call: ServedCall) -> None:
+        self.calls.end(call, "", _cancelled())
+        call.cancel()
 
     def _own(self, ident: str, caller: str) -> RunRow:
         row = self._find(ident)
@@ -131,17 +143,19 @@ class DurableCalls:
             raise self._unusable(refused) from None
 
     async def _taken_up(self, row: RunRow) -> ServedCall:
-        """Return the call of a run: as it is known here, as this process goes on with it, or made again from its journal. Raise
-        Problem (409) for one that another process runs, or that is of another program, and 503 without a place for it."""
+        """Return the call of a run: as it is known here, as this process goes on with it, made again from its journal, or, while
+        another process runs it, one that ends with that. Raise Problem: 409 for one of another version, 503 without a place."""
         known = self.calls.known.get(row.id)
         if known is not None:
             return known
+        if row.state != CANCELLED:
+            self._require_same(row)
+        return await self._go_on(row) or self._served(row)
+
+    def _require_same(self, row: RunRow) -> None:
         if row.image != self.store.image:
-            raise Problem(409, "program", "the call is of another version of the program")
-        call = await self._go_on(row)
-        if call is None:
-            raise Problem(409, "elsewhere", "another process runs the call now; GET /calls/ID tells of its end")
-        return call
+            text = "the call is of another version of the program, which has to be served for it to go on"
+            raise Problem(409, "program", text)
 
     # ------------------------------------------------------------ running
 
@@ -157,7 +171,7 @@ class DurableCalls:
         another process has the run. Raise Problem (503) without a place for it."""
         await self.calls.admission.enter()
         call = self.calls.known.get(row.id)
-        if call is not None and (call.ending.done() or not call.task.done()):  # somebody else was first
+        if call is not None and (call.ending.done() or call.is_running):  # somebody else was first
             self.calls.admission.leave()
             return call
         try:
@@ -190,6 +204,13 @@ class DurableCalls:
                 if stored.waits():
                     raise Paused from None
                 raise
+            except RecordingError as refused:  # cancelled, taken over, an answer that does not fit, or a store that fails
+                log.warning("a durable call stops: %s", refused, extra={"concerto": {"call": call.id}})
+                self.refused[call.id] += 1
+                if self.refused[call.id] < TRIES:
+                    raise Paused from None
+                self.left.add(call.id)
+                raise
             except Exception as failure:
                 if not isinstance(failure, Panic) or failure.code == "P406":
                     self.left.add(call.id)
@@ -219,12 +240,14 @@ class DurableCalls:
 
     async def _look_once(self) -> None:
         for row in self.store.left():
-            running = self.calls.known.get(row.id)
-            if row.id in self.left or (running is not None and not running.task.done()):
-                continue
-            await self._go_on(row)
-        for call in list(self.calls.known.values()):
-            if call.durable and not call.ending.done() and call.task.done():
+            known = self.calls.known.get(row.id)
+            if row.id not in self.left and (known is None or not known.is_running):
+                await self._go_on(row)
+        here = {call.id: call for call in self.calls.known.values() if call.durable and not call.ending.done()}
+        for ident in self.store.cancelled(list(here)):
+            self._end_cancelled(here.pop(ident))
+        for call in here.values():
+            if not call.is_running:
                 ended = self._find(call.id)
                 if ended is not None and ended.state in OVER:
                     await self._go_on(ended)
@@ -277,8 +300,8 @@ class DurableCalls:
         keys = [] if row is None else [one["key"] for one in row.waits if _question_key(row.id, one["key"]) == question.key]
         if row is None or not keys or not self.store.answer(row, keys[0], text):
             raise Problem(409, "answered", "the question has been answered, or its call has ended")
-        running = self.calls.known.get(row.id)
-        if running is None or running.task.done():
+        known = self.calls.known.get(row.id)
+        if known is None or not known.is_running:
             await self._go_on(row)
 
     def _unusable(self, refused: RecordingError) -> Problem:
@@ -303,9 +326,9 @@ def _cancelled() -> Problem:
     return Problem(CLIENT_CLOSED, "cancelled", "the call was cancelled")
 
 
-def _named(caller: str, key: str) -> str:
-    """Return the id of the call of a caller with that Idempotency-Key."""
-    return hashlib.sha256(f"{caller}\0{key}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+def _named(program: str, caller: str, key: str) -> str:
+    """Return the id of the call of a caller of a program with that Idempotency-Key."""
+    return hashlib.sha256(f"{program}\0{caller}\0{key}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _question_key(call: str, key: str) -> str:

@@ -72,7 +72,7 @@ class Serving:
             raise ValueError("tokens: two callers have the same token")
         if bool(self.durable) != (self.store is not None):
             lacking = "store: name the run store" if self.durable else "durable: name the functions"
-            raise ValueError(f"durable calls need both `durable` and `store`; {lacking}")
+            raise ValueError(f"durable calls need both `durable` and `store` (--durable NAME, --store PLACE); {lacking}")
 
     @property
     def is_open(self) -> bool:

@@ -480,7 +480,7 @@ def _check_answer(run: Any, key: str, channel: str, form: Any, expected: Any) ->
     except (Misfit, Panic) as fault:
         text = fault.message if isinstance(fault, Panic) else str(fault)
         refused = AnswerRefused(f"the answer for {key} ({channel}) is refused: {text}; the run waits on")
-        run.journal.end_by(refused)
+        run.journal.refuse_answer(key, refused)
         raise refused from None
 
 

@@ -75,6 +75,9 @@ class EffectFileWriter:
     def renew(self) -> None:
         """Do nothing: nobody else goes on with a file."""
 
+    def forget_answer(self, key: str) -> None:
+        """Do nothing: a file keeps no answers."""
+
     def close(self) -> None:
         if self._file >= 0:
             os.close(self._file)

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 
         def commit(self, rows: Sequence[Row], told: int, waits: Sequence[Any]) -> None: ...
         def renew(self) -> None: ...
+        def forget_answer(self, key: str) -> None: ...
         def close(self) -> None: ...
 
     class Runner(Protocol):
@@ -606,6 +607,12 @@ class Journal:
         elif row is not None and (asked or type(row) is DeliveryRow):
             wanted = f"the run asks for {', '.join(asked)}" if asked else "the run asks for nothing"
             self.end_by(Diverged(f"effect {row.key} comes next in the recording, and {wanted}"))
+
+    def refuse_answer(self, key: str, refused: BaseException) -> None:
+        """End the run since the answer that the host has given for an effect is none; another one may be given."""
+        if self.sink is not None:
+            self.sink.forget_answer(key)
+        self.end_by(refused)
 
     def end_by(self, error: BaseException) -> None:
         """End the run with an error, once; nothing more is kept of it."""

@@ -137,6 +137,9 @@ class _AfterReading:
     def renew(self) -> None:
         """Do nothing: nobody else goes on with a file."""
 
+    def forget_answer(self, key: str) -> None:
+        """Do nothing: a file keeps no answers."""
+
     def close(self) -> None:
         if self.writer is not None:
             self.writer.close()

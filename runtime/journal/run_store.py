@@ -297,6 +297,15 @@ class RunStore:
         """Return the runs of an image that wait for an answer, the oldest first; those that are damaged are left out."""
         return self._selected("image = ? AND state = ?", (image, WAITING))
 
+    def of_others(self, image: str) -> list[RunRow]:
+        """Return the runs of other images that are not over, the oldest first; those that are damaged are left out."""
+        return self._selected("image <> ? AND state IN (?, ?)", (image, RUNNING, WAITING))
+
+    def cancelled(self, runs: Sequence[str]) -> list[str]:
+        """Return those of some runs, by their whole ids, that somebody has cancelled."""
+        select = f"SELECT id FROM runs WHERE state = ? AND id IN ({', '.join('?' * len(runs))})"
+        return [row[0] for row in self._database.rows(select, (CANCELLED, *runs))]
+
     def to_go_on_with(self, image: str) -> list[RunRow]:
         """Return the runs of an image that can go on now: nobody holds them, they are not over, and what waited for an answer
         has one. The oldest are first; those that are damaged are left out."""
@@ -368,6 +377,11 @@ class RunStore:
             except JournalRefused as refused:
                 raise self._damaged(run, str(refused)) from None
         return answers
+
+    def forget_answer(self, run: str, key: str) -> None:
+        """Forget the answer for an effect of a run, named by its whole id."""
+        with self._database.transaction():
+            self._database.change("DELETE FROM answers WHERE run = ? AND key = ?", (run, key))
 
     def move(self, claim: Claim, run: RunRow, header: Header, image: bytes) -> None:
         """Let a run go on under another image from now on; `run` is what a rehearsal has looked at, `header` the one with that
@@ -502,6 +516,11 @@ class Claim:
     def renew(self) -> None:
         """Hold the run on. Raises as `commit`."""
         self.store.renew(self)
+
+    def forget_answer(self, key: str) -> None:
+        """Forget an answer that does not fit, so that another one may be given."""
+        with suppress(JournalRefused):
+            self.store.forget_answer(self.run, key)
 
     def close(self) -> None:
         """Give the run back and close its store, if that is its own. That it cannot be given back is no failure of what is

@@ -8,6 +8,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +188,19 @@ def test_another_process_takes_over_what_a_killed_one_was_doing(models: ModelSer
     assert models.seen[: len(asks)] == asks and len(models.seen) == len(asks) + 1
 
 
+def test_who_waits_when_the_server_ends_gets_the_place_of_the_answer(models: ModelServer, tmp_path: Path) -> None:
+    flags = ["--store", str(tmp_path / "runs.db"), "--durable", "order", "--drain", "1"]
+    with running(tmp_path, *flags, source=source(models), online=True) as server, httpx2.Client(timeout=30) as client:
+        with ThreadPoolExecutor() as threads:
+            waiting = threads.submit(client.post, f"{server.url}/call/order", json={"item": "lamp"})
+            while not httpx2.get(f"{server.url}/questions").json():
+                time.sleep(0.05)
+            code, told = server.end()
+            answer = waiting.result()
+        assert (code, answer.status_code, answer.json()["state"]) == (0, 202, "waiting"), (answer.text, told)
+        assert answer.headers["location"] == f"/calls/{answer.json()['call']}" and "Exception" not in told
+
+
 def test_nobody_has_to_ask_for_a_call_that_was_left(models: ModelServer, tmp_path: Path) -> None:
     async def test() -> None:
         async with served(source(models), **options(tmp_path)) as (client, _):
@@ -239,6 +254,66 @@ def test_a_key_leads_to_the_first_call_in_every_process(models: ModelServer, tmp
     asyncio.run(test())
 
 
+def test_an_answer_that_does_not_fit_is_forgotten(models: ModelServer, tmp_path: Path) -> None:
+    """Nobody looks at one that comes past the server; the question is asked again."""
+
+    async def test() -> None:
+        async with served(source(models), **options(tmp_path)) as (client, app):
+            waiting = asyncio.create_task(client.post("/call/order", json={"item": "lamp"}))
+            asked = await question(client)
+            store = app.durable.store.store
+            key = store.run(asked["call"]).waits[0]["key"]
+            store.answer(asked["call"], key, {"json": "yes"})
+            await asyncio.sleep(0.1)
+            assert (await client.get("/questions")).json() == []
+            assert (await question(client))["key"] == asked["key"]
+            assert (await client.post(f"/questions/{asked['key']}", json=True)).status_code == 204
+            assert (await waiting).status_code == 200
+
+    asyncio.run(test())
+
+
+def test_a_key_at_another_process_waits_for_the_call(models: ModelServer, tmp_path: Path) -> None:
+    async def test() -> None:
+        async with (
+            served(source(models), **options(tmp_path)) as (here, _),
+            served(source(models), **options(tmp_path)) as (there, app),
+        ):
+            head = {"Idempotency-Key": "k"}
+            first = asyncio.create_task(here.post("/call/slow", json={"item": "a"}, headers=head))
+            await asyncio.sleep(0.5)
+            later = await there.post("/call/slow", json={"item": "a"}, headers={**head, "Prefer": "respond-async"})
+            assert (later.status_code, later.json()["state"]) == (202, "running")
+            assert later.headers["location"] == f"/calls/{later.json()['call']}"
+            second = await there.post("/call/slow", json={"item": "a"}, headers=head)
+            told = await there.get(f"/calls/{later.json()['call']}/events")
+            assert (await first).json() == second.json() and [kind for _, kind, _ in events_of(told.text)] == ["emit", "result"]
+            over = await there.post("/call/slow", json={"item": "a"}, headers={**head, "Prefer": "respond-async"})
+            assert (over.status_code, over.json()) == (200, second.json())
+        assert len(models.seen) == 2
+
+    asyncio.run(test())
+
+
+def test_who_waits_hears_that_another_process_has_cancelled(models: ModelServer, tmp_path: Path) -> None:
+    async def test() -> None:
+        async with (
+            served(source(models), **options(tmp_path)) as (here, _),
+            served(source(models), **options(tmp_path)) as (there, _),
+        ):
+            first = asyncio.create_task(here.post("/call/slow", json={"item": "a"}, headers={"Idempotency-Key": "k"}))
+            await asyncio.sleep(0.5)
+            head = {"Idempotency-Key": "k", "Prefer": "respond-async"}
+            begun = await there.post("/call/slow", json={"item": "a"}, headers=head)
+            assert (await there.delete(f"/calls/{begun.json()['call']}")).status_code == 204
+            ended_here = await first
+            assert (ended_here.status_code, ended_here.json()["error"]["code"]) == (499, "cancelled")
+            for client in (here, there):
+                assert (await client.get(f"/calls/{begun.json()['call']}")).status_code == 499
+
+    asyncio.run(test())
+
+
 def test_a_cancelled_call_is_over_everywhere(models: ModelServer, tmp_path: Path) -> None:
     async def test() -> None:
         async with served(source(models), **options(tmp_path)) as (client, _):
@@ -284,8 +359,9 @@ def test_a_changed_program_leaves_the_calls_of_the_old_one(models: ModelServer, 
             begun = await client.post("/call/order", json={"item": "a"}, headers={"Prefer": "respond-async"})
             await question(client)
         async with served(source(models) + "pub fn more() -> Int { 1 }", **options(tmp_path)) as (client, _):
-            refused = await client.get(f"/calls/{begun.json()['call']}/events")
-            assert refused.status_code == 409 and "another version" in refused.json()["error"]["message"]
+            for path in ("", "/events"):
+                refused = await client.get(f"/calls/{begun.json()['call']}{path}")
+                assert refused.status_code == 409 and "another version" in refused.json()["error"]["message"]
             assert (await client.get("/questions")).json() == []
 
     asyncio.run(test())
@@ -338,7 +414,10 @@ def test_resume_refuses_a_served_call(models: ModelServer, tmp_path: Path) -> No
     assert f"{ident}  waiting" in listed and "order  waits for approve" in listed
     told = json.loads(subprocess.run([*words, "--json"], capture_output=True, text=True, check=True).stdout)
     assert told[0]["call"] == {"function": "order", "arguments": {"item": "a"}, "caller": "anyone"}
-    answer = [*words[:4], "answer", ident, told[0]["waits"][0]["key"], "true", *words[5:]]
+    answer = [*words[:4], "answer", ident, told[0]["waits"][0]["key"], '"yes"', *words[5:]]
+    wrong = subprocess.run(answer, capture_output=True, text=True, check=False)
+    assert wrong.returncode == 2 and "expected Bool" in wrong.stderr, wrong.stderr
+    answer[7] = "true"
     kept = subprocess.run(answer, capture_output=True, text=True, check=True).stdout
     assert kept == "kept; a server with the store goes on\n"
     with pytest.raises(concerto.RecordingError, match="a call of order"):
