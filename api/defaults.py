@@ -1,8 +1,8 @@
 """Defaults of parameters and fields that Python can know without running a program (P-2.1, P-2.4).
 
 Hands on `known_default` to `declared_classes`, `python_modules` and `pydantic_models`. In an image a default is a function, of a
-field one without parameters; one that does nothing but push a literal, or a list of such, is read here. Any other is computed by
-the program, each time that the value is left out (L-5.9.1, L-5.10.1); nothing is run here.
+field one without parameters; one that does nothing but push a literal other than a Map, the empty Map, or a list of such, is read
+here. Any other is computed by the program, each time that the value is left out (L-5.9.1, L-5.10.1); nothing is run here.
 """
 
 from __future__ import annotations

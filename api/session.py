@@ -1,10 +1,11 @@
 """A session of a program in Python: calls, listeners, answers to awaited emits, states (O-9.41, O-9.42).
 
-Hands on `Session` to users and to `serve/`, whose calls speak JSON (`start_json`); `Program.session` makes it. `arguments_of`,
-the arguments of a call by values of Python, to batches, which have no session of this kind. It turns values and failures of the
-runtime's session into those of the API, lets one call run at a time (`Turns`), and lets Ctrl-C end the calls that wait
-(`Interruptible`). How options become a host, by which the runtime reaches the world outside, is in `options`; how values are
-converted, in `values`. The program itself is run by the runtime's session (`runtime/session/session.py`), not here.
+Hands on `Session` to users, to `python_modules`, whose `ModuleSession` is one, and to `serve/`, whose calls speak JSON
+(`start_json`); `Program.session` makes it. `arguments_of`, the arguments of a call by values of Python, to batches, which have no
+session of this kind. It turns values and failures of the runtime's session into those of the API, lets one call run at a time
+(`Turns`), and lets Ctrl-C end the calls that wait (`Interruptible`). How options become a host, by which the runtime reaches the
+world outside, is in `options`; how values are converted, in `values`. The program itself is run by the runtime's session
+(`runtime/session/session.py`), not here.
 """
 
 from __future__ import annotations
@@ -628,7 +629,8 @@ def arguments_of(
 ) -> runtime.Arguments:
     """Return what yields the arguments of a call when it runs, since defaults are those of the program then (L-5.9.1), of the
     values of Python `args` and `named`. `function` is the name of the function, `number` its number in the image, `longest` how
-    many bytes a text may have. Raise TypeError, which names the argument, for what does not fit (O-9.38)."""
+    many bytes a text may have. Raise TypeError, which names the argument, for what does not fit (O-9.38), and the machine's Panic
+    for what is beyond the limits of values."""
     parameters = program.image.functions[number].params
     by_name = _by_name(function, parameters, args, named)
     types = {name: program.descriptors[kind] for name, kind, _ in parameters}

@@ -212,7 +212,8 @@ def program_folder(path: str) -> str:
 
 
 def find_modules_beside(path: str) -> None:
-    """Let modules of Python be found in the directory of a program (`program_folder`) before all others."""
+    """Let modules of Python be found in the directory of a program (`program_folder`) before all others, unless Python looks
+    there already."""
     folder = program_folder(path)
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -324,7 +325,8 @@ def load_program(path: str, *, quiet: bool = False, demand: Demand | None = None
 
 
 def program_of(path: str, data: bytes, *, quiet: bool = False, demand: Demand | None = None) -> Program:
-    """Return what `load_program` returns, of the bytes that `read` has returned. Raise `Exit` as it does, but not as `read`."""
+    """Return what `load_program` returns, of the bytes that `read` has returned. Raise `Exit` as it does; as `read` only where
+    there are diagnostics, whose files are looked at then."""
     from ..vm.interp.link import load_bytes, load_image
 
     try:

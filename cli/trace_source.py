@@ -21,9 +21,10 @@ STDIN = "/dev/stdin"  # what `-` stands for
 
 class Recording:
     """A recording that is read once: its `header` at once, its rows by iteration. `name` is that of an effect file (`store` is
-    None then), or the id of a run of the store; afterwards `name` is what messages name. `has_end` says, behind the last row,
-    whether the run is over, `count` how many rows came, `refusal` why no more came, None for the end. `close()` releases file or
-    store. Raises JournalRefused, and `Exit` (66) where it cannot be read, both also while it is iterated."""
+    None then), or the id of a run of the store; afterwards `name` is what messages name, the file or the place of the store.
+    `has_end` says, behind the last row, whether the run is over, `count` how many rows came, `refusal` why no more came, None for
+    the end. `close()` releases file or store. Raises JournalRefused, and `Exit`: 66 where it cannot be read, these two also while
+    it is iterated, and 2 for a name that ends in .conc-ir."""
 
     def __init__(self, name: str, store: str | None) -> None:
         self.has_end = False

@@ -1,10 +1,10 @@
 """How the checker records on the tree what it decided: which call, which field, which coercion.
 
-The checker sets these records on `target` of calls and field accesses, on `coercion` of expressions, and on `failure` of what
-errors leave by; codegen reads them and decides nothing about names itself, and the language server reads them to find what a name
-means; the target of an access to a slot is `symbols.SlotAccess`. Hands on these records, and the union `Coercion` of those that
-convert; they are data alone, and nothing is checked or converted here. A new way to call something is a class here, the place in
-the checker that makes it, and a case in `codegen/calls.py`.
+The checker sets these records on `target` of calls and field accesses, on `coercion` of expressions, on `failure` of what errors
+leave by, and on `rethrow` of a `try`; codegen reads them and decides nothing about names itself, and the language server reads
+them to find what a name means; the target of an access to a slot is `symbols.SlotAccess`. Hands on these records, and the union
+`Coercion` of those that convert; they are data alone, and nothing is checked or converted here. A new way to call something is a
+class here, the place in the checker that makes it, and a case in `codegen/calls.py`.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ class VariantCall(CallTarget):
 
 @record
 class ErrorCall(CallTarget):
-    """`F::new(msg)` and `F::V(msg)`. `fields` names the arguments after the message, of which these forms have none; `F::V { … }`
-    is a StructExpr, whose entries codegen takes as they are."""
+    """`F::new(msg)` and `F::V(msg)`. `fields` is always empty: these forms take nothing after the message; `F::V { … }` is a
+    StructExpr, whose entries codegen takes as they are."""
 
     family: str
     variant: str | None

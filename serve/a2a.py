@@ -46,7 +46,9 @@ MOST_LISTED = 100
 
 
 class A2a:
-    """The card and the endpoint of one application."""
+    """The card and the endpoint of one application. Its handlers raise Problem for what is not served: 400 where nothing else is
+    said, 404 for a task that is none of the caller's, 409, 429 and 503 as the calls do; the application answers it by
+    `refusal`."""
 
     def __init__(self, app: Application) -> None:
         self.app = app
@@ -101,8 +103,8 @@ class A2a:
     # ------------------------------------------------------------ methods
 
     async def send(self, request: Request, caller: Caller, params: Json) -> Response:
-        """Give a message to a new task or to one that waits for it, and answer with the task: when it has ended or waits for
-        an answer, with `returnImmediately` at once."""
+        """Give a message to a new task or to one that waits for it, and answer with the task: when it has ended or waits for an
+        answer, with `returnImmediately` at once. Raise Problem (CLIENT_CLOSED) where the client has gone before."""
         call, _ = await self._taken(request, caller, params)
         self.app.calls.opened(call)
         try:
@@ -165,7 +167,7 @@ class A2a:
     # ------------------------------------------------------------ calls
 
     def _found(self, caller: Caller, params: Json) -> ServedCall:
-        """Return the call of a task. Raise Problem (404) for one that is none, or of somebody else."""
+        """Return the call of a task. Raise Problem: 400 without an id, 404 for one that is none, or of somebody else."""
         ident = params.get("id")
         if not isinstance(ident, str) or not ident:
             raise Problem(400, "params", "`id` is the id of a task")

@@ -41,7 +41,8 @@ class AgUi:
         self.offered = conversing(app.program, app.settings.keys, texts=True)
 
     async def run(self, request: Request, caller: Caller) -> EventStream:
-        """Begin or resume a run, and answer with its events."""
+        """Begin or resume a run, and answer with its events. Raise Problem: 404 for a name that is not offered, 400 for what is
+        no input of a run, and as `_resumed` and `Calls.begin`."""
         name = request.path_params["name"]
         takes = self.offered.get(name)
         if takes is None:
@@ -81,7 +82,8 @@ class AgUi:
 
     def _resumed(self, request: Request, caller: Caller, name: str, thread: str, entries: Any) -> tuple[ServedCall, int]:
         """Give the answer of a resumed run to its question; return the call and the number of the question's event. Raise
-        Problem: 400 for what is no such answer or does not fit, 404 for another thread's, 409 for a question with an answer."""
+        Problem: 400 for what is no such answer or does not fit, 404 for another thread's, 409 for a question with an answer, 410
+        for one whose event is not kept any more."""
         entry = entries[0] if isinstance(entries, list) and len(entries) == 1 else None
         ident = entry.get("interruptId") if isinstance(entry, dict) else None
         if not isinstance(entry, dict) or not isinstance(ident, str) or entry.get("status") not in ("resolved", "cancelled"):

@@ -3,7 +3,8 @@
 The functions write code into `g.emitter`. They register themselves for their nodes (`value_of`, `effect_of`), mostly in pairs:
 one pushes the value on the operand stack, the other runs the same code and keeps nothing (`wants_value`). Hands on to `functions`
 `statement_code`, `discard`, `returned`, `mocked_name` and RAISERS, to `calls` `returned`. Patterns are bound by `patterns`. What
-is wrong with a program was reported before; nothing is raised here, and TooLong of `constants` passes through.
+is wrong with a program was reported before; nothing is raised here, but TooLong of `constants`, and RecursionError of a walk that
+goes too deep, pass through.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def _strings(values: Array) -> list[str]:
 
 @handle(SEARCHED, "from_identifier(text: String) -> Array<LedgerEntry>", clause="O-5.18")
 def from_identifier(machine: MachineContext, task: Task, ref: LedgerRef, words: str) -> Any:
-    """Entries whose identifier has every word of the text."""
+    """Entries whose identifier has every word of the text as a whole word, without regard to case; none for no words."""
     return Array(machine.stores.ledger(ref).by_identifier(words))
 
 
@@ -47,13 +47,13 @@ def from_key(machine: MachineContext, task: Task, ref: LedgerRef, key: str) -> A
 
 @handle(SEARCHED, "from_any_keys(ks: Array<String>) -> Array<LedgerEntry>", clause="O-5.19")
 def from_any_keys(machine: MachineContext, task: Task, ref: LedgerRef, keys: Array) -> Any:
-    """Entries with at least one of the keys."""
+    """Entries with at least one of the keys, without regard to case; none for no keys."""
     return Array(machine.stores.ledger(ref).by_any_key(_strings(keys)))
 
 
 @handle(SEARCHED, "from_exact_keys(ks: Array<String>) -> Array<LedgerEntry>", clause="O-5.19")
 def from_exact_keys(machine: MachineContext, task: Task, ref: LedgerRef, keys: Array) -> Any:
-    """Entries with all of the keys."""
+    """Entries with all of the keys, without regard to case; none for no keys."""
     return Array(machine.stores.ledger(ref).by_all_keys(_strings(keys)))
 
 

@@ -23,8 +23,8 @@ still do), `n` what is counted of it and not paid, `raise Deoptimise` the way to
 `library.NAMES` and of the globals of `tier.Tier`. An atom is a name or a constant; a site is a place in the bytecode that a line
 stands for.
 
-Hands on `Emitter` to `functions`, which makes one for each translation, and to the families; `registrar` and `Form` to the
-families, `starred_count` to `values`; `DEEPEST_EXPRESSION` to `branches`.
+Hands on `Emitter` to `functions`, which makes one for each translation, to `control`, whose `Structure` writes by it, and to the
+families; `registrar` and `Form` to the families, `starred_count` to `values`; `DEEPEST_EXPRESSION` to `branches`.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 Hands on `KINDS` and `kind_of` to the writer and the reader, and the forms of iterators (`is_iterator`, `lower_iterator`,
 `read_iterator`) and of payloads (`lower_payload`, `read_payload`, `same_form`) to `machine.py`. A form is plain data that stands
 for a value; functions take the writer as `w`, the reader as `r`. Bytes are made and checked in `envelope.py`, not here. A row of
-the heap is the number of the kind, which is its place in `KINDS`, and fields in which other values stand by number. Scalars,
-short Strings and `None` stand in fields as they are and have no rows. Structural values refer to rows before their own, so no
-value holds itself; closures refer to cells, handles of tasks to tasks, which have tables of their own. A new kind goes to the
+the heap is the number of the kind, which is its place in `KINDS`, and fields in which other values stand by number. Scalars and
+short Strings stand in fields as they are, `None` as `[]`; they have no rows. Structural values refer to rows before their own, so
+no value holds itself; closures refer to cells, handles of tasks to tasks, which have tables of their own. A new kind goes to the
 end: its place is part of the format.
 """
 
@@ -92,7 +92,8 @@ def lower_way(w: Writer, way: Way) -> list[Any]:
 
 
 def read_way(r: Reader, form: Any = None) -> Way:
-    """Return the way of a row, () for none. Raises SnapshotError for one that no program makes."""
+    """Return the way of a row, () for none. Raises SnapshotError, or one of `reader.WRONG`, for one that no program
+    makes."""
     if form is None:
         return ()
     left_out = [at for at, place in enumerate(r.list(form)) if type(place) is int]
