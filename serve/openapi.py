@@ -80,6 +80,8 @@ def description(program: Program, settings: Serving) -> dict[str, Any]:
         for schema in (*(one.schema for one in signature.parameters), signature.result):
             schemas.moved(schema)
     paths = {f"/call/{name}": {"post": _operation(signature, schemas, settings)} for name, signature in every.items()}
+    if settings.durable:
+        paths["/calls/{id}"] = _ending()
     document: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {"title": program.name, "version": program.content_hash[:12]},
@@ -126,6 +128,24 @@ def _operation(signature: Signature, schemas: _Schemas, settings: Serving) -> di
     if rest.strip():
         operation["description"] = rest.strip()
     return operation
+
+
+def _ending() -> dict[str, Any]:
+    """Return how the end of a durable call is had, and how one is ended."""
+    place = {"name": "id", "in": "path", "required": True, "description": "The id of the call.", "schema": {"type": "string"}}
+    on_its_way = {"type": "object", "properties": {"call": {"type": "string"}, "state": {"enum": ["running", "waiting"]}}}
+    answers = {
+        "200": {"description": "What the function returned, as the call itself has it.", "content": {"application/json": {}}},
+        "202": {"description": "It is on its way.", "content": {"application/json": {"schema": on_its_way}}},
+        "404": _refusal(HINTS[404]), "409": _refusal("The call is of another version of the program."),
+        "default": _refusal("It failed, as the call itself would tell."),
+    }  # fmt: skip
+    cancelled = {"204": {"description": "It is ended, or was over."}, "404": _refusal(HINTS[404])}
+    return {
+        "parameters": [place],
+        "get": {"operationId": "calls.end", "summary": "The end of a durable call.", "responses": answers},
+        "delete": {"operationId": "calls.cancel", "summary": "Ends a durable call.", "responses": cancelled},
+    }
 
 
 def _refusal(text: str) -> dict[str, Any]:

@@ -16,6 +16,9 @@ from typing import Any
 import concerto
 import httpx2
 import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from ..journal.durable_programs import ModelServer
 from .served import in_loop, running, served
@@ -422,6 +425,29 @@ def test_resume_refuses_a_served_call(models: ModelServer, tmp_path: Path) -> No
     assert kept == "kept; a server with the store goes on\n"
     with pytest.raises(concerto.RecordingError, match="a call of order"):
         concerto.resume(ident, store=tmp_path / "runs.db")
+
+
+def test_the_description_tells_of_durable_calls(models: ModelServer, tmp_path: Path) -> None:
+    async def test() -> None:
+        async with served(source(models), **options(tmp_path)) as (client, _):
+            document = (await client.get("/openapi.json")).json()
+            assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
+            assert "202" in document["paths"]["/call/order"]["post"]["responses"]
+            assert set(document["paths"]["/calls/{id}"]) == {"parameters", "get", "delete"}
+
+    asyncio.run(test())
+
+
+def test_the_place_of_a_mounted_call_leads_to_it(models: ModelServer, tmp_path: Path) -> None:
+    async def test() -> None:
+        inner = concerto.asgi(concerto.compile(source(models)), **options(tmp_path))
+        outer = Starlette(routes=[Mount("/desk", inner)])
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(outer), base_url="http://testserver") as client:
+            begun = await client.post("/desk/call/order", json={"item": "a"}, headers={"Prefer": "respond-async"})
+            assert (await client.get(begun.headers["location"])).status_code == 202
+        await inner.aclose()
+
+    asyncio.run(test())
 
 
 @in_loop
