@@ -36,7 +36,7 @@ from .first_answers import Answer, FirstAnswers
 from .mcp_endpoint import McpEndpoint
 from .metrics import CONTENT_TYPE, Counters
 from .openapi import description
-from .problems import CLIENT_CLOSED, Problem, problem_of
+from .problems import CLIENT_CLOSED, Problem, busy, problem_of
 from .questions import Questions
 from .sessions import Sessions
 from .settings import Serving
@@ -145,9 +145,12 @@ class Application:
                 caller = await self.gate.caller(request)
                 known["caller"] = caller.name
                 return await handler(request, caller)
-            except Problem as problem:
-                self.counters.refused.labels(str(problem.status)).inc()
-                return refusal(request, problem) if told is None else told(problem, request)
+            except Problem as refused:
+                problem = refused
+            except asyncio.CancelledError:  # the server ends, and has no more time for it
+                problem = busy("the server is going down", 1)
+            self.counters.refused.labels(str(problem.status)).inc()
+            return refusal(request, problem) if told is None else told(problem, request)
 
         return guarded
 

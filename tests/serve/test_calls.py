@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import concerto
+import httpx2
 import jsonschema
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
@@ -121,7 +124,6 @@ async def test_the_description_is_openapi() -> None:
 @in_loop
 async def test_mounted_in_another_application() -> None:
     """FastAPI, Starlette and Django mount it like any application."""
-    import httpx2
     from starlette.applications import Starlette
     from starlette.routing import Mount
 
@@ -149,11 +151,21 @@ def test_wrong_settings_are_refused() -> None:
         concerto.asgi(program(), tokenz=1)
 
 
+def test_a_call_that_the_drain_does_not_wait_for_gets_an_answer(tmp_path: Path) -> None:
+    with running(tmp_path, "--drain", "1") as server, ThreadPoolExecutor() as threads:
+        waiting = threads.submit(httpx2.post, f"{server.url}/call/wait", json={"ms": 20_000}, timeout=30)
+        while "concerto_running 1.0" not in httpx2.get(f"{server.url}/metrics").text:
+            time.sleep(0.05)
+        code, told = server.end()
+        answer = waiting.result()
+    assert (code, answer.status_code, answer.json()["error"]["code"]) == (0, 503, "busy"), (answer.text, told)
+    assert "retry-after" in answer.headers and "Exception" not in told and "Traceback" not in told
+
+
 def test_the_command_serves_and_drains(tmp_path: Path) -> None:
     """A call that runs ends well after SIGTERM; nothing new is taken. The log has lines of JSON without contents."""
     import threading
 
-    import httpx2
 
     with running(tmp_path) as server:
         given: list[Any] = []
@@ -179,7 +191,6 @@ def test_the_command_serves_and_drains(tmp_path: Path) -> None:
 
 
 def test_a_served_program_calls_functions_of_a_module_beside_it(tmp_path: Path) -> None:
-    import httpx2
 
     (tmp_path / "served_prices.py").write_text("def price(name: str) -> int:\n    return 100 * len(name)\n")
     declared = 'extern python "served_prices" { fn price(name: String) -> Int; }\n'
