@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from concerto.runtime.journal.effect_file import _sealed
+from concerto.runtime.journal.forms import digest_of
 
 from .campaign import Campaign, Figures
 from .campaign_stored_runs import FINE, LIMITS, PROGRAM, command
@@ -70,6 +71,11 @@ def of_rows(data: bytes, rng: random.Random) -> bytes:
     for _ in range(rng.choice((1, 1, 2))):
         change_structure(value, rng, 0)
     rows[at] = value[0]
+    return sealed_anew(rows)
+
+
+def sealed_anew(rows: list[Any]) -> bytes:
+    """The bytes of a file with these rows, whose seals fit."""
     seal, lines = "", []
     for row in rows:
         text = json.dumps(row, default=repr)
@@ -77,6 +83,44 @@ def of_rows(data: bytes, rng: random.Random) -> bytes:
         line, seal = _sealed(text if text.startswith("{") and len(text) > 2 else f'{{"row":{text}}}', seal)
         lines.append(f"{line}\n")
     return "".join(lines).encode()
+
+
+def leaves(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths of all values in plain data that hold no others."""
+    inside = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    found = [leaf for name, value in inside for leaf in leaves(value, (*path, name))]
+    return found or [path]
+
+
+def with_other_request(data: bytes, rng: random.Random) -> tuple[bytes, str]:
+    """A recording in which one value of one request is another one, digest and seals made anew; and the key of that effect."""
+    rows = [json.loads(line) for line in data.splitlines()]
+    row = rng.choice([row for row in rows if isinstance(row.get("request"), dict) and row["request"]])
+    *way, last = rng.choice(leaves(row["request"]))
+    place = row["request"]
+    for name in way:
+        place = place[name]
+    value = place[last]
+    place[last] = value + "x" if isinstance(value, str) else (not value if isinstance(value, bool) else 4711)
+    row["digest"] = digest_of(row["request"])
+    for one in rows:
+        one.pop("seal", None)
+    return sealed_anew(rows), str(row["effect"] if "effect" in row else row["key"])
+
+
+def requests(seed: int, count: int) -> Figures:
+    """Give recordings again whose requests are not those of the program: each is reported by its key."""
+    kinds: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as name:
+        program, data = recording(Path(name))
+        path = Path(name) / "altered.effects.jsonl"
+        for case in range(count):
+            altered, key = with_other_request(data, random.Random(f"{seed}-{case}"))
+            path.write_bytes(altered)
+            code, said = command("run", program, "--replay", str(path), *LIMITS)
+            assert code == 1 and "P406" in said and f"effect {key}" in said, f"case {case} of seed {seed}: {key}: {code} {said}"
+            kinds["reported"] += 1
+    return kinds
 
 
 def cases(seed: int, count: int, change: Any) -> Figures:
@@ -120,4 +164,5 @@ CAMPAIGNS = [
     campaign("bytes of effect files", 25, 4_000, of_bytes),
     campaign("lines of effect files", 20, 3_000, of_lines),
     campaign("rows of effect files", 20, 3_000, of_rows),
+    Campaign("altered requests of recordings", "G-16.11, G-14.2", 20, 1_000, requests),
 ]
