@@ -98,7 +98,7 @@ class World:
         function, item = self.calls.setdefault(key, (self.chance.choice(FUNCTIONS), f"i{number}"))
         headers = {"Idempotency-Key": key, "Prefer": "respond-async"}
         answer = client.post(f"/call/{function}", json={"item": item}, headers=headers)
-        assert answer.status_code == 202, (key, answer.text)
+        assert answer.status_code in (200, 202), (key, answer.text)
 
     def answer_all(self, client: httpx2.Client) -> None:
         for question in client.get("/questions").json():
@@ -144,7 +144,7 @@ def _to_the_end(world: World, seed: int) -> None:
             for key, (function, item) in list(left.items()):
                 headers = {"Idempotency-Key": key, "Prefer": "respond-async"}
                 begun = client.post(f"/call/{function}", json={"item": item}, headers=headers)
-                answer = client.get(begun.headers["location"])
+                answer = client.get(f"/calls/{begun.headers['concerto-call']}")
                 if answer.status_code == 202:
                     continue
                 where = f"seed {seed}, {key}: {function}({item})"
