@@ -239,7 +239,7 @@ def malformed_requests(seed: int, cases: int) -> Figures:
             assert not first or last - first < 16_000, f"seed {seed}: {first} KiB, then {last}"
         code, log = server.end()
     assert code == 0 and "Traceback" not in log and "internal" not in log, f"seed {seed}: {log[-3000:]}"
-    return {"MiB after the first thousand": first // 1024, "MiB at the end": last // 1024}
+    return {"max MiB after the first thousand": first // 1024, "max MiB at the end": last // 1024}
 
 
 CAMPAIGNS = [
