@@ -43,12 +43,8 @@ class Balancer(RoundRobin):
     """One that ends the connection of a client whose server is not there, or dies."""
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
+        with suppress(OSError):
             await super().__call__(reader, writer)
-        except OSError:
-            pass
-        finally:
-            writer.transport.abort()
 
 
 class World:
@@ -196,6 +192,7 @@ async def _loaded(world: World, rounds: int, seed: int) -> Figures:
     world.over = True
     await asyncio.gather(*clients)
     listener.close()
+    await world.balancer.aclose()
     await asyncio.sleep(QUIET)
     async with httpx2.AsyncClient(timeout=60) as http:
         for server in world.servers:

@@ -45,9 +45,20 @@ class RoundRobin:
     def __init__(self, ports: list[int]) -> None:
         self.ports = ports
         self.count = 0
+        self.active: set[asyncio.Task[None]] = set()  # connections that are open
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.count += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self.active.add(task)
+        task.add_done_callback(self.active.discard)
+        try:
+            await self._carry(reader, writer)
+        finally:
+            writer.transport.abort()
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there, back = await asyncio.open_connection("127.0.0.1", self.ports[self.count % len(self.ports)])
 
         async def pump(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
@@ -59,7 +70,18 @@ class RoundRobin:
                 target.transport.abort()
             target.close()
 
-        await asyncio.gather(pump(reader, back), pump(there, writer), return_exceptions=True)
+        try:
+            await asyncio.gather(pump(reader, back), pump(there, writer), return_exceptions=True)
+        finally:
+            back.transport.abort()
+
+    async def aclose(self) -> None:
+        """Cut the connections that are still open."""
+        open_now = list(self.active)
+        for task in open_now:
+            task.cancel()
+        await asyncio.gather(*open_now, return_exceptions=True)
+        await asyncio.sleep(0)  # until transports have closed
 
 
 def test_one_conversation_behind_a_balancer(tmp_path: Path) -> None:
@@ -100,6 +122,7 @@ def test_one_conversation_behind_a_balancer(tmp_path: Path) -> None:
                 assert own == [f"user: {number}.{turn}" for turn in range(TURNS)]
             assert max(int(text) for rows in given for _, text in rows) == 2 * CLIENTS * TURNS
             listener.close()
+            await balancer.aclose()
 
         check()
 
