@@ -240,6 +240,6 @@ def malformed_requests(seed: int, cases: int) -> Figures:
 
 
 CAMPAIGNS = [
-    Campaign("servers under load", "S-1.7, S-1.8", 1, 150, load, part=150),
+    Campaign("servers under load", "S-1.7, S-1.8", 1, 180, load, part=180),
     Campaign("malformed requests", "S-1.7", 200, 100_000, malformed_requests, part=20_000),
 ]
