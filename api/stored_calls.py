@@ -37,21 +37,26 @@ class StoredCall:
         self.of = of
         self.run = run
         self.claim = claim
-        self.waits: Callable[[], bool] = lambda: False
-        """Returns whether the call has ended since it waits for answers that nobody here gives."""
-        self.leave: Callable[[], object] = lambda: None
-        """Takes note that this process ends, and another one goes on: nothing more is kept."""
+        self._journal: Journal | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether the call has ended since it waits for answers that nobody here gives."""
+        return self._journal is not None and bool(self._journal.suspended)
+
+    def leave(self) -> None:
+        """Take note that this process ends, and another one goes on: nothing more is kept."""
+        if self._journal is not None:
+            self._journal.abandon(RuntimeError("the process ends"))
 
     def journal(self, real_time: Callable[[], float], real_wall: Callable[[], float]) -> Journal:
-        """Return the journal of the session. Raises JournalRefused."""
+        """Return the journal of the session, which asks for it once. Raises JournalRefused."""
         if self.claim is None:
-            journal = given_again(self.of, self.run, real_time, real_wall)
+            self._journal = given_again(self.of, self.run, real_time, real_wall)
         else:
             self.claim.owns_store = False
-            journal = stored(self.of, self.claim, real_time, real_wall, {}, tells_all=True)
-        self.waits = lambda: bool(journal.suspended)
-        self.leave = lambda: journal.abandon(RuntimeError("the process ends"))
-        return journal
+            self._journal = stored(self.of, self.claim, real_time, real_wall, {}, tells_all=True)
+        return self._journal
 
 
 class CallStore:
@@ -63,20 +68,22 @@ class CallStore:
         self.program = program
         self.options = options
         self.image = identity_of(program)
+        self._content = encode(program.image)  # a store wants it with each call
         try:
             self.store = RunStore(place, time.time)
         except JournalRefused as refused:
             raise RecordingError(str(refused)) from None
 
     def begin(self, ident: str, function: str, arguments: Mapping[str, Any], caller: str) -> StoredCall:
-        """Add a new call with an id of its own, `arguments` as JSON data by name. Raises RecordingError."""
+        """Add a new call with an id of its own, `arguments` as JSON data by name. Raises RecordingError, also where the id is
+        taken."""
         offline = bool(self.options.get("offline")) or self.options.get("offline_script") is not None
         header = new_header(self.program, [], self.options.get("seed"), time.time(), offline, os.urandom)
         header.run = ident
         call = {"function": function, "arguments": dict(arguments), "caller": caller}
         kept = {"redact": list(self.options.get("redact", ())), "call": call}
         try:
-            claim = self.store.begin(header, encode(self.program.image), kept)
+            claim = self.store.begin(header, self._content, kept)
             return StoredCall(self.store, self.store.run(ident), claim)
         except JournalRefused as refused:
             raise RecordingError(str(refused)) from None
@@ -124,10 +131,10 @@ class CallStore:
         except JournalRefused as refused:
             raise RecordingError(str(refused)) from None
 
-    def cancelled(self, idents: Sequence[str]) -> list[str]:
-        """Return those of some calls that somebody has cancelled. Raises RecordingError."""
+    def over(self, idents: Sequence[str]) -> list[RunRow]:
+        """Return those of some calls that are over. Raises RecordingError."""
         try:
-            return self.store.cancelled(idents) if idents else []
+            return self.store.over(idents)
         except JournalRefused as refused:
             raise RecordingError(str(refused)) from None
 
@@ -143,10 +150,17 @@ class CallStore:
         Raises RecordingError."""
         try:
             rows = [row for row in self.store.waits(self.image) if row.call is not None]
-            answered = {row.id: self.store.answers(row.id) for row in rows}
         except JournalRefused as refused:
             raise RecordingError(str(refused)) from None
-        return [(row, wait) for row in rows for wait in row.waits if wait["key"] not in answered[row.id]]
+        return [(row, wait) for row in rows for wait in self.unanswered(row)]
+
+    def unanswered(self, row: RunRow) -> list[dict[str, Any]]:
+        """Return what one call waits for and has no answer yet, as `questions` has it. Raises RecordingError."""
+        try:
+            answered = self.store.answers(row.id)
+        except JournalRefused as refused:
+            raise RecordingError(str(refused)) from None
+        return [wait for wait in row.waits if wait["key"] not in answered]
 
     def used(self, row: RunRow) -> tuple[int, int, float, int]:
         """Return what a call has used so far: tokens in and out, their cost, and requests to models. Raises RecordingError."""

@@ -152,7 +152,8 @@ class A2a:
         if call.ending.done():
             raise Problem(400, "ended", "the task has ended")
         call.cancel()
-        await asyncio.wait({call.task})
+        if call.task is not None:
+            await asyncio.wait({call.task})
         return _result(request, self.tasks.shown(call))
 
     async def subscribe(self, request: Request, caller: Caller, params: Json) -> EventStream:

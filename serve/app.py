@@ -78,7 +78,7 @@ class Application:
         self.outer = AccessLog(self.inner)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if self.durable is not None:
+        if self.durable is not None:  # here, since whoever mounts an application need not run its lifespan
             self.durable.watch()
         await self.outer(scope, receive, send)
 
@@ -333,7 +333,7 @@ class Application:
         key, durable = request.path_params["key"], self.durable
         question, is_durable = self.questions.open.get(key), False
         if question is None and durable is not None and "." in key:
-            question, is_durable = next((one for one in durable.questions() if one.key == key), None), True
+            question, is_durable = durable.question(key), True
         if question is None or not self.gate.may_answer(caller, question.owner):
             raise Problem(404, "question", "there is no such question, or it has been answered")
         text = await text_body(request, self.settings)

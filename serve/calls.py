@@ -60,7 +60,7 @@ class ServedCall:
     began: float
     durable: bool = False
     ending: asyncio.Future[str] = field(init=False)
-    task: asyncio.Task[None] = field(init=False)
+    task: asyncio.Task[None] | None = None
     readers: int = 0
     goes_on: bool = False
     told_text: bool = False
@@ -70,13 +70,13 @@ class ServedCall:
 
     def cancel(self) -> None:
         """End the call, if it has not ended and runs in this process."""
-        if self.is_running:
+        if self.task is not None:
             self.task.cancel()
 
     @property
     def is_running(self) -> bool:
         """Whether this process runs it now."""
-        return hasattr(self, "task") and not self.task.done()
+        return self.task is not None and not self.task.done()
 
 
 class Paused(Exception):
@@ -240,7 +240,7 @@ class Calls:
 
     async def aclose(self) -> None:
         """Cancel the calls that run, and wait until they have ended."""
-        tasks = [call.task for call in self.known.values() if call.is_running]
+        tasks = [call.task for call in self.known.values() if call.task is not None and call.is_running]
         for task in tasks:
             task.cancel()
         if tasks:

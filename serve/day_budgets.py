@@ -28,10 +28,10 @@ class DayBudgets:
     def of(self, caller: str) -> list[SharedBudget]:
         """Return what the calls of a caller draw on, an empty list where no budget is set. Raise Problem (429) where it is
         spent."""
-        tokens, cost = self.settings.day_tokens, self.settings.day_cost
-        if tokens is None and cost is None:
+        if not self._is_set:
             return []
-        today = time.strftime("%Y-%m-%d", time.gmtime(self.clock()))
+        tokens, cost = self.settings.day_tokens, self.settings.day_cost
+        today = self._today()
         if today != self.day:
             self.day, self.budgets = today, {}
         used = (0, 0.0) if self.state is None else self.state.used(today, caller)
@@ -47,9 +47,17 @@ class DayBudgets:
         return [self.budgets[caller]]
 
     def spent(self, caller: str, tokens: int, cost: float) -> None:
-        """Keep what a call has used."""
-        if self.state is not None and self.day and (tokens or cost):
-            self.state.add_used(self.day, caller, tokens, cost)
+        """Keep what a call has used: on the day on which the last call began here, of one that another process began on this
+        one."""
+        if self.state is not None and self._is_set and (tokens or cost):
+            self.state.add_used(self.day or self._today(), caller, tokens, cost)
+
+    @property
+    def _is_set(self) -> bool:
+        return self.settings.day_tokens is not None or self.settings.day_cost is not None
+
+    def _today(self) -> str:
+        return time.strftime("%Y-%m-%d", time.gmtime(self.clock()))
 
     def _spent(self) -> Problem:
         midnight = 86400 - int(self.clock()) % 86400

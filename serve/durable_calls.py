@@ -50,13 +50,12 @@ class DurableCalls:
         except RecordingError as refused:
             raise OSError(str(refused)) from None
         self.reader = self.program.session(**options)  # reads arguments and answers by the types of the program
-        self.left: set[str] = set()  # calls that failed here by no fault of the program: they are for another process
-        self.refused: Counter[str] = Counter()  # how often the store has refused a call
+        self.failures: Counter[str] = Counter()  # of calls by no fault of the program; one that has TRIES is for another process
         self.running: dict[str, StoredCall] = {}
         self.looking: asyncio.Task[None] | None = None
 
     def watch(self) -> None:
-        """Go on from now on with calls that no process runs."""
+        """Go on from now on with calls that no process runs; a second time it does nothing. It needs the loop that serves."""
         if self.looking is not None:
             return
         with suppress(RecordingError):
@@ -75,12 +74,9 @@ class DurableCalls:
         if wanted.session is not None:
             raise Problem(400, "session", "a durable call has a session of its own: leave Concerto-Session out")
         ident = uuid4().hex if key is None else _named(self.program.name, wanted.caller, key)
-        if key is not None:
-            row = self._find(ident)
-            if row is not None:
-                if row.call is None or (row.call["function"], row.call["arguments"]) != (wanted.function, dict(wanted.arguments)):
-                    raise Problem(409, "key", "this Idempotency-Key came with another request before")
-                return await self._taken_up(row), True
+        earlier = None if key is None else await self._earlier(ident, wanted)
+        if earlier is not None:
+            return earlier, True
         try:
             self.reader.require_arguments(wanted.function, wanted.arguments)
         except Misfitting as refused:
@@ -92,10 +88,22 @@ class DurableCalls:
             stored = self.store.begin(ident, wanted.function, wanted.arguments, wanted.caller)
         except RecordingError as refused:
             self.calls.admission.leave()
+            earlier = None if key is None else await self._earlier(ident, wanted)
+            if earlier is not None:  # a request with the same key was faster
+                return earlier, True
             raise self._unusable(refused) from None
         call = self._served(stored.run)
         self._run(call, stored, budgets)
         return call, False
+
+    async def _earlier(self, ident: str, wanted: Wanted) -> ServedCall | None:
+        """Return the call that has the id already, None without one. Raise Problem (409) for that of another request."""
+        row = self._find(ident)
+        if row is None or row.call is None:
+            return None
+        if (row.call["function"], row.call["arguments"]) != (wanted.function, dict(wanted.arguments)):
+            raise Problem(409, "key", "this Idempotency-Key came with another request before")
+        return await self._taken_up(row)
 
     async def found(self, ident: str, caller: str) -> ServedCall:
         """Return a durable call by its id, with its events; those of one that another process runs come at its end. Raise
@@ -201,19 +209,18 @@ class DurableCalls:
             try:
                 return str(await session.start_json(call.wanted.function, call.wanted.arguments, side))
             except ProgramError:
-                if stored.waits():
+                if stored.waits:
                     raise Paused from None
                 raise
             except RecordingError as refused:  # cancelled, taken over, an answer that does not fit, or a store that fails
                 log.warning("a durable call stops: %s", refused, extra={"concerto": {"call": call.id}})
-                self.refused[call.id] += 1
-                if self.refused[call.id] < TRIES:
+                self.failures[call.id] += 1
+                if self.failures[call.id] < TRIES:
                     raise Paused from None
-                self.left.add(call.id)
                 raise
             except Exception as failure:
                 if not isinstance(failure, Panic) or failure.code == "P406":
-                    self.left.add(call.id)
+                    self.failures[call.id] = TRIES
                 raise
 
         self.calls.run(call, self._session_of(stored), work)
@@ -241,16 +248,14 @@ class DurableCalls:
     async def _look_once(self) -> None:
         for row in self.store.left():
             known = self.calls.known.get(row.id)
-            if row.id not in self.left and (known is None or not known.is_running):
+            if self.failures[row.id] < TRIES and (known is None or not known.is_running):
                 await self._go_on(row)
         here = {call.id: call for call in self.calls.known.values() if call.durable and not call.ending.done()}
-        for ident in self.store.cancelled(list(here)):
-            self._end_cancelled(here.pop(ident))
-        for call in here.values():
-            if not call.is_running:
-                ended = self._find(call.id)
-                if ended is not None and ended.state in OVER:
-                    await self._go_on(ended)
+        for row in self.store.over(list(here)):
+            if row.state == CANCELLED:
+                self._end_cancelled(here[row.id])
+            elif not here[row.id].is_running:
+                await self._go_on(row)
 
     # ------------------------------------------------------------ questions
 
@@ -284,13 +289,25 @@ class DurableCalls:
             waits = self.store.questions()
         except RecordingError as refused:
             raise self._unusable(refused) from None
-        return [
-            self._question(
-                row.id, row.call["caller"], row.call["function"], wait["key"], wait["channel"],
-                json.dumps(wait["value"], ensure_ascii=False, separators=(",", ":")), row.changed,
-            )
-            for row, wait in waits if row.call is not None
-        ]  # fmt: skip
+        return [self._asks(row, wait) for row, wait in waits]
+
+    def question(self, key: str) -> Question | None:
+        """Return the open question of a durable call by its key, None where there is none. Raise Problem as `questions`."""
+        row = self._find(key.partition(".")[0])
+        if row is None or row.call is None or row.image != self.store.image:
+            return None
+        try:
+            waits = self.store.unanswered(row)
+        except RecordingError as refused:
+            raise self._unusable(refused) from None
+        return next((self._asks(row, wait) for wait in waits if _question_key(row.id, wait["key"]) == key), None)
+
+    def _asks(self, row: RunRow, wait: Mapping[str, Any]) -> Question:
+        assert row.call is not None
+        payload = json.dumps(wait["value"], ensure_ascii=False, separators=(",", ":"))
+        return self._question(
+            row.id, row.call["caller"], row.call["function"], wait["key"], wait["channel"], payload, row.changed
+        )
 
     async def answer(self, question: Question, text: str) -> None:
         """Keep the answer to a question, a JSON text, and go on with its call. Raise Misfitting for one that does not fit, and

@@ -35,6 +35,7 @@ __all__ = ["Claim", "Held", "RunRow", "RunStore", "is_url", "owner", "shown"]
 FORMAT = "concerto-runs/1"
 LEASE = 60.0  # seconds that a run is held without a commit or a renewal
 SEAL = 16  # hexadecimal digits
+PART = 500  # runs that one statement names
 MOST = 2**53  # rows, emits and epochs of a run
 LATEST = 1e11  # seconds since 1970
 
@@ -301,17 +302,23 @@ class RunStore:
         """Return the runs of other images that are not over, the oldest first; those that are damaged are left out."""
         return self._selected("image <> ? AND state IN (?, ?)", (image, RUNNING, WAITING))
 
-    def cancelled(self, runs: Sequence[str]) -> list[str]:
-        """Return those of some runs, by their whole ids, that somebody has cancelled."""
-        select = f"SELECT id FROM runs WHERE state = ? AND id IN ({', '.join('?' * len(runs))})"
-        return [row[0] for row in self._database.rows(select, (CANCELLED, *runs))]
+    def over(self, runs: Sequence[str]) -> list[RunRow]:
+        """Return those of some runs, by their whole ids, that are over."""
+        found = []
+        for first in range(0, len(runs), PART):
+            part = runs[first : first + PART]
+            marks = ", ".join("?" * len(part))
+            found += self._selected(f"state IN (?, ?, ?) AND id IN ({marks})", (*OVER, *part))
+        return found
 
     def to_go_on_with(self, image: str) -> list[RunRow]:
         """Return the runs of an image that can go on now: nobody holds them, they are not over, and what waited for an answer
         has one. The oldest are first; those that are damaged are left out."""
-        answered = "EXISTS (SELECT 1 FROM answers WHERE run = id)"
-        rows = self._selected(f"image = ? AND (state = ? OR (state = ? AND {answered}))", (image, RUNNING, WAITING))
         now = self._database.now()
+        free = "(lease <= ? OR owner <> ?)"  # what this process holds is not read at all
+        answered = "EXISTS (SELECT 1 FROM answers WHERE run = id)"
+        where = f"image = ? AND {free} AND (state = ? OR (state = ? AND {answered}))"
+        rows = self._selected(where, (image, now, self._owner, RUNNING, WAITING))
         return [row for row in rows if row.lease <= now or _is_dead(row.owner)]
 
     def _selected(self, where: str, values: tuple[Any, ...]) -> list[RunRow]:

@@ -298,6 +298,46 @@ def test_a_key_at_another_process_waits_for_the_call(models: ModelServer, tmp_pa
     asyncio.run(test())
 
 
+def test_two_requests_at_once_with_one_key_are_one_call(models: ModelServer, tmp_path: Path) -> None:
+    """Both look for the key before either has stored its call: they wait for the only place."""
+
+    async def test() -> None:
+        async with served(source(models), **options(tmp_path, concurrent=1)) as (client, _):
+            first = asyncio.create_task(client.post("/call/slow", json={"item": "a"}))
+            await asyncio.sleep(0.2)
+            both = (client.post("/call/tell", json={"order": {"item": "b"}}, headers={"Idempotency-Key": "k"}) for _ in range(2))
+            answers = await asyncio.gather(*both)
+            assert [answer.json() for answer in answers] == ["1 b", "1 b"]
+            assert answers[0].headers["concerto-call"] == answers[1].headers["concerto-call"]
+            assert [answer.headers.get("idempotent-replayed") for answer in answers].count("true") == 1
+            await first
+
+    asyncio.run(test())
+
+
+def test_what_was_used_before_counts_once(models: ModelServer, tmp_path: Path) -> None:
+    async def counted(client: Any) -> list[str]:
+        page = (await client.get("/metrics")).text
+        names = ("concerto_model_calls_total", 'concerto_tokens_total{direction="in"}')
+        return [line.rpartition(" ")[2] for line in page.splitlines() if line.startswith(names)]
+
+    async def test() -> None:
+        state = tmp_path / "state.db"
+        async with served(source(models), **options(tmp_path, state=state, day_tokens=10_000)) as (client, _):
+            await client.post("/call/order", json={"item": "a"}, headers={"Prefer": "respond-async"})
+            asked = await question(client)
+            await asyncio.sleep(0.2)
+            assert sorted(await counted(client)) == ["1.0", "3.0"]
+        async with served(source(models), **options(tmp_path, state=state, day_tokens=10_000)) as (client, app):
+            await client.post(f"/questions/{asked['key']}", json=True)
+            await ended(client, asked["call"])
+            assert sorted(await counted(client)) == ["1.0", "3.0"]
+            today = time.strftime("%Y-%m-%d", time.gmtime())
+            assert app.state.used(today, "anyone")[0] == 2 * (3 + 2)
+
+    asyncio.run(test())
+
+
 def test_who_waits_hears_that_another_process_has_cancelled(models: ModelServer, tmp_path: Path) -> None:
     async def test() -> None:
         async with (
