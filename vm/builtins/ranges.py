@@ -12,12 +12,14 @@ from ..panics import Panic
 from ..values.access import fit_length
 from ..values.containers import Array, RangeValue
 from ..values.limits import check_items
-from ..values.metering import LARGE, spend
+from ..values.metering import LARGE, announce, spend
 from .registry import integer, method, prelude
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+PIECE = 1 << 16  # Ints made at once, about 2.6 MB
 
 
 @method("Tuple", "len() -> Int", clause="L-6.5.8")
@@ -48,7 +50,11 @@ def _collect(span: range) -> Array:
     check_items(max(0, -(-(span.stop - span.start) // span.step)))
     if len(span) >= LARGE:
         spend(len(span))
-    return Array(list(span))
+    collected = list(span[:PIECE])
+    for start in range(PIECE, len(span), PIECE):  # a million Ints are 40 MB: more than a run with a small budget has left
+        announce(PIECE)
+        collected += span[start : start + PIECE]
+    return Array(collected)
 
 
 @method("Range", "to_array() -> Array<Int>", clause="L-6.5.10", linear=True)
