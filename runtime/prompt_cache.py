@@ -1,10 +1,10 @@
 """What a request tells its provider of the prompt cache: which part of it to keep for the next one (O-1.220, O-1.222).
 
-Hands on `CallCache` to calls, which put its plans into requests; providers write them on their wires (`providers/anthropic.py` as
-marks, `providers/openai.py` as a name). Hands on `PromptCaches`, how requests began, to the host API and the host, which share
-one among the sessions of a process, and to the services of calls. A plan changes no message. To write into a cache costs more
-than to send the same part without one, so a part that changes with every request, such as a window that moves on by a turn, is
-not marked.
+Hands on `CallCache` and `may_be_kept` to calls, which put its plans into requests, and `lifetime_of` to their settings; providers
+write plans on their wires (`providers/anthropic.py` as marks, `providers/openai.py` as a name). Hands on `PromptCaches`, how
+requests began, to the host API and the host, which share one among the sessions of a process, and to the services of calls. A
+plan changes no message. To write into a cache costs more than to send the same part without one, so a part that changes with
+every request, such as a window that moves on by a turn, is not marked.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ class CallCache:
     def __init__(
         self, caches: PromptCaches, settings: CallSettings, conversation: Conversation | None, head: Sequence[Msg]
     ) -> None:
-        self.lifetime = lifetime_of(settings)
+        self.lifetime = settings.cache_lifetime
         self.system = self.history = False
-        if not self.lifetime or settings.connection.row.prompt_cache == NAME:  # a name says nothing of places
+        if settings.connection.row.prompt_cache == NAME:  # a name says nothing of places
             return
         system = [message for message in head[:1] if message.role == "system"]
         model = (settings.connection.name, settings.connection.base_url, settings.model, settings.name)
@@ -101,14 +101,10 @@ class CallCache:
             self.history = caches.begins_as_before((model, conversation_key(conversation)), head)
 
     def plan(
-        self, settings: CallSettings, messages: Sequence[Msg], asked: int, is_stored: bool, tools: Sequence[ToolDef],
-        shows_media: bool,
-    ) -> CachePlan | None:  # fmt: skip
-        """Return what a request of the call says, None for nothing, as of a request that is too short to be cached. `asked` is
-        the place of the prompt among the messages; `is_stored` says that a memory will have the prompt as the request has it,
-        `shows_media` that a message has media."""
-        if not self.lifetime or not (shows_media or _is_long(messages, tools)):
-            return None
+        self, settings: CallSettings, messages: Sequence[Msg], asked: int, is_stored: bool, tools: Sequence[ToolDef]
+    ) -> CachePlan:
+        """Return what a request of the call says that `may_be_kept`. `asked` is the place of the prompt among the messages, from
+        0 on; `is_stored` says that a memory will have the prompt as the request has it."""
         connection = settings.connection
         marked = messages[:1] if self.system else []
         if self.history and asked > len(marked):
@@ -124,12 +120,11 @@ class CallCache:
         return CachePlan(marked, bool(tools), self.lifetime, settings.cache_prompt is not None, name)
 
 
-def _is_long(messages: Sequence[Msg], tools: Sequence[ToolDef]) -> bool:
-    length = 0
-    for message in messages:  # most conversations are long after a few messages
-        length += len(message.content)
-        if length >= LEAST:
-            return True
+def may_be_kept(length: int, tools: Sequence[ToolDef]) -> bool:
+    """Return whether a provider may keep what a request begins with, and not find it too short. `length` is the sum of
+    `Msg.length` over its messages."""
+    if length >= LEAST:
+        return True
     return bool(tools) and length + sum([len(tool.description) + len(str(tool.schema)) for tool in tools]) >= LEAST
 
 

@@ -143,15 +143,20 @@ class ProviderState:
         return f"ProviderState({self.connection!r}, {self.wire!r}, {self.model!r})"  # never what it holds
 
 
+# What media adds to the `length` of a message: more code points than all texts of a request have.
+MEDIA_LENGTH = 1 << 50
+
+
 class Msg:
     """A message. It must not be changed, since requests and memories share it.
 
     `role` is one of ROLES. `call_id` names the call that a tool message answers, `is_error` is True when that call failed; both
     are None for other messages. `media` stand before the text. `state` is no part of the record. `plain` is the JSON when role
     and content are all there is, which is what most wires send; None for any other message, for one of a tool, and before
-    `as_json` was called."""
+    `as_json` was called. `length` is the number of code points of the text, MEDIA_LENGTH more with media: one sum over the
+    messages of a request tells how long it is and whether it has media."""
 
-    __slots__ = ("role", "content", "calls", "call_id", "is_error", "state", "media", "plain", "_json")
+    __slots__ = ("role", "content", "calls", "call_id", "is_error", "state", "media", "length", "plain", "_json")
 
     def __init__(
         self,
@@ -170,6 +175,7 @@ class Msg:
         self.is_error = is_error
         self.state = state
         self.media = media
+        self.length = len(content) + MEDIA_LENGTH if media else len(content)
         self._json: Json | None = None
         self.plain: Json | None = None
 

@@ -14,11 +14,12 @@ too. Time, chance, waiting and tools are in `Services`.
 
 from __future__ import annotations
 
+from ...vm.providers import NAME
 from ..breaker import COUNTED, OPEN
 from ..errors import CONNECTION, TIMEOUT, CallFailure, NotSent
-from ..media import has_media, size_of
-from ..prompt_cache import CallCache
-from ..records import PAUSED, Msg, Reply, Request, call_seconds
+from ..media import size_of
+from ..prompt_cache import CallCache, may_be_kept
+from ..records import MEDIA_LENGTH, PAUSED, Msg, Reply, Request, call_seconds
 from ..schema.acceptance import Verdict, judge
 from ..schema.strategy import Plan, why_block
 from ..schema.validation import retries_exhausted, schema_failure
@@ -297,7 +298,9 @@ class CallRun:
 
     async def plain(self) -> Callable[[], Response]:
         """Ask once, tool rounds included, and return the commit (`_commit`). Raises CallFailure."""
-        self._begin("")
+        self._ask("")
+        if self.settings.cache is None:
+            return self._commit(await self._turn())
         key, reply = self._cached()
         if reply is not None:
             return self._commit(reply, cached=True)
@@ -341,8 +344,10 @@ class CallRun:
 
     def _ask(self, why: str) -> None:
         """Make the user message of the requests that follow; `why` is what it says of the reply before."""
-        shows_schema = self.plan is not None and (why or self.plan.strategy == "prompt")
-        self.user = self._user(self.prompt + why + (self.plan.block() if self.plan is not None and shows_schema else ""))
+        text = self.prompt + why
+        if self.plan is not None and (why or self.plan.strategy == "prompt"):
+            text += self.plan.block()
+        self.user = self._user(text)
 
     @property
     def _may_switch(self) -> bool:
@@ -444,14 +449,17 @@ class CallRun:
         begun = self.paused
         going_on = [] if begun is None else [Msg("assistant", begun.text, begun.calls, state=begun.state)]
         messages = [*self.head, *self.messages[:-1], self.user, *self.tail, *going_on]
-        shows_media = has_media(messages)
-        size, most = size_of(messages) if shows_media else 0, settings.connection.media_bytes
-        if size > most:
-            message = f"media: this request has {size} bytes of it, `media_bytes` of the connection allows {most}"
-            raise settings.origin().not_sent("AgentError", "InvalidRequest", message)
+        length = sum([message.length for message in messages])  # of a list, half the time of a generator
+        shows_media = length >= MEDIA_LENGTH
+        if shows_media:
+            self._check_media(messages)
         hosted = settings.carried_tools() if settings.hosted else ()
         self.tally.requests += 1
         tools = plan.tools(settings.tools) if plan else settings.tools
+        cache = None
+        if settings.cache_lifetime:
+            asked = len(messages) - 1 - len(self.tail) - len(going_on)
+            cache = self._cache_plan(messages, length, asked, tools)
         return Request(
             id=f"{self.run_id}.{self.tally.requests}",
             connection=settings.connection.name,
@@ -463,21 +471,29 @@ class CallRun:
             schema=plan.field if plan else None,
             timeout=settings.timeout,
             has_media=shows_media,
-            cache=self._cache_plan(messages, len(messages) - 1 - len(self.tail) - len(going_on), tools, shows_media),
+            cache=cache,
             hosted=hosted,
             container=self.container,
             is_once=settings.is_once,
         )
 
-    def _cache_plan(
-        self, messages: Sequence[Msg], asked: int, tools: Sequence[ToolDef], shows_media: bool
-    ) -> CachePlan | None:
+    def _check_media(self, messages: Sequence[Msg]) -> None:
+        """Raise NotSent where the messages of a request have more media than its connection allows."""
+        size, most = size_of(messages), self.settings.connection.media_bytes
+        if size > most:
+            message = f"media: this request has {size} bytes of it, `media_bytes` of the connection allows {most}"
+            raise self.settings.origin().not_sent("AgentError", "InvalidRequest", message)
+
+    def _cache_plan(self, messages: Sequence[Msg], length: int, asked: int, tools: Sequence[ToolDef]) -> CachePlan | None:
         """Return what a request with these messages, of which the prompt is the one at `asked`, says of the prompt cache of its
-        provider (O-1.220)."""
-        if self.prompt_cache is None:
+        provider (O-1.220). `length` is the sum of theirs."""
+        is_long = may_be_kept(length, tools)
+        if self.prompt_cache is None and (is_long or self.settings.connection.row.prompt_cache != NAME):
             self.prompt_cache = CallCache(self.services.prompt_caches, self.settings, self.conversation, self.head)
+        if not is_long or self.prompt_cache is None:
+            return None
         is_stored = self.conversation is not None and self.conversation.auto and self.user.content == self.prompt
-        return self.prompt_cache.plan(self.settings, messages, asked, is_stored, tools, shows_media)
+        return self.prompt_cache.plan(self.settings, messages, asked, is_stored, tools)
 
     async def _send(self, request: Request) -> Reply:
         """Send one request with its transport retries, which send the same record again and nothing else (M-5.3)."""
@@ -518,7 +534,8 @@ class CallRun:
             if self.settings.hosted:
                 reply.notes = [*reply.notes, *self.settings.dropped_tools()]
             self._account_reply(request, reply)
-            self._log(attempt, reply=reply)
+            if self.settings.log_channel is not None:
+                self._log(attempt, reply=reply)
             return reply
 
     def _enter(self, breaker: Breaker, request: Request) -> None:
@@ -554,9 +571,9 @@ class CallRun:
         if self.services.request_log is not None:
             self.services.request_log.log(request)
         purse = self.services.purse
-        if purse is None or not purse.is_limited or self.provider.unmetered:
-            return self._within_rate_limits(request)
-        return self._within_budgets(purse, request)
+        if purse is not None and purse.is_limited and not self.provider.unmetered:
+            return self._within_budgets(purse, request)
+        return self._within_rate_limits(request)
 
     async def _within_budgets(self, purse: Purse, request: Request) -> Reply:
         """Reserve what the request may use; once it is sent the budgets are charged whatever becomes of it (O-1.133)."""
@@ -567,9 +584,9 @@ class CallRun:
         return await self._within_rate_limits(request)
 
     def _within_rate_limits(self, request: Request) -> Awaitable[Reply]:
-        limiter = self.services.limiter(self.settings.connection)
-        if limiter is not None:
-            return self._limited(limiter, request)
+        limit = self.settings.connection.rate_limit
+        if limit is not None:
+            return self._limited(self.services.limiter(self.settings.connection.name, limit), request)
         return self._start_sending(request)
 
     def _start_sending(self, request: Request) -> Awaitable[Reply]:
@@ -611,7 +628,8 @@ class CallRun:
         if not self.provider.unmetered:
             cost = self._price(request, use)
             self.tally.add(reply, cost)
-            use.set_price(cost)
+            if cost != 0:
+                use.set_price(cost)
         self._account(request, use)
         if self.span is not None and self.services.telemetry is not None:
             span, self.span = self.span, None

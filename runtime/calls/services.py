@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from typing import Any, Protocol
 
-    from ..connections import ConnectionSettings
     from ..records import Call, Reply, Request
     from ..telemetry import Telemetry
     from .budgets import Purse
@@ -281,12 +280,10 @@ class Services:
         """Add one request to the counter of the metrics that these services count in."""
         setattr(self.metrics, self.counter, getattr(self.metrics, self.counter) + 1)
 
-    def limiter(self, connection: ConnectionSettings) -> RateLimiter | None:
-        """Return the limiter of a connection, the same one for each of that name; None for one without the field `rate_limit`."""
-        if connection.rate_limit is None:
-            return None
-        limiter = self.limiters.get(connection.name)
+    def limiter(self, connection: str, limits: Mapping[str, int]) -> RateLimiter:
+        """Return the limiter of the connection with this name, the same one each time; the first one has these limits, the value
+        of its field `rate_limit`."""
+        limiter = self.limiters.get(connection)
         if limiter is None:
-            limiter = RateLimiter(connection.rate_limit, self.clock, self.sleep, self.future)
-            self.limiters[connection.name] = limiter
+            limiter = self.limiters[connection] = RateLimiter(limits, self.clock, self.sleep, self.future)
         return limiter

@@ -13,6 +13,7 @@ from ...vm.declaration_fields import DECORATORS, DEFAULT_SECONDS, MODEL
 from ...vm.interp.stores import words
 from ...vm.values import to_json
 from ..errors import Origin
+from ..prompt_cache import lifetime_of
 from ..records import call_seconds
 from .retry import RetryPolicy
 
@@ -63,8 +64,9 @@ class CallSettings:
     to reply with a value of a schema (one of `STRATEGIES` in `vm/declaration_fields.py`). `log_channel` is the channel of `@log`,
     None without that decorator. `cache` holds the replies that `@cache` keeps, None without it. `is_once` says that a request
     must not take effect twice (O-9.37). `cache_prompt` is what the program says of the provider's prompt cache, None for nothing
-    (O-1.220). `hosted` are the tools that the provider runs itself, as plain data (O-1.213). `fallback` are the models that take
-    a call over, in order, after a failure of a class in `fallback_on` (O-1.230)."""
+    (O-1.220), and `cache_lifetime`, which follows from it, what requests say of it (`prompt_cache.py: lifetime_of`). `hosted` are
+    the tools that the provider runs itself, as plain data (O-1.213). `fallback` are the models that take a call over, in order,
+    after a failure of a class in `fallback_on` (O-1.230)."""
 
     __slots__ = (
         "name",
@@ -85,6 +87,7 @@ class CallSettings:
         "is_once",
         "fallback",
         "fallback_on",
+        "cache_lifetime",
     )
 
     name: str
@@ -105,10 +108,12 @@ class CallSettings:
     is_once: bool
     fallback: Sequence[Substitute]
     fallback_on: Sequence[str]
+    cache_lifetime: str
 
     def __init__(self, **values: Any) -> None:
         for name, value in values.items():
             setattr(self, name, value)
+        self.cache_lifetime = lifetime_of(self)
 
     def changed(self, **changes: Any) -> CallSettings:
         """Return a copy in which the attributes that `changes` names have other values. Raises AttributeError for another

@@ -345,7 +345,8 @@ class Metrics:
                 self.tokens_estimated += use.tokens_estimated
             self.tokens_by_model[model] = self.tokens_by_model.get(model, 0) + tokens
             self.tokens_by_connection[connection] = self.tokens_by_connection.get(connection, 0) + tokens
-        self.hosted_calls += use.hosted_calls
+        if use.hosted:
+            self.hosted_calls += use.hosted_calls
         self.estimated_cost += use.cost
         self.unpriced_calls += use.unpriced
 
