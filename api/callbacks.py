@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class Callbacks:
-    """What one call of a function of Python passes on: values, and functions that may be called until the call ends. `run` is
-    the session that calls, `effect` the call in it, of a stream the one that waits for an element now; `name` is that of the
-    function of Python, `longest` how many bytes a text from Python may have. It is made in the session's event loop. A function
-    that is called raises TypeError for arguments that do not fit, `concerto.Panic` P418 once the call has ended, and what
-    `EffectContext.call` raises."""
+    """What one call of a function of Python passes on: values, and functions that may be called until the call ends. `run` is the
+    session that calls, `effect` the call in it, of a stream the one that waits for an element now; `name` is that of the function
+    of Python, `longest` how many bytes a text from Python may have. It is made in the session's event loop. A function that is
+    called raises TypeError for arguments that do not fit, `concerto.Panic` P418 once the call has ended, and what the conversion
+    (`values.py`) and `EffectContext.call` raise."""
 
     def __init__(self, run: EffectContext, effect: Effect, name: str, longest: int) -> None:
         self.run = run

@@ -98,7 +98,7 @@ def _object(image: Image, fields: list[list[Any]], definitions: dict[str, Any]) 
 
 
 def may_be_absent(image: Image, type_: int) -> bool:
-    """Return whether a value of the type at an index of `image.types` may be left out."""
+    """Return whether a value of the type at an index of `image.types` may be left out: whether it is an Option or nilable."""
     return image.types[type_][0] in ("option", "nilable")
 
 

@@ -3,9 +3,9 @@
 Hands on `program_of_file` to the importer (`imports.py`). Two files are kept: the image `NAME.concb`, as `concerto compile`
 writes it, and the record `NAME.concb.json`, which says of which files by their hashes, those of libraries too, of which versions,
 and what the image does not hold (`interface.py`). A record that does not fit what is there now, or cannot be read, counts as
-none, and so does an image that the record does not name; what cannot be written is not kept. While a record fits, the compiler is
-not loaded, but for what finds libraries where the program has some. The two are trusted as far as Python trusts `__pycache__`:
-who may write there may write the source.
+none, and so does an image that the record does not name; what cannot be written is not kept. While a record fits, of the compiler
+only what finds the manifest and what pauses the garbage collector is loaded, and what finds libraries where the program has some.
+The two are trusted as far as Python trusts `__pycache__`: who may write there may write the source.
 """
 
 from __future__ import annotations

@@ -211,7 +211,8 @@ def restored(module: str | None, digest: str, key: str, name: str, *content: Any
     """Return a pickled value again: `content` are the fields of a struct, or variant and data of an enum. One of a module is of
     the class that the module has now, which is imported; one of another program of that of a program in this process with the
     same content hash, and without one a Struct or Enum. Raise ImportError for a module that is not found, AttributeError for a
-    type that it no longer has, TypeError for fields that do not fit it."""
+    module that is no program any more and for a type that it no longer has, KeyError for a variant that its enum no longer has,
+    TypeError for fields that do not fit."""
     home = _PROGRAMS.get(digest)
     if module is not None:
         imported = sys.modules.get(module) or import_module(module)

@@ -1,10 +1,11 @@
 """Calls whose arguments, emits and results are JSON: what a server, or whoever else speaks JSON, gets of a program (S-1.1).
 
-Hands on `Signature` with its `Parameter`s to users, and `signatures_of` to `program` for that; to `session` `JsonSide`, by which
-a call hears and answers in JSON, `json_arguments`, `fitting`, `read_json`, `json_text`, `answer_types` and MESSAGES; to `serve/`
-`JsonSide`, `read_json`, `Misfitting`, and what it needs of rooms that it may not import: TEXT_CHANNEL, on which the pieces of a
-stream come, KEY_SOURCE and `install_advice`. JSON is read as the language reads it, by the declared types (L-7.1.2), and written
-in the forms of L-5.1; the schemas are those of channels (`channels.py`). Nothing is called here.
+Hands on `Signature` with its `Parameter`s to users and to `serve/`, and `signatures_of` to `program` for that; to `session` and
+`calls` `JsonSide`, by which a call hears and answers in JSON; to `session` also `json_arguments`, `fitting`, `read_json`,
+`json_text`, `answer_types` and MESSAGES; to the verb `runs` `answer_types`, `fitting` and `Misfitting`; to `serve/` `JsonSide`,
+`read_json`, `Misfitting`, `without_definitions`, and what it needs of rooms that it may not import: TEXT_CHANNEL, on which the
+pieces of a stream come, KEY_SOURCE, `NoListener` and `install_advice`. JSON is read as the language reads it, by the declared
+types (L-7.1.2), and written in the forms of L-5.1; the schemas are those of channels (`channels.py`). Nothing is called here.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Signature:
 
 
 def without_definitions(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema without its definitions, which are added to those of another one around it."""
+    """Return a copy of a schema without its `$defs`, which are added to `definitions`, those of a schema around it."""
     definitions.update(schema.get("$defs", {}))
     return {key: part for key, part in schema.items() if key != "$defs"}
 
@@ -126,7 +127,8 @@ def json_text(value: Any) -> str:
 
 def fitting(program: Program, computed: Callable[[Any], Any], data: Any, descriptor: Any, what: str) -> Any:
     """Return the value of the machine for JSON data, of the type descriptor `descriptor`. `computed` runs the function of a
-    default. Raise Misfitting with the place `what`, and the Panic of a default that cannot be computed."""
+    default. Raise Misfitting with the place `what`, and the machine's Panic: P103 for data that is nested too deep, and that of a
+    default that cannot be computed."""
     if descriptor[0] == "prompt" and isinstance(data, str):
         data = {"text": data}
     builder = StoredBuilder(program, computed)

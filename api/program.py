@@ -1,10 +1,10 @@
 """A compiled program, and the short ways to one and to a run of it (O-9.39).
 
-Hands on `Program`, `compile` and `load` (O-9.39), `run`, `arun`, `resume` and `resume_session` to users; `program_of` to batches
-and servers, `compiled_file` with `Asked` to what keeps compiled programs (`compiled_files.py`). An image is a compiled program as
-bytes. The compiler is imported only where a source is compiled: a host that runs images does not load it. Calls and what they
-leave are for `session.py`; a new way to a program is a function here. What a host demands of an image is checked by
-`runtime/trust/`.
+Hands on `Program`, `compile` and `load` (O-9.39), `run`, `arun`, `resume` and `resume_session` to users, `Program` also to all
+that is built on this API; `program_of` to batches and servers, the type `PathLike` to batches, `compiled_file` with `Asked` to
+what keeps compiled programs (`compiled_files.py`). An image is a compiled program as bytes. The compiler is imported only where a
+source is compiled: a host that runs images does not load it. Calls and what they leave are for `session.py`; a new way to a
+program is a function here. What a host demands of an image is checked by `runtime/trust/`.
 """
 
 from __future__ import annotations

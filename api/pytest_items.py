@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 
 class Root(NamedTuple):
-    """A program that holds a file: the path of its own file, and the folder that the names of its files begin at."""
+    """A program that holds a file: the path of its own file, the folder that the names of its files begin at, and the compiled
+    program."""
 
     path: str
     folder: str
@@ -37,7 +38,8 @@ class Root(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A test of a file: the program that it runs in, and where its body begins, from 1."""
+    """A test of a file: the program that it runs in, and the line in which its body begins, from 1, or 0 where that is
+    unknown."""
 
     root: Root
     test: im.Test
@@ -155,7 +157,8 @@ class SourceTest(pytest.Item):
         self.extra_keyword_matches.add(label.rpartition("::")[2])
 
     def runtest(self) -> None:
-        """Run the test in a session of its own. Raise TestFailed with its result, and what the options are wrong with."""
+        """Run the test in a session of its own. Raise TestFailed with its result where it fails, and TypeError, ValueError or
+        OSError as `Program.test` does."""
         program, tests = self.found.root.program, [self.found.test]
         (result,) = tested(program._linked, tests, self._options(), program._project, _python_functions).tests
         emits = "".join(f"[emit:{emit.channel}] {emit.payload!r}\n" for emit in result.emits)

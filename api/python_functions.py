@@ -160,7 +160,7 @@ class PythonFunctions:
         what: str | None = None,
     ) -> Any:  # fmt: skip
         """Return the value of the machine for what a function gave, of the type descriptor `expected`; `what` names it where it
-        is not the result. Raises CallFailed for what does not fit."""
+        is not the result. Raises CallFailed (WrongType) for what does not fit; Panics of the conversion and of defaults pass."""
         what = f"the result of {function.name}" if what is None else what
 
         async def call_function(number: int, arguments: list[Any]) -> Any:

@@ -1,9 +1,9 @@
 """Recordings and durable runs in Python: which journal the options of a session ask for, and how it ends (O-9.33 to O-9.36,
 O-9.77).
 
-Hands on `Journaling`, one for each session, with ENDED and `Suspended`, which end its calls, to `session`, `idempotency_key` to
-whoever imports the package, and `resumable`, with `Continued` and `Rehearsed`, to `program`. What a journal does is said in
-`runtime/journal/`.
+Hands on `Journaling`, one for each session, with ENDED and `Suspended`, which end its calls, and `Continued` and `Rehearsed`, the
+runs that it may get, to `session`; `resumable` and `Rehearsed` to `program`; and `idempotency_key` to whoever imports the
+package. What a journal does is said in `runtime/journal/`.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Journaling:
             raise RecordingError(str(refused)) from None
 
     def waits(self) -> tuple[Wait, ...]:
-        """Return what a suspended run waits for."""
+        """Return what a suspended run waits for, nothing of one that does not wait."""
         suspended = [] if self.journal is None else self.journal.suspended
         return tuple(Wait(one["key"], one["channel"], one["value"]) for one in suspended)
 

@@ -2,9 +2,10 @@
 
 Hands on to users `RunResult` with its `Wait`s, `Emit`, `Metrics`, `TestReport` with `TestResult`s; `CompileError` with
 `Diagnostic`s, `ImageError`, `RecordingError`, `ProgramError`, and `Panic` with `Frame`s; `ToolError`, which code of the host
-raises (G-9.10); and `Breaker`, the state of a connection. `program` and `session` make most of them; `frames_of` makes frames for
-`session`, and `tested` runs the tests of a program for `Program.test`. Values in them are those of Python (`values.py`), never
-those of the machine. A new counter is a field of `Metrics` and one of the runtime's.
+raises (G-9.10); and `Breaker`, the state of a connection. `program` and `session` make most of them, and `serve/` catches some;
+`frames_of` makes frames for `session`, and `tested` runs the tests of a program for `Program.test` and for pytest
+(`pytest_items.py`). Values in them are those of Python (`values.py`), never those of the machine. A new counter is a field of
+`Metrics` and one of the runtime's.
 """
 
 from __future__ import annotations

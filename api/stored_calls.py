@@ -109,7 +109,8 @@ class CallStore:
             raise RecordingError(str(refused)) from None
 
     def cancel(self, ident: str) -> bool:
-        """End a call for all processes, and return whether it was not over before."""
+        """End a call for all processes, and return True; False for a call that is over already or unknown, and where the store
+        fails."""
         try:
             self.store.cancel(ident)
         except JournalRefused:
@@ -117,7 +118,8 @@ class CallStore:
         return True
 
     def answer(self, row: RunRow, key: str, text: str) -> bool:
-        """Keep the answer, a JSON text, to what a call waits for, and return whether it is the first one."""
+        """Keep the answer, a JSON text, to what a call waits for at the effect key `key`, and return whether it is the first one;
+        False also where the store refuses it. Raises ValueError for a text that is no JSON."""
         try:
             self.store.answer(row.id, key, {"json": json.loads(text)})
         except JournalRefused:

@@ -1,11 +1,12 @@
 """What values of a program are in Python (O-9.38): the classes for what Python has nothing of the kind for, and the conversion in
 both directions.
 
-Hands on `Struct`, `Enum`, `Ok`, `Err`, `ErrorValue` and `Handle` to users (`Media` stands in `media.py`); `to_python`,
-`from_python`, its first half `read_value` and the type `Run` to what calls programs (`session`, `callbacks`, `python_functions`,
-which also gets `Misfit`); `exported` to `callbacks`; `bare_struct`, UNKNOWN and PLAIN to the classes of a program's own types
-(`declared_classes`) and what is made of them. A new kind of value is a row in `_TO_PYTHON`, one in `_FROM_PYTHON`, and for places
-of any type one in `_NATURAL` or a case in `natural`. Classes of the machine never reach a user. Secrets are not looked for here.
+Hands on `Struct`, `Enum`, `Ok`, `Err`, `ErrorValue` and `Handle` to users (`Media` stands in `media.py`) and to what makes,
+writes or describes such values; `to_python`, `from_python`, its first half `read_value` and the type `Run` to the modules of this
+folder that call programs, are called by them, or read their data; `Misfit` to `python_functions`; `exported` to `callbacks`;
+`bare_struct`, UNKNOWN and PLAIN to the classes of a program's own types (`declared_classes`) and what is made of them. A new kind
+of value is a row in `_TO_PYTHON`, one in `_FROM_PYTHON`, and for places of any type one in `_NATURAL` or a case in `natural`.
+Classes of the machine never reach a user. Secrets are not looked for here.
 """
 
 from __future__ import annotations

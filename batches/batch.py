@@ -96,8 +96,8 @@ def batch(
     cluster. With `provider_batch` their requests go as batches of the provider (the function sends one for each row), whose
     results another batch with the same store collects; with `wait`, seconds, this one does, and looks that often.
 
-    Raises BatchError, CompileError, ImageError and OSError as `run` for the program, TypeError and ValueError for wrong
-    options."""
+    Raises BatchError ("columns") for a function or key that does not fit; CompileError, ImageError and OSError as `run` for the
+    program; TypeError and ValueError for wrong options."""
     linked = program if isinstance(program, Program) else program_of(program)
     return Batch(
         linked, fn, rows, store=store, key=key, ignore=tuple(ignore), only_failed=only_failed, limit=limit, retries=retries,
@@ -111,7 +111,8 @@ class Batch:
     left: the text of the budget that is spent, else ""; `pending` what is on its way by batches of the provider, as a sentence,
     else "". A batch that is left before its end, or closed, asks no more; with a store another one goes on with it. `budget` are
     the limits of tokens, cost and requests. Making one raises BatchError ("columns"), TypeError and ValueError as `batch`;
-    iteration raises BatchError, and RuntimeError the second time."""
+    iteration raises BatchError, OSError for rows that break off while they are read, ValueError and OSError as `Program.session`
+    where a session cannot be made, and RuntimeError the second time."""
 
     def __init__(
         self, program: Program, fn: str, rows: Any, *, store: PathLike | None, key: str | None, ignore: tuple[str, ...],
@@ -248,7 +249,8 @@ class Batch:
             self._caller_of_run.stop()
 
     def source(self) -> Source:
-        """Open the rows, whose columns are looked at. Raise Unreadable and Misfit."""
+        """Return the rows, opened; the caller closes them. Raise Unreadable for a file that is none of rows, and Misfit for
+        columns that do not fit."""
         rows = self._rows
         source = open_rows(os.fspath(rows)) if isinstance(rows, str | os.PathLike) else rows_of(rows)
         try:
@@ -348,7 +350,8 @@ class Batch:
 
     def dataset(self) -> Any:
         """Run the batch to its end and return its results as a Ray Dataset with the columns `row`, `key`, `ok`, `value` and
-        `error`, the last two as JSON texts. Raise what iteration raises, and BatchError where `ray[data]` is not installed."""
+        `error`, the last two as JSON texts. Raise what iteration raises, and BatchError ("cluster") where `ray[data]` is not
+        installed or the cluster cannot be reached."""
         from .cluster import dataset_of
 
         try:

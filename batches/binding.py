@@ -22,9 +22,11 @@ class Misfit(Exception):
 
 
 class Binding:
-    """What the public function `function` of a program takes of a row. A function with one parameter of a struct, schema or Map
-    takes the row whole, any other takes columns by the names of its parameters. The columns in `left_out` are for others, such as
-    that of the key. Raises Misfit for a name that is no public function."""
+    """What the public function `function` of a program takes of a row. A function with one parameter of a struct, schema, record
+    or Map takes the row whole (`whole` is the name of that parameter, else None), any other takes columns by the names of its
+    parameters. `number` is that of the function in the image, `types` the type descriptors of the parameters by name, `required`
+    the names of those without a default. The columns in `left_out` are for others, such as that of the key. Raises Misfit for a
+    name that is no public function."""
 
     def __init__(self, program: Program, function: str, left_out: Iterable[str] = ()) -> None:
         functions = program.image.exports.functions

@@ -132,7 +132,7 @@ class RowCalls:
     async def call(self, arguments: Mapping[str, Any], row: tuple[str, bytes] = ("", b"")) -> Answer:
         """Call the function with arguments by name, again where it fails and that may help, and return the answer. `row`, its key
         and digest, is for callers of another kind (`run.Caller`). Raise BudgetEnds where the budget of the batch has no room,
-        KeyMissing where the function failed by that, ConfigFailure as the constructor."""
+        KeyMissing where the function failed by that, CancelledError after `stop`, and what the constructor raises."""
         total = Metrics()
         attempt = 0
         while True:
@@ -176,7 +176,7 @@ class RowCalls:
     ) -> tuple[Outcome | str, str | None]:
         """Return how one call ended, or why the row does not fit (a reason of `Failure`), and the JSON text of its value, None
         without one; what it used is added to `total`. `provider` gives what stands in the place of the provider of a connection.
-        Raise CancelledError after `stop`, ConfigFailure as the constructor."""
+        Raise CancelledError after `stop`, and what the constructor raises."""
         try:
             prepared = self.prepared(arguments)
         except TypeError as misfit:
@@ -206,7 +206,8 @@ class RowCalls:
         return outcome, outcome.host_value
 
     def provider(self, connection: str) -> Any:
-        """Return the provider of a connection, which all rows share."""
+        """Return the provider of a connection, which all rows share. Raise KeyError for a connection that the program does not
+        have."""
         return self._first.pool[connection]
 
     def clean(self, text: str) -> str:

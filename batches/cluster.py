@@ -39,7 +39,7 @@ def _ray() -> Any:
 
 def connect(address: str | None) -> Any:
     """Return Ray, connected: to the cluster at `address`, else to the one of RAY_ADDRESS, of this machine, or a new one here.
-    Raise ClusterFailure."""
+    Raise ClusterFailure where Ray is not installed or the cluster cannot be reached."""
     ray = _ray()
     if not ray.is_initialized():
         _require_answer(address)
@@ -131,7 +131,8 @@ class ClusterCalls:
     async def start(
         cls, address: str | None, image: bytes, function: str, options: Options, budget: Shared | None, retries: int, limit: int
     ) -> ClusterCalls:
-        """Connect, and start a worker for each CPU of the cluster, at most `limit`. Raise ClusterFailure."""
+        """Connect, and start a worker for each CPU of the cluster, at most `limit`. Raise ClusterFailure as `connect`, for an
+        option that cannot be sent, and for workers that do not start."""
         for name in UNSENT:
             if options.get(name):
                 raise ClusterFailure(f"the option {name} belongs to this process and cannot be sent to a cluster")
@@ -240,8 +241,8 @@ def _beside_us(ray: Any) -> dict[str, Any]:
 
 
 def dataset_of(results: Iterator[Any], address: str | None) -> Any:
-    """Return a Dataset of results, whose blocks are put into the object store one after another. Raise ClusterFailure where
-    `ray[data]` is not installed, and what the iteration raises."""
+    """Return a Dataset of results, whose blocks are put into the object store one after another. Raise ClusterFailure as
+    `connect` and where `ray[data]` is not installed, and what the iteration raises."""
     ray = connect(address)
     try:
         import pyarrow

@@ -34,7 +34,7 @@ class Ledger:
 
     async def take(self, machine: str, amounts: Amounts) -> tuple[Amounts, bool]:
         """Return what a machine gets, at least `amounts` or nothing at all, and whether it is to give back at once what it does
-        not use. It waits while other machines hold what they may give back."""
+        not use. It waits while other machines hold what they may give back, at most PATIENCE seconds."""
         wanted = tuple(amount * AHEAD for amount in amounts)
         try:
             async with asyncio.timeout(PATIENCE), self._changed:
@@ -77,7 +77,7 @@ class Ledger:
             self._changed.notify_all()
 
     def left(self) -> list[float | None]:
-        """Return what nobody has used or holds."""
+        """Return what nobody has used or holds, None of a kind without a limit."""
         return list(self._free)
 
     def _has(self, amounts: Amounts) -> bool:

@@ -78,8 +78,8 @@ class _One(Provider):
 
 
 class ProviderJobs:
-    """Batches of the provider for the rows that `calls` would call; a `run.Caller`. The `store` keeps what is on its way; `sent`
-    counts the batches that were sent here."""
+    """Batches of the provider for the rows that `calls` would call; a `run.Caller`. The `store` keeps what is on its way, and
+    what it raises, StoreRefused, comes out of the methods; `sent` counts the batches that were sent here."""
 
     def __init__(self, calls: RowCalls, store: RowStore) -> None:
         self._calls = calls
@@ -94,8 +94,8 @@ class ProviderJobs:
 
     async def call(self, arguments: Mapping[str, Any], row: tuple[str, bytes]) -> Answer:
         """Return the answer to a row for which a reply has arrived, or which needs none. Raise Pending for any other: its request
-        is on its way, or goes with the next batch; JobsFailure for a connection without batches, and for one that cannot be
-        sent."""
+        is on its way, or goes with the next batch; JobsFailure for a connection without batches, and for a batch that cannot be
+        sent; and what `RowCalls.once` raises."""
         key, digest = row
         if self._store.waits(key, digest):
             raise Pending

@@ -32,8 +32,8 @@ class Line:
 
 
 class Wire:
-    """The batches of one provider. `most_rows` and `most_bytes` bound a batch. Methods raise CallFailure; a batch is known by its
-    id there."""
+    """The batches of one provider. `most_rows` and `most_bytes` bound a batch. Methods raise CallFailure, and ValueError,
+    KeyError or TypeError for an answer that is not as documented; a batch is known by its id there."""
 
     most_rows = 5_000
     most_bytes = 64 << 20
@@ -58,8 +58,8 @@ class Wire:
         raise NotImplementedError
 
     async def find(self, name: str, rows: int, since: float, known: set[str]) -> str | None:
-        """Return the id of a batch that was sent under our name, with so many rows, after `since`; None where there is none.
-        `known` are those that are others."""
+        """Return the id of a batch that was sent under our name, with so many rows, after `since`, in seconds since 1970; None
+        where there is none. `known` are those that are others."""
         raise NotImplementedError
 
     def _request(self) -> SideRequest:

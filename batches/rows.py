@@ -40,9 +40,9 @@ class Row:
 
 
 class Source:
-    """Rows, iterated once; iteration may raise Unreadable. `columns` are those of the header, None where each row has its own.
-    `texts` says that cells are texts whose types the program decides (CSV). `fraction()` is how much has been read, from 0 to 1,
-    None where nobody knows; `close()` releases the file."""
+    """Rows, iterated once; iteration may raise Unreadable, and OSError where reading a file of lines fails. `columns` are those
+    of the header, None where each row has its own. `texts` says that cells are texts whose types the program decides (CSV).
+    `fraction()` is how much has been read, from 0 to 1, None where nobody knows; `close()` releases the file."""
 
     columns: tuple[str, ...] | None = None
     texts = False
@@ -79,12 +79,13 @@ def open_rows(path: str) -> Source:
 
 
 def rows_of(values: Iterable[Any]) -> Source:
-    """Return the rows of an iterable of mappings."""
+    """Return the rows of an iterable of mappings; what else it gives is a Row with a fault, and what it raises comes out."""
     return _Values(values)
 
 
 def canonical(value: Any) -> str:
-    """Return the text of cells that is the same for equal ones, whatever the order of their columns."""
+    """Return the text of cells that is the same for equal ones, whatever the order of their columns. Raise ValueError, TypeError
+    or RecursionError for cells that JSON cannot write, such as a mapping inside with keys of several types."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_plain)
 
 

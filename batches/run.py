@@ -99,7 +99,7 @@ class BatchRun:
         self._began = time.monotonic()
 
     def seconds_left(self) -> float | None:
-        """Return how long the rest will take if it goes on as it went; None where nobody knows."""
+        """Return how many seconds the rest will take if it goes on as it went; None where nobody knows."""
         fraction = self._source.fraction()
         asked = self.counts.asked
         if fraction is None or fraction <= 0 or not asked:
@@ -109,8 +109,8 @@ class BatchRun:
         return max(0.0, rows / rate)
 
     async def run(self) -> Counts:
-        """Ask what is to be asked, and return the counts. Raise Unreadable, StoreRefused, what the caller raises, and what the
-        sink raises. Cancelled, it leaves what is finished in the store."""
+        """Ask what is to be asked, and return the counts. Raise what iterating the source raises, StoreRefused, what the caller
+        raises, and what the sink raises. Cancelled, it leaves what is finished in the store."""
         writer = asyncio.create_task(self._write())
         try:
             for row in self._source:
