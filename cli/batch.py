@@ -89,7 +89,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """Call the function for each row. Return 0 where all rows are done, 1 where rows failed or were left because a budget is
     spent, 75 where a batch of the provider is on its way, 130 and 143 after Ctrl-C and SIGTERM. Raise `Exit`: as `run` for FILE
     and the files of flags, 2 for flags, an ending of the output, columns and a configuration that do not fit, a missing key among
-    them, 66 for rows that cannot be read, 1 for a store that is refused and an output that cannot be written."""
+    them, 66 for rows that cannot be read, 1 for a store that is refused, a cluster or a provider that fails, and an output that
+    cannot be written."""
     if arguments.wait and not arguments.provider_batch:
         raise exits.Exit(exits.USAGE, "--wait is for --provider-batch")
     if arguments.provider_batch and arguments.on:

@@ -1,7 +1,7 @@
 """A dialogue of entries with one session: what the REPL and the notebook have in common (O-9.20, P-2.6).
 
-Hands on `Dialogue`, with the methods by which each shows what came, and `InteractiveSession`, which runs entries: each is a
-program of its own; memories, stores, states of tools and the values of variables go on into the next. How an entry becomes a
+Hands on to both `Dialogue`, with the methods by which each shows what came, and `InteractiveSession`, which runs entries: each is
+a program of its own; memories, stores, states of tools and the values of variables go on into the next. How an entry becomes a
 program is for `compiler/repl.py`, what the flags of runs mean for `run.py`. No error of an entry ends the dialogue; what its
 journal refuses does, where it has one.
 """

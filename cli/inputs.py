@@ -1,15 +1,15 @@
 """FILE arguments: a source, an image (known by its content), or `-` for source on stdin (section 9.2
 of docs/spec/orchestration.md).
 
-Hands on to the verbs what a file is: `read`, `read_source` and `is_image` for its bytes, `refuse_foreign` for a verb that reads a
-file by itself; `load_program` and `program_of` for what runs, `load_image_of` for what is shown, `compilation`, `compile_or_exit`
-and `is_refused` for what is compiled; `entry_file` for a command without FILE; `report`, `report_json` and `error_lines` for
-diagnostics; `file_namer` and `display_name` for names of files; `grant_of_project` and `project_folder` for what its manifest
-says; `find_modules_beside` and `program_folder` for the modules of Python that it calls; `pins_of` and `pins_path` for pins of
-MCP servers; `demand_of_flags` for what is demanded of an image, `public_key` and `checker_of` for that, `rejected` for one that
-is refused; and `script` and `answers` for the replies and answers of `--offline-script`, with NEVER and `ScriptedFailure`, which
-may stand among the answers. What is wrong with a file ends the command: `Exit` with a code of O-9.10. Every function that takes
-the path of a FILE and reads it raises what `read` raises. No program is run here.
+Hands on to the verbs, and to `main`, what a file is: `read`, `read_source` and `is_image` for its bytes, `refuse_foreign` for a
+verb that reads a file by itself; `load_program` and `program_of` for what runs, `load_image_of` for what is shown, `compilation`,
+`compile_or_exit` and `is_refused` for what is compiled; `entry_file` for a command without FILE; `report`, `report_json` and
+`error_lines` for diagnostics; `file_namer` and `display_name` for names of files; `grant_of_project` and `project_folder` for
+what its manifest says; `find_modules_beside` and `program_folder` for the modules of Python that it calls; `pins_of` and
+`pins_path` for pins of MCP servers; `demand_of_flags` for what is demanded of an image, `public_key` and `checker_of` for that,
+`rejected` for one that is refused; and `script` and `answers` for the replies and answers of `--offline-script`, with NEVER and
+`ScriptedFailure`, which may stand among the answers. What is wrong with a file ends the command: `Exit` with a code of O-9.10.
+Every function that takes the path of a FILE and reads it raises what `read` raises. No program is run here.
 """
 
 from __future__ import annotations

@@ -32,8 +32,9 @@ STREAMS = (Iterable, AsyncIterable)
 
 
 def compare(functions: Iterable[FunctionSymbol], folder: str, diagnostics: Diagnostics) -> None:
-    """Import the modules of functions of Python, those beside the program, in `folder`, first, and report to `diagnostics` what
-    does not fit the declarations. Functions of the program itself are passed over."""
+    """Import the modules of functions of Python, those beside the program, in `folder`, first (it is put before the others in
+    `sys.path`), and report to `diagnostics` what does not fit the declarations, what an import raises too. Functions of the
+    program itself are passed over. Raise KeyboardInterrupt for Ctrl-C in an import."""
     if folder not in sys.path:
         sys.path.insert(0, folder)
     for symbol in functions:

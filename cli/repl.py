@@ -2,8 +2,8 @@
 
 Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
 `main`, the first also to the notebook. `Shell` reads entries and commands; how entries are compiled and run is for `dialogue.py`.
-A new command is a row of `COMMANDS`. `hint_of` and `words_of` are imported for `main`, which looks for them in the module of a
-verb.
+A new command is a row of `COMMANDS`. `hint_of` and `words_of` are imported for `main` and the notebook, which look for them in
+the module of a verb.
 """
 
 from __future__ import annotations

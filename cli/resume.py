@@ -68,8 +68,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Go on with a run. Return the exit code of O-9.11, of a run that is over that of its end. Raise `Exit`: 2 for flags and
     answers that do not fit, and for a wrong configuration, 74 for a store or run that is refused, 75 for a run that waits on, 1
-    for a run that another process holds or takes over and where the library of the store's database is not installed, and as
-    `inputs.load_program` for `--image`."""
+    for a run that another process holds or takes over and where the library of the store's database is not installed, as
+    `inputs.load_program` for `--image`, and as `run.host_of` for the files of flags. Raise KeyboardInterrupt after Ctrl-C."""
     if arguments.store is None:
         raise exits.Exit(exits.USAGE, "resume: --store names the run store")
     from ..runtime.journal.recording import require_run_of_main

@@ -178,7 +178,7 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
 
 
 def steps(word: str) -> int:
-    """Return the value of --max-steps, --max-tokens or --max-model-calls, a whole number of at least 1. Raise
+    """Return the value of a flag that counts, such as --max-steps or --max-tokens: a whole number of at least 1. Raise
     ArgumentTypeError for any other word."""
     if not word.isdecimal() or int(word) < 1:
         import argparse
@@ -198,7 +198,8 @@ def content_hash(word: str) -> str:
 
 
 def seconds(word: str) -> float:
-    """Return the value of --max-seconds or --max-cost, a finite number above 0. Raise ArgumentTypeError for any other word."""
+    """Return the value of a flag that measures, such as --max-seconds or --max-cost: a finite number above 0. Raise
+    ArgumentTypeError for any other word."""
     try:
         value = float(word)
     except ValueError:

@@ -89,7 +89,9 @@ def _count(word: str) -> int:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Serve until a signal ends it, and return 0. Raise `Exit`: 2 for settings that do not fit, such as another host than a
-    loopback address without tokens; 1 for an address that cannot be had and a missing library; for the program as `run`."""
+    loopback address without tokens; 1 for an address that cannot be had and a missing library; 66 for files of settings that
+    cannot be read or opened; 65 for a program without public functions, else for the program and the flags of sessions as
+    `run`."""
     try:
         from ..serve import server
         from ..serve.asgi import asgi

@@ -26,8 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Write the stub of a source, and return 0; with `--check` write nothing, and return 1 if the file is another one or not
-    there. Raise `Exit`: 2 for an output that is no stub, or `--check` without one, 1 for one that cannot be written, 65 for a
-    source with errors, and as `read_source`."""
+    there. Raise `Exit`: 2 for an output that is no stub, or `--check` without one, 1 for one that cannot be written, 66 for one
+    that `--check` cannot read, 65 for a source with errors, and as `read_source`."""
     output = arguments.output or default_output(arguments.file)
     if output == "-" and arguments.check:
         raise exits.Exit(exits.USAGE, "--check compares with a file: name it with -o")

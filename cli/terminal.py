@@ -1,9 +1,10 @@
 """Output on a terminal: what a program prints is escaped where it would move the cursor or hide something (G-10.4), what
 the command prints has colours (O-9.50) and may have a line that tells how far it is (O-9.51).
 
-Hands on to the verbs: `printable_on` and `payload_text` for what a program prints and emits; `painted` with the colours `GREEN`
-and `BOLD_RED`, `failure_line`, `use_colour` and `is_terminal` for what the command prints itself; and `Progress`. To `main`:
-`choose_colour`, by which it sets `--color`, and `COLOURS`. Files and pipes get the text of a program unchanged.
+Hands on to the verbs, `use_colour` to the notebook too: `printable_on` and `payload_text` for what a program prints and emits;
+`painted` with the colours `GREEN` and `BOLD_RED`, `failure_line`, `use_colour` and `is_terminal` for what the command prints
+itself; and `Progress`. To `main`: `choose_colour`, by which it sets `--color`, and `COLOURS`. Files and pipes get the text of a
+program unchanged.
 """
 
 from __future__ import annotations

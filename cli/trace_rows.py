@@ -2,10 +2,10 @@
 model.
 
 Hands on `Reading`, which turns the rows of a recording into `Step`s one after another, to `concerto trace`, its text and its
-page, and to the notebook; and to text and page `reason_of`, `text_of`, `json_of` and `number`, with other parts of rows;
-`places_of` to `cli/trace_program.py`. Nothing here prints. What is kept between two rows does not grow with the recording: of
-each task the last effect, of each model the beginning of its last request, both up to a limit. A row is what somebody wrote into
-a file: it may hold anything that JSON can, and nothing of it is taken for granted.
+page, and to the notebook; to text and page `reason_of`, `text_of`, `number`, `messages_of` and `list_of`, parts of rows, and to
+the command and the page `json_of`; `places_of` to `cli/trace_program.py`. Nothing here prints. What is kept between two rows does
+not grow with the recording: of each task the last effect, of each model the beginning of its last request, both up to a limit. A
+row is what somebody wrote into a file: it may hold anything that JSON can, and nothing of it is taken for granted.
 """
 
 from __future__ import annotations
@@ -385,8 +385,8 @@ def json_of(plain: Any, write: Callable[[Any], str] = compact_json) -> str:
 
 
 def difference_of(before: str, after: str) -> list[str]:
-    """Return the lines of two texts, each behind "- ", "+ " or " "; none where they are equal, those of the second text alone
-    where they are too long to compare."""
+    """Return the lines of two texts, each behind "- ", "+ " or two spaces; none where they are equal, those of the second text
+    alone where they are too long to compare."""
     if before == after:
         return []
     one, other = before.split("\n"), after.split("\n")

@@ -1,10 +1,10 @@
 """A recording as a tree of text: tasks, the effects of each, their operations, and what was emitted in between, in the order of
 the recording (O-9.22).
 
-Hands on `Text` to `cli/trace.py` and the notebook, and to `cli/trace_page.py` what writes the parts of a row on one line
-(`asked_of`, `short`, `memory_text` …). It prints each step as it comes, so a recording of any length takes no memory; where tasks
-go on side by side, the heading of a task stands again wherever it goes on. Lines are cut to the width of the terminal, and what
-is not printable is escaped everywhere: the texts are those of models and servers.
+Hands on `Text` to `cli/trace.py` and the notebook, and to `cli/trace_page.py` what writes the parts of a row on one line:
+`asked_of`, `memory_text`, `duration`, `tokens_text`, `short` and `one_line`. It prints each step as it comes, so a recording of
+any length takes no memory; where tasks go on side by side, the heading of a task stands again wherever it goes on. Lines are cut
+to the width of the terminal, and what is not printable is escaped everywhere: the texts are those of models and servers.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
 class Pages:
     """The pages of a recording, or of the runs of a store, each written into `folder` as it is asked for. `recording` is an
-    effect file or the id of a run of the store, None for all its runs. Methods raise JournalRefused and `Exit` for what cannot be
-    read."""
+    effect file or the id of a run of the store, None for all its runs. Methods raise JournalRefused, OSError and `Exit` for what
+    cannot be read."""
 
     def __init__(self, recording: str | None, store: str | None, folder: str) -> None:
         self.recording = recording

@@ -1,11 +1,12 @@
 """Calls: declared functions, function values, constructors, built-in functions (L-3.8.1, L-6.1).
 
-Hands on the rules of `Call` and `Pipe`, and to `methods` what both kinds of calls share: `formals_of`, `give_arguments`,
-`check_mutation`, `tool_call` and `value_call`; to `expressions` what names of library functions mean that are not called
-(`std_function`). `call` decides by what the callee is bound to and sets `node.target` to a record of `decisions`; which method of
-a trait is meant is `trait_calls.py`. A new built-in function with a rule of its own is a row of SPECIAL; others need only their
-row in `vm/builtins`. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not raised.
-ERRONEOUS is the type of what was reported, which suits every place. No code is made here: `codegen` reads the targets.
+Hands on RULES, the rules of `Call` and `Pipe`, to `program`, and to `methods` what both kinds of calls share: `formals_of`,
+`give_arguments`, `check_mutation`, `tool_call` and `value_call`; to `expressions` what names of library functions mean that are
+not called (`std_function`). `call` decides by what the callee is bound to and sets `node.target` to a record of `decisions`;
+which method of a trait is meant is `trait_calls.py`. A new built-in function with a rule of its own is a row of SPECIAL; others
+need only their row in `vm/builtins`. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning),
+and not raised. ERRONEOUS is the type of what was reported, which suits every place. No code is made here: `codegen` reads the
+targets.
 """
 
 from __future__ import annotations

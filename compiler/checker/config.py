@@ -1,9 +1,9 @@
 """Checking the entries of config bodies and decorators against tables of fields (O-0.1, O-0.4).
 
-Hands on to the checks of declarations (connections, models, agents, MCP servers, tools, embedders, indexes) and of decorators,
-each to some of them, `under_own_names` and `check_fields` (a whole body), `check_value` (one value), `check_object`,
-`check_either`, `quiet_fold` (to memories too) with UNKNOWN, and the reports `report_duplicates`, `report_same` and
-`report_unknown_key` with `is_misspelt`. Which fields there are is a table of Rules (`compiler/fields.py`); here stands how a
+Hands on to the checks of declarations (connections, models, agents, MCP servers, tools, hosted tools, embedders, indexes), of
+decorators and of mocks, each to some of them, `under_own_names` and `check_fields` (a whole body), `check_value` (one value),
+`check_object`, `check_either`, `quiet_fold` (to memories too) with UNKNOWN, and the reports `report_duplicates`, `report_same`
+and `report_unknown_key` with `is_misspelt`. Which fields there are is a table of Rules (`compiler/fields.py`); here stands how a
 value is tested against its Rule. A config body is `{ name: value, … }` of a declaration. `c` is the state of the check: mistakes
 are reported to it by a code (E…; W… for a warning), and not raised. In place of a value stands FAILED (of `declarations`) for one
 that was reported, UNKNOWN for one that only the run knows. What fields demand of each other is for the callers.

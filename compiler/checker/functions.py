@@ -1,11 +1,12 @@
 """Bodies: functions, closures and `return` (L-3.8, L-3.2.5), stages of pipelines (O-6), tasks and what is async (L-9).
 
 Hands on `declare_signature`, `check_function`, `declare_pipeline` and `check_pipeline` to `declaration_checks`, the first also to
-`mcp`; `task_body` to `models`, `pipeline_type` to `expressions`, `race` to `calls`, and the rules of these forms to `program`.
-Each body has a `Target` (see `state`): it collects what leaves the body, and from that follows the type of one whose result is
-not written. What leaves by `?` and `throw` is in `propagation`. A new kind of task is a row of NAMES, and of `control.TASKS`. `c`
-is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not raised. ERRONEOUS is the type of
-what was reported, which suits every place. Statements and expressions inside bodies have files of their own.
+`mcp`; `task_body` to `models`, `pipeline_type` to `expressions`, `race` to `calls`, and RULES and TASK_RULES, the rules of these
+forms, to `program`. Each body has a `Target` (see `state`): it collects what leaves the body, and from that follows the type of
+one whose result is not written. What leaves by `?` and `throw` is in `propagation`. A new kind of task is a row of NAMES, and of
+`control.TASKS`. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not raised.
+ERRONEOUS is the type of what was reported, which suits every place. Statements and expressions inside bodies have files of their
+own.
 """
 
 from __future__ import annotations
