@@ -191,7 +191,7 @@ def _bool_key(value: Any) -> Any:
 def core_schema_of(declared: Any, handler: Any) -> Any:
     """Return how Pydantic reads and writes values of a class of a program's types (`__get_pydantic_core_schema__`, whose
     `handler` this gets): it takes what the model takes, but for a left-out field whose default the program computes, which is
-    refused; it gives a value of the class, and writes the JSON form."""
+    refused; it gives a value of the class, and writes the JSON form. Raise TypeError and ImportError as `pydantic`."""
     from pydantic import PlainSerializer, WrapValidator
 
     model = pydantic(declared)
@@ -203,7 +203,8 @@ def core_schema_of(declared: Any, handler: Any) -> Any:
 
 
 def json_schema_of(declared: Any, handler: Any) -> Any:
-    """Return the JSON Schema of a class of a program's types, which is that of its model (`__get_pydantic_json_schema__`)."""
+    """Return the JSON Schema of a class of a program's types, which is that of its model (`__get_pydantic_json_schema__`). Raise
+    TypeError and ImportError as `pydantic`."""
     return handler(pydantic(declared).__pydantic_core_schema__)
 
 

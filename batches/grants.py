@@ -1,7 +1,8 @@
 """Permissions that flags of a command line grant, as an option of a session (S-2.1).
 
-Hands on `Granted` to `cli/batch.py`. It holds the runtime's own grants, with tools that are disabled and advice that names
-flags, which `Permissions` of Python does not say.
+Hands on `Granted` to `cli/batch.py`. It holds the runtime's own grants, with tools that are disabled and advice that names flags,
+which `Permissions` of Python does not say. Which flags grant what is for `cli/run.py`, what a grant permits for
+`runtime/access/`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from ..runtime.access import permissions as runtime
 
 
 class Granted(Permissions):
-    """The grants of the runtime in place of those of the fields, which stay empty. It can be sent to another machine."""
+    """The grants of the runtime in place of those of the fields, which are not set; `granted` returns them. It can be sent to
+    another machine."""
 
     def __init__(self, grants: runtime.Permissions) -> None:
         object.__setattr__(self, "grants", grants)

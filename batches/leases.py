@@ -94,7 +94,8 @@ class Ledger:
 
 class Leased(Shared):
     """The budget as one machine has it: its limits are what it holds. `ask` takes amounts from the ledger, `give_back` and
-    `report` return what is not used and tell what is, the latter whether others wait; all three are awaited."""
+    `report` return what is not used and tell what is, the latter whether others wait; all three are awaited. `lacks` and
+    `is_moving` answer as those of `Account`; `lacks` also begins to ask the ledger for what is lacking."""
 
     __slots__ = ("_kinds", "_ask", "_give_back", "_report", "_asking", "_is_dry", "_is_scarce", "_told", "_jobs")
 

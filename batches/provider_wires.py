@@ -2,8 +2,9 @@
 2026-11-27: https://platform.openai.com/docs/api-reference/batch and
 https://platform.claude.com/docs/en/build-with-claude/batch-processing.
 
-Hands on `wire_of`, which gives the `Wire` of a provider, and `Line`, an answer, to `provider_jobs.py`. Requests are written
-by the provider of the connection, as single ones are, and sent with its client, key and limits of time.
+Hands on `wire_of`, which gives the `Wire` of a provider, and `Line`, an answer, to `provider_jobs.py`. Requests are written by
+the provider of the connection, as single ones are, and sent with its client, key and limits of time. Which requests are in a
+batch, and when it is sent and looked for, is for `provider_jobs.py`.
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ class RowStore:
         return int(self._do(upsert, (digest,)).fetchone()[0])
 
     def place(self, number: int, key: str, digest: bytes) -> int | None:
-        """Note that the row of that number has the key; return the number of an earlier row with it instead, if there is one."""
+        """Note that the row of that number has the key; return None, or instead the number of an earlier row that has it."""
         try:
             self._do("INSERT INTO temp.input (number, key, digest) VALUES (?, ?, ?)", (number, key, digest))
         except sqlite3.IntegrityError:

@@ -3,7 +3,7 @@
 Hands on the codes and `Exit` to the verbs and to `main`, which prints the message and ends with the code; `Exit` also to the
 notebook, which shows the message. Nothing here ends the process. 65, 66, 70, 74 and 75 are numbers of sysexits.h. One code is not
 here: 77, for a run that ended with a denied permission, is the `exit_code` of the `Outcome` in `runtime/session/session.py`,
-which the verb `run` returns.
+which the verbs `run` and `resume` return.
 """
 
 from __future__ import annotations

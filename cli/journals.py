@@ -4,7 +4,7 @@ process (O-9.33 to O-9.36).
 Hands on `add_journal_flags`, `journal_of` and `is_replay` to `run`, `run_with_journal` to `run`, `resume` and `dialogue`,
 `add_store_flags`, `open_store` and `refusing` to `resume` and `runs`, the last to `trace_check`, `trace_program` and `view` too,
 KEPT, `settings_of`, `permission_names` and `close_quietly` to `resume`, `told_of` to `runs`. What is recorded, and given again,
-is decided in `runtime/journal/`; no run is begun here.
+is decided in `runtime/journal/`; how a program runs is for `run.py` and the runtime.
 """
 
 from __future__ import annotations

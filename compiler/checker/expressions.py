@@ -103,7 +103,7 @@ KEY_SHAPE = re.compile("|".join(dict.fromkeys(row.key_shape for row in PROVIDERS
 
 def peel(expected: Expected) -> Type | None:
     """Return the type that a literal may have where it stands: T for `T?` and `Option<T>`, which it is wrapped into, and at the
-    end of a function for `Result<T, E>`."""
+    end of a function for `Result<T, E>`; None where no type is expected."""
     type_ = expected.type
     if expected.ends and (sides := generic(type_, "Result")):
         type_ = sides[0]
