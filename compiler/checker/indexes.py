@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
 
 def check_index(c: Checker, symbol: IndexSymbol) -> None:
-    """Check the declaration of an index: its constructor with the embedder and the functions of a document, and its store (E2006,
-    E2009, E2033, E3012, E4001, E4002, E4004, E4009, E4020, E4508). Set `symbol.embedder` and `symbol.store`, the tables that the
-    image holds of them, and `symbol.functions`, the functions by the names of their arguments; what was reported is left out of
-    these, None or missing."""
+    """Check the declaration of an index: its constructor with the embedder and the functions of a document, and its store
+    (E2006, E2009, E2033, E3012, E4001, E4002, E4004, E4009, E4020, E4508). Set `symbol.embedder` and `symbol.store`, the tables
+    that the image holds of them, and `symbol.functions`, the functions by the names of their arguments; what was reported is
+    left out of these, None or missing, as is a store that is not written. Of a type that is no Index, which
+    `stores.declare_store` has reported, nothing is checked."""
     node = symbol.declaration
     check_decorators(c, node.decorators, "index")
     inside = generic(symbol.type, "Index")

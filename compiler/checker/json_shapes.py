@@ -40,7 +40,8 @@ def parse_as_call(
     c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: StdFunctionSymbol, row: Row, expected: Expected
 ) -> Type:
     """Return the type of `json::parse_as<T>(s)`, where T is written or expected by the place (L-3.2.6), and set `node.target`;
-    ERRONEOUS after a report: E2044 for a T without JSON shape, E2029 for one that nothing says, E2028 for more than one."""
+    ERRONEOUS after a report: E2044 for a T without JSON shape, E2029 for one that nothing says, E2028 for more than one, and
+    what `call_row` reports of the argument."""
     written = callee.type_arguments or []
     if len(written) > 1:
         infer_all(c, node.arguments)
@@ -121,8 +122,9 @@ AWAITED = Row(
 
 
 def emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
-    """Return the type of `emit(channel, payload)` or `emit<T>(…)`, which nobody answers (O-5.23, O-5.24), and set `node.target`;
-    ERRONEOUS after a report (E2006, E2007, E2028). A payload of another type than a written T is reported too (E4080)."""
+    """Return the type of `emit(channel, payload)` or `emit<T>(…)`, which nobody answers (O-5.23, O-5.24), and set
+    `node.target`; ERRONEOUS after a report that leaves none (E2006, E2007, E2028). A payload of another type than a written T
+    is reported too (E4080), and arguments of wrong types (E2009)."""
     timed = TIMED["", AWAITED.name]
     timeout = _named_argument(node, timed.own) or _named_argument(node, timed.plain)
     if timeout is not None:
@@ -134,7 +136,8 @@ def emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -
 
 def awaited_emit(c: Checker, operand: ast.Expr, expected: Expected) -> Type | None:
     """Return the type of `await operand` if the operand is a call of `emit`, ERRONEOUS after a report that leaves none (E2006,
-    E2028, E4080), else None. Where the place says the type of the answer, the runtime makes an Err of any other (O-5.35)."""
+    E2007, E2028, E4080); None for any other operand. Where the place says the type of the answer, the runtime makes an Err of
+    any other (O-5.35)."""
     call = _emit_in(operand)
     if call is None:
         return None

@@ -38,7 +38,7 @@ NEEDED = {"stdio": "command", "http": "url"}
 
 def declare_mcp(c: Checker, symbol: McpSymbol) -> None:
     """Set the types of the signatures. Each returns a `Result<T, ToolError>`, whatever is written (O-4.45); a Result that is
-    written with another error is reported (E2001)."""
+    written with another error is reported (E2001), and what `functions.declare_signature` reports of parameters."""
     for method in symbol.methods:
         declare_signature(c, method)
         declared = generic(method.result, "Result")
@@ -56,8 +56,10 @@ def declare_mcp(c: Checker, symbol: McpSymbol) -> None:
 
 def check_mcp(c: Checker, symbol: McpSymbol) -> None:
     """Check an MCP server and set its fields, over which those of the manifest win (O-1.2), and of each signature the text, the
-    arguments and the result as a schema. E4001 and E4004 for fields that are unknown, repeated or wrong, E4002, E4004, E4006 for
-    what its transport lacks or does not carry, W0401 without transport, E4020 for a result without JSON form."""
+    arguments and the result as a schema. E4001 and E4004 for fields that are unknown, repeated or wrong, E4002, E4004, E4006
+    for what its transport lacks or does not carry, W0401 without transport, E4020 for a result without JSON form, E0114 for too
+    large a one; of decorators, headers, names for models and parameters what `check_decorators`, `check_headers` and
+    `tool_arguments` report."""
     node = symbol.declaration
     owner = f"mcp `{symbol.name}`"
     check_decorators(c, node.decorators, "mcp")

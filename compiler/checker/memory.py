@@ -46,12 +46,12 @@ OF_THE_TYPE = ("per", "context")
 
 
 def check_memory(c: Checker, symbol: MemorySymbol) -> None:
-    """Read the declaration of a memory into `symbol.steps`, by step what its arguments say, and its keys, context and the memory
-    that it is a view of (`of`, None for none) into the symbol. It is read once, before the memories that take its steps over or
-    show its log; later calls do nothing. Report another type than a memory's (E2001), what no declaration begins with (E4501), a
-    view of itself (E4511), an unknown store or embedder (E4508), a function of the key without key parts (E4520), steps that do
-    not fit together (E4504, E4507, E4512, E4528, E4530, E4531; W0454, W0456, W0457), and what `Steps` and `check_fact_rules`
-    find."""
+    """Read the declaration of a memory into `symbol.steps`, by step what its arguments say, and its keys, context and the
+    memory that it is a view of (`of`, None for none) into the symbol. It is read once, before the memories that take its steps
+    over or show its log; later calls do nothing. Report another type than a memory's (E2001), what no declaration begins with,
+    and a memory that takes over its own steps (E4501), wrong arguments of `Memory::new` (E2006, E4004, E4502), a view of itself
+    (E4511), an unknown store or embedder (E4508), a function of the key without key parts (E4520), steps that do not fit
+    together (E4504, E4507, E4512, E4528, E4530, E4531; W0454, W0456, W0457), and what `Steps` and `check_fact_rules` find."""
     if symbol.steps is not None:
         return
     # One after the other: a chain of memories may be longer than Python's stack.

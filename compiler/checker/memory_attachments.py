@@ -74,8 +74,9 @@ EXCLUDE = {
 
 
 def check_concurrent_memories(c: Checker) -> None:
-    """Report W0452 for memories whose turns exclude each other and that are attached in two operands that run at once, of an
-    operand some at most. Raise BodyNeeded, with a cache, where a call leads into a body that this check leaves out."""
+    """Report W0452 for memories whose turns exclude each other and that are attached in two operands that run at once, at most
+    SHARED_SHOWN of them at one operand. Raise BodyNeeded, with a cache, where a call leads into a body that this check leaves
+    out."""
     memories: list[MemorySymbol] = []
     attached = _attached(c, memories)
     for operands in c.concurrent:

@@ -111,8 +111,9 @@ def _can_evict_system(symbol: MemorySymbol) -> bool:
 
 
 def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> None:
-    """Check `NAME.append(…);` at module level, where NAME is a memory or store of the same module `home` (O-0.7, M-2.10); E4501
-    for any other statement."""
+    """Check an initialisation statement, such as `NAME.append(…);` at module level, where NAME is a memory, hashmap or ledger
+    of the same module `home` (O-0.7, M-2.10): of a memory one of INIT_METHODS, of the others any method. E4501 for any other
+    statement, and what the call itself reports."""
     call = statement.call
     receiver = call.receiver
     c.targets.append(Target("none", result=NIL))

@@ -4,10 +4,10 @@ image.
 What an argument takes is said by its row (`vm/memory_steps.py`); here it gets a type and, where it is wrong, a message. A step
 whose arguments are plain values needs no code here. Hands on to `memory` `Steps`, what is checked once the chain is whole
 (`check_summary`, `useless_beside_only`) and DECLARE, a part of helps; `in_its_form`, which words a help for the form of the
-memory, to `memory_calls` and `memory_attachments`; to `methods` `check_topic`. `found`
-of a `Steps` maps each step to what its arguments say. `c` is the state of the check: mistakes are reported to it by a code (E…;
-W… for a warning), and not raised. What steps mean together, and with the rest of the program, is checked in `memory`; what their
-functions may not do, in `memory_effects`. FAILED (of `declarations`) stands for a value that was reported.
+memory, to `memory_calls` and `memory_attachments`; to `methods` `check_topic`. `found` of a `Steps` maps each step to what its
+arguments say. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not raised. What
+steps mean together, and with the rest of the program, is checked in `memory`; what their functions may not do, in
+`memory_effects`. FAILED (of `declarations`) stands for a value that was reported.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Hands on the rule of `MethodCall` to `program`. `method_call` says in which order a name is looked for; what is decided goes to
 `node.target` as a record of `decisions`. A built-in method needs only its row in `vm/builtins`, unless its type depends on more
-than its signature: then it gets a case in `_built_in`. `c` is the state of the check: mistakes are reported to it by a code (E…;
-W… for a warning), and not raised. ERRONEOUS is the type of what was reported, which suits every place. Which method a trait means
-is decided in `calls`; a help for a method of another language is an entry of `hints/names`.
+than its signature: then it gets a case in `_built_in`. `c` is the state of the check: mistakes are reported to it by a code
+(E…; W… for a warning), and not raised. ERRONEOUS is the type of what was reported, which suits every place. Which method of a
+trait is meant is decided in `trait_calls`; a help for a method of another language is an entry of `hints/names.py`.
 """
 
 from __future__ import annotations

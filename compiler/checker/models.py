@@ -60,8 +60,9 @@ def check_model(c: Checker, symbol: ModelSymbol) -> None:
     """Check a model and set its fields (expressions by name), connection, memories, tools, fallback and decorators. Its values
     may be computed at run time, so that they are tested only as far as they are constant. E4001 for a field that is unknown or
     repeated, E4002 for one without another that it needs, E4003 for an unknown connection or fallback, E4004 for a wrong value,
-    E4006 for what its connection does not carry, E4007 without the id of a model, E4040 for memories that no model takes, E4043
-    for models that fall back in a circle; W0021 for an agent that is written as a model."""
+    E4006 for what its connection does not carry, E4007 without the id of a model, E4009 for a misplaced decorator, E4040 for an
+    empty list of memories, E4505 and E4510 for a memory that needs a key or does not allow the model, E4043 for models that
+    fall back in a circle; W0021 for an agent that is written as a model."""
     node = symbol.declaration
     owner = f"model `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "model")
@@ -343,9 +344,10 @@ RESERVED_TYPES = ("result", "error", "init_ack", "response")
 
 
 def check_agent(c: Checker, symbol: AgentSymbol) -> None:
-    """Check an agent and set its fields, values by name, with `process` for what the manifest says of its process; report fields
-    that are unknown, repeated or wrong (E4001, E4004), one without `connector` (E4002), a connector that the manifest does not
-    have (E4003, W0401 without a manifest), and formats that its protocol does not carry (E4006)."""
+    """Check an agent and set its fields, values by name, with `process` for what the manifest says of its process, and its
+    decorators; report fields that are unknown, repeated or wrong (E4001, E4004), wrong decorators (E4001, E4009), one without
+    `connector` (E4002), a connector that the manifest does not have (E4003, W0401 without a manifest), and formats that its
+    protocol does not carry (E4006)."""
     node = symbol.declaration
     owner = f"agent `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "agent")

@@ -1,10 +1,10 @@
 """What conditions say of variables that may be absent: behind `x != nil` an immutable `x` of type `T?` holds a T (L-3.3.18).
 
 Hands on to the rules of branches, loops and blocks (`control`) and of `&&` and `||` (`operators`) `implied` (the variables that
-hold a value where a condition is true, or false), `implied_behind` (those that do behind an `if` that some branches leave),
-`optional`, `learn_present` and `forget`. `c` is the state of the check: what is known at one moment of it is `Checker.present`,
-of which `Checker.narrowed` makes use. A condition that says more is a case of `_told`. Nothing is reported here, and no type is
-changed; variables that may be assigned again are never among what is known.
+hold a value where a condition is true, or false), `learn_present` and `forget`; to `control` alone `implied_behind` (those that
+do behind an `if` that some branches leave) and `optional`. `c` is the state of the check: what is known at one moment of it is
+`Checker.present`, of which `Checker.narrowed` makes use. A condition that says more is a case of `_told`. Nothing is reported
+here, and no type is changed; variables that may be assigned again are never among what is known.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Operators, casts and `??` (L-3.5, L-3.6); places: reading fields and elements, and assignment (L-3.7, L-3.13).
 
-Hands on the rules of these forms, the tables RULES and PLACE_RULES, to `program`; to the files that deal with calls, patterns and
-literals `fields_of`, `error_fields`, `require_visible` and `require_mutable`, the first two also to the language server;
-`field_of` to `methods`. Which operators there are is the table `compiler/operators.py`; here stands which operand types suit.
+Hands on the rules of these forms, the tables RULES and PLACE_RULES, to `program`; `fields_of` and `error_fields` to `patterns`
+and the language server, `require_visible` to `patterns` and `expressions`, `require_mutable` to `calls`, `field_of` to
+`methods`. Which operators there are is the table `compiler/operators.py`; here stands which operand types suit.
 
 A rule takes `c`, the state of the check, a node of the tree and what its place expects. It writes to the tree what it decides
 (`target`, `coercion`) and makes no code. What is wrong is reported to `c` and not raised; a rule that is left without a type then
@@ -565,8 +565,8 @@ def _element_type(receiver: Type, index_type: Type, index: ast.Expr) -> Type | N
 
 def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     """Check `place = value` or `place += value`; return the type of the place, ERRONEOUS where a mistake leaves none (L-3.6.10,
-    L-5.5). E0104 for what is no place, E2001 for a value of another type; the others are of `require_mutable` and
-    `report_operands`."""
+    L-5.5). E0104 for what is no place, E2001 for a value of another type; beside these what `require_mutable` and
+    `report_operands` report, and E4524 for a slot that is written once."""
     c.note_written_place(node.target)
     if node.operator == "=":
         _learn_variable(c, node)

@@ -58,9 +58,10 @@ from .types import RECORDS, parts_in, shape_in
 
 
 def check_pattern(c: Checker, node: ast.Pattern, type_: Type) -> None:
-    """Type a pattern, and the names it binds, against the type of the values that it meets, and report what is wrong with it,
-    such as one that can match none of them (E3003). The name of a pattern that turns out to be a variant becomes its `constant`
-    or `binding`. `Some(…)` on a `T?` is counted in `c.some_of_nilable`."""
+    """Type a pattern, and the names it binds, against the type of the values that it meets, and report what is wrong with it:
+    E3003 for one that can match none of them; E1002, E1006, E2010, E2013, E3004 to E3007 and W0010 for its names, fields,
+    alternatives and ranges. The name of a pattern that turns out to be a variant becomes its `constant` or `binding`. `Some(…)`
+    on a `T?` is counted in `c.some_of_nilable`."""
     node.type = type_ = c.bounded(type_, node.span)
     rule = _RULES.get(type(node))
     if rule is not None:

@@ -1,12 +1,13 @@
 """Static checking: names, types, coercions, control flow, declarations (L-3, L-4).
 
-`check_project` resolves and checks a program, annotates its trees and returns a `CheckedProgram`, which the code generator takes,
-to the pipeline; `check` does so for one file (for methods of the language that are written in it). `examine_project` and
-`examine_parts` return an `Examined`, which has the state of the check as well, for the language server. What is wrong with a
-program is reported to the `Diagnostics` that are given, and not raised. `c` is the state of the check, of which
-each pass fills a part. No file is read here, a `Project` comes with its trees
-parsed, and no code is made. The order of the passes is here: all types and signatures, then values of declarations, then bodies,
-then what needs all bodies. A new kind of declaration is a row of `declaration_kinds.py` and one of `declaration_checks.py`.
+`check_project` resolves and checks a program, annotates its trees and returns a `CheckedProgram` to the pipeline, which gives
+it to the code generator; the API reads interfaces from it. `check` does so for one file: the code generator calls it for
+built-in methods that are written in the language. `examine_project` and `examine_parts` return an `Examined`, which has the
+state of the check as well, for the language server. What is wrong with a program is reported to the `Diagnostics` that are
+given, and not raised. `c` is the state of the check, of which each pass fills a part. No file is read here, a `Project` comes
+with its trees parsed, and no code is made. The order of the passes is here: all types and signatures, then values of
+declarations, then bodies, then what needs all bodies. A new kind of declaration is a row of `declaration_kinds.py` and one of
+`declaration_checks.py`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ it a value of this trait?), with `Matching` and `replaced_in`; `learn` (a use sa
 `close_variable`; `close` (to the REPL too), `nilable` and `widen`, which make one type of another; questions about one type
 (`generic`, `is_text`, `is_complete`, …) with NUMBERS, what a chain of places begins with (`root_of`, `is_entry`) and ERRONEOUS;
 `kind_head`, `matched` and `replaced`, to the code generator too. A side of a type is open (`types.OPEN`) as long as nothing has
-said what it is. A new conversion is a case here, a record in `decisions.py` and its code in `codegen/generator.py`.
+said what it is. The functions call themselves for the parts of a type; one that nests too deeply for that raises
+RecursionError. A new conversion is a case here, a record in `decisions.py` and its code in `codegen/generator.py`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Signatures of built-ins as static types, and type arguments found from arguments (L-3.2.6).
 
-Hands on to what matches arguments (`arguments`, `calls`, `methods`, `types`) `Formal` (a parameter of anything callable) and
-`signature_of` (the row of a built-in as types), to `memory_steps` `static_type` (one descriptor of a row), and to `arguments`,
-`methods` and `types` what finds type arguments: `open_parameters` makes the type parameters of a declaration ready to be bound,
-`unify` compares a parameter's type with an argument's and adds to `Bindings` (which `calls` and `expressions` make too),
-`substitute` puts the bindings in. First-order unification in one pass over the arguments: the first binding of a type parameter
-stays. A new form of descriptor is a case of `static_type`. Nothing is reported or raised here: whether an argument suits is
-said by `relations.convert`, and the rules of calls report it.
+Hands on `Formal` (a parameter of anything callable) to `arguments`, `calls` and `types`, `signature_of` (the row of a built-in
+as types) to `arguments`, `calls` and `methods`, `static_type` (one descriptor of a row) to `memory_steps`, and what finds type
+arguments: `open_parameters`, for `types`, makes the type parameters of a declaration ready to be bound; for `arguments`,
+`methods` and `types` `unify` compares a parameter's type with an argument's and adds to `Bindings` (which `calls` and
+`expressions` make too), and `substitute` puts the bindings in. First-order unification in one pass over the arguments: the
+first binding of a type parameter stays. A new form of descriptor is a case of `static_type`. Nothing is reported here: whether
+an argument suits is said by `relations.convert`, and the rules of calls report it. Only types that nest too deeply raise,
+RecursionError.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ surroundings of an expression ask of it; FREE and DISCARD are two of them), and 
 `program`, `Takers` to `models`; `private_fields` to `expressions` and `operators`, and with `Checker` to the language server.
 The rule of a form of the language (`ExpressionRule`) is a function in the table RULES of a sibling file; `program` puts the
 tables together. Where something is checked that depends on the function around it, look at `Target`. What is wrong is reported
-and not raised; but see `Checker.body_of`.
+and not raised; but `Checker.body_of` raises BodyNeeded, and a walk over what nests too deeply RecursionError, which `functions`
+and `program` report (E0114).
 """
 
 from __future__ import annotations
@@ -362,8 +363,8 @@ class Checker:
 
     def infer(self, node: ast.Expr, expected: Expected = FREE) -> Type:
         """Return the type of an expression and set `node.type`. `expected` guides literals, constructors, closures and tails,
-        but nothing is converted. The first call decides: later ones return the same type, whatever they expect. BodyNeeded of
-        `body_of` passes through."""
+        but nothing is converted. The first call decides: later ones return the same type, whatever they expect. RecursionError
+        of a walk that goes too deep passes through."""
         if node.type is None:
             # An operand of `spawn` belongs to the code around its task.
             if self.outside and node in self.outside:

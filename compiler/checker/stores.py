@@ -50,9 +50,10 @@ PARTS = ("key", "value")
 
 
 def offers_tools(c: Checker, model: ModelSymbol, value: ast.Expr) -> bool:
-    """Return whether a value names a hashmap or a ledger, or a scope of one by prefixes that are String literals; if so, set the
-    store and the scope of the model, and report a name too long for a tool (E4013) or, of a hashmap that has no entry yet, keys
-    and values without JSON form (E4020). False leaves the model as it is, and reports nothing."""
+    """Return whether a value names a hashmap or a ledger, or a scope of one by prefixes that are String literals; if so, set
+    the store and the scope of the model, and report a name too long for a tool (E4013) or, of a hashmap that has no entry yet,
+    keys and values without JSON form (E4020) or with too large a one (E0114), and defaults in them that a model cannot be told
+    (E4023). False leaves the model as it is, and reports nothing."""
     scope: list[str] = []
     at = value
     while isinstance(at, ast.MethodCall) and at.name.text in ("scope", "partition") and len(at.arguments) == 1:

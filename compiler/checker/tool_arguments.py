@@ -2,9 +2,10 @@
 O-4.7 to O-4.10).
 
 Hands on `arguments_of`, `parameter_texts` and `check_wire_name` to the checks of tools, MCP servers, and functions that are
-offered as tools (`questions`); `parameter_texts` to `declaration_checks` too, for functions by models. Which types a parameter
-may have is said by `schemas.field_without_json`. What is wrong is reported to `c`, the state of the check, and not raised. The
-JSON Schema of the parameters is made by codegen, and how a call of the model is matched with them is a matter of the run.
+offered as tools (`questions`); `parameter_texts` to `declaration_checks` too, for functions by models, and to `externs` for
+those of Python; `check_wire_name` to `stores` too, since a model may use a store by tools. Which types a parameter may have is
+said by `schemas.field_without_json`. What is wrong is reported to `c`, the state of the check, and not raised. The JSON Schema
+of the parameters is made by codegen, and how a call of the model is matched with them is a matter of the run.
 """
 
 from __future__ import annotations

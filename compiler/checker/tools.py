@@ -188,8 +188,9 @@ def with_tools(c: Checker, node: ast.MethodCall, row: Row) -> Type:
 
 def tools_are_listed(c: Checker, place: str, value: ast.Expr) -> bool:
     """Return whether an array that is written out holds only what `with_tools` takes, before it is typed as a whole; E4040 for
-    the first item that is nothing of it. Functions by models and channels in it become their tools (`offer_function`). `place` is
-    the method or argument that takes the array. Of any other value the answer is True: see `tools_fit`."""
+    the first item that is nothing of it. Functions by models or of Python, and channels, in it become their tools
+    (`offer_function`). `place` is the method or argument that takes the array. Of any other value the answer is True: see
+    `tools_fit`."""
     items = value.items if isinstance(value, ast.ArrayExpr) else []
     for item in items:
         offer_function(c, item)

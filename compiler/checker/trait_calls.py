@@ -1,9 +1,10 @@
 """Which method of a trait a call or a path means (L-3.10.3, L-3.10.4).
 
 Hands on `Chosen`, a method that may be meant, with what finds such: `bounded_methods` and `trait_methods` for a receiver,
-`one_of` for the arguments of a call, `named_method` for a path, `bounded_names` and `names_through_traits` for completion;
-`at_run_time` and `of_any` for a trait whose impl is found at run time. `calls`, `methods` and `expressions` make decisions of
-what is chosen here. `c` is the state of the check: mistakes are reported to it by a code (E…; W… for a warning), and not raised.
+`one_of` for the arguments of a call, `named_method` for a path, `bounded_names` and `names_through_traits` for suggestions and
+completion; `at_run_time` and `of_any` for a trait whose impl is found at run time. `calls`, `methods` and `expressions` make
+decisions of what is chosen here; the language server asks for what a receiver has. `c` is the state of the check: mistakes are
+reported to it by a code (E…; W… for a warning), and not raised.
 """
 
 from __future__ import annotations
