@@ -1,10 +1,10 @@
 """Code for arguments: in parameter order, whatever the order they are written in, with defaults for those left out (L-5.9.1).
 
 Hands on `push_arguments`, `into_numbered_slots` and `load_slots` for declared functions, and `as_written`, `into_slots`,
-`receive` and `is_simple`, to `calls`, with the type `Arguments`. The instruction that calls is written there; what is called from
-here are defaults only. To push is to write the code into `g.emitter` that leaves a value on the operand stack when it runs; a
-slot is the number of a local of the function. Whether the arguments suit was decided by the checker, and nothing is raised here;
-TooLong of `constants` passes through.
+`receive` and `is_simple`, to `calls`, with the type `Arguments`. The instruction that calls is written there; what is called
+from here are defaults only. To push is to write the code into `g.emitter` that leaves a value on the operand stack when it
+runs; a slot is the number of a local of the function. Whether the arguments suit was decided by the checker, and nothing is
+raised here; what the generators raise, TooLong of `constants` and RecursionError, passes through.
 """
 
 from __future__ import annotations

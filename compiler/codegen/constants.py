@@ -1,9 +1,9 @@
 """Constant values: into code, and as plain data for declarations.
 
 Hands on `emit_constant`, `emit_variant`, `collect` and AT_ONCE to the generators, to `program` `constant_of`, which returns the
-fields of declarations as data, with NotConstant, and to the pipeline TooLong. To push is to write the code into `g.emitter` that
-leaves a value on the operand stack when it runs. Nothing is folded here, that is for the checker: what comes here is a folded
-value or a literal.
+fields of declarations as data, with NotConstant, and to the pipeline TooLong. To push is to write the code into `g.emitter`
+that leaves a value on the operand stack when it runs. Folding is for the checker, but for the sign of a literal number: what
+comes here is a folded value or a literal.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
 Hands on `load_entry`, `store_entry` and `EntryChange` to the other generators, LITERALS to `functions`. Reading is the hidden
 method `_at`, which is `get` with the panic of a Map; writing is `set`. Between the two of a change no other task runs: the
-checker lets no method into it that asks the host (E4515). In a program with a hashmap in a store (O-5.41) others may write in the
-middle: there a change is made again until the entry still held what it began with (`_swap`). To generate is to write code into
-`g.emitter`, to push to write code that leaves a value on the operand stack. Whether `h[k]` is an entry is said by
-`generator.is_entry`; nothing is raised here.
+checker lets no method into it that asks the host (E4515). In a program with a hashmap in a store (O-5.41) others may write in
+the middle: there a change is made again until the entry still held what it began with (`_swap`). To generate is to write code
+into `g.emitter`, to push to write code that leaves a value on the operand stack. Whether `h[k]` is an entry is said by
+`generator.is_entry`; nothing is raised here, but what the code for hashmap, key and value raises (TooLong of `constants`,
+RecursionError) passes through.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """The image under construction: its constants, types and functions with their numbers, and the tables that all function
 generators share.
 
-Hands on to the generators `Module` and in it the `Pool`, to `functions` `Pending`, to `calls` `trait_site`. A number stands for a
-table entry from the moment it is given out, so that code may name what is generated later. The hidden functions that stand for
-methods, constructors and built-ins used as values are made here. Expressions are not known here, and nothing that a program may
-do wrong is found: AssertionError is a fault of a generator. A new form of type in the image is a case of `Pool._entry` and of
-what reads descriptors: `vm/bytecode/shape.py`, `vm/bytecode/verify_tables.py`, `vm/values/casts.py` and `vm/values/types.py`.
+Hands on to the generators, `program` and `schemas` `Module` and in it the `Pool`, to `functions` `Pending`, to `calls`
+`trait_site`. A number stands for a table entry from the moment it is given out, so that code may name what is generated later.
+The hidden functions that stand for methods, constructors and built-ins used as values are made here. Expressions are not known
+here, and nothing that a program may do wrong is found: AssertionError is a fault of a generator, and only a type that nests too
+deeply raises RecursionError. A new form of type in the image is a case of `Pool._entry` and of what reads descriptors:
+`vm/bytecode/shape.py`, `vm/bytecode/verify_tables.py`, `vm/values/casts.py` and `vm/values/types.py`.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ Params = list[list[int | str | None]]
 
 class Pool:
     """Constants and types, each entry once, and the functions by number. Every public method that returns an int returns an
-    index, from 0: of the types (`type`, `error_types`, `questions`), of the functions (`reserve_function`), else of the
-    constants."""
+    index, from 0: of the types (`type`, `error_types`, `questions`, `offers`), of the functions (`reserve_function`), else of
+    the constants."""
 
     def __init__(self) -> None:
         self.constants: list[tuple[int, Any]] = []

@@ -3,8 +3,9 @@ which permissions a program wants.
 
 Hands on `schema_number` to `calls` and `program`, `Shapes` to `program`; and what names permissions, and grants none (O-10.21):
 `wanted_by` to `calls`, `wanted_command`, `wanted_url` and `reduced` to `program`. How a JSON Schema is lowered for a provider
-stands in `vm/schema`. Whether a type has a JSON form was checked, and no reply is validated here. A shape of a new kind is a case
-of `Shapes.shape`, and one of `vm/schema` and of the validation that reads it.
+stands in `vm/schema.py`. Whether a type has a JSON form was checked, and no reply is validated here; a type without one raises
+AssertionError. A shape of a new kind is a case of `Shapes.shape`, and one of `vm/schema.py` and of the validation that reads
+it.
 """
 
 from __future__ import annotations
