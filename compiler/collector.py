@@ -2,7 +2,8 @@
 
 Hands on `gc_pause` to the pipeline, to `roots`, which parses files for the verb `test`, and to the API, which loads images that
 were compiled earlier. It stands apart from the compiler, so that who loads an image loads no more than this. What a caller has
-switched off or frozen stays so, and nothing is raised. """
+switched off or frozen stays so. Nothing is raised but what the code in the pause raises.
+"""
 
 from __future__ import annotations
 
@@ -74,8 +75,8 @@ _collector = _Collector()
 
 @contextmanager
 def gc_pause() -> Iterator[None]:
-    """Pause Python's cyclic garbage collector in the body, and start it again behind the last body of any thread. A
-    collector that is off already stays off."""
+    """Pause Python's cyclic garbage collector in the body, and start it again behind the last body of any thread. A collector
+    that is off already stays off. To be used in `with`; what the body raises passes through."""
     paused = _collector.pause()
     try:
         yield

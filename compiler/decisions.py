@@ -75,10 +75,10 @@ class ValueCall(CallTarget):
 @record
 class BuiltinCall(CallTarget):
     """A built-in function (`receiver_kind` ""), a function of the library (`receiver_kind` "std::MODULE"), or a method of a
-    statically known kind: a row of vm/builtins/registry. For methods the receiver is the MethodCall's receiver, for `len(x)` of a
-    handle, which has the kind of the handle, the argument; for `special` and `handle` rows codegen knows what to emit.
-    `mutates`: the receiver is a place that is written (L-3.13.2) or a temporary. `absent_as_nil`: the Option that a method of a
-    `T?` gives is a `U?` again (L-6.6.9)."""
+    statically known kind: a row of the registry (`vm/builtins`). For methods the receiver is the MethodCall's receiver, for
+    `len(x)` of a handle, which has the kind of the handle, the argument; for `special` and `handle` rows codegen knows what to
+    emit. `mutates`: the receiver is a place that is written (L-3.13.2) or a temporary. `absent_as_nil`: the Option that a
+    method of a `T?` gives is a `U?` again (L-6.6.9)."""
 
     receiver_kind: str
     name: str

@@ -1,11 +1,11 @@
 """Diagnostics as data: the record, the collector that every phase reports to, the table of codes, and how they are
 rendered.
 
-Hands on `Diagnostic`, `Diagnostics` and `Related` to all phases, the command line, the language server and `colours/`, `CODES` to
-tests and tools, `render_text` to the command line, the API and the notebook, `render_json` to the first two, `render_lines` to
-the command line. A new diagnostic needs a row in `_ROWS` (`CONTRIBUTING.md` has the recipe). Panics of running programs have
-their codes elsewhere: they belong to the machine. Nothing is raised here; what becomes of a program with errors is decided by
-those who collected them.
+Hands on `Diagnostic`, `Diagnostics` and `Related` to all phases and to the other rooms, `CODES` to the driver of the
+conformance suite, to tests and tools, `render_text` to the command line, the API and the notebook, `render_json` to the first
+two, `render_lines` to the command line. A new diagnostic needs a row in `_ROWS` (`CONTRIBUTING.md` has the recipe). Panics of
+running programs have their codes elsewhere: they belong to the machine. Nothing is raised here; what becomes of a program with
+errors is decided by those who collected them.
 """
 
 from __future__ import annotations

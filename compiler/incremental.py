@@ -1,14 +1,14 @@
 """Checks that use the results of earlier checks, for the language server and for `check` of several files.
 
-Hands on `CheckCache` to the pipeline, the language server, the command line and the plugin of pytest, and `Reuse` and `ImportKey`
-to resolver and checker. A caller that checks more than once owns a `CheckCache` and hands it to `compile_source`, `check_source`
-or `examine_project`. The resolver and the checker get from it, for one check, a `Reuse`, whose imports are named by an
-`ImportKey`. The result of checking the bodies of a file depends on the text of the file, on the manifest, and on the interfaces
-of the files that it reaches, that is their tokens without comments and without the bodies that can be left out. While none of
-these change, those bodies are left out of the tree of the file, and their warnings come from a `Record`. Declarations, and bodies
-that can have an effect far away (`FAR_REACHING`), are checked each time; `_describe` tells which can be left out. The diagnostics
-are the same as without a cache. An image cannot be made, since that needs every body. No file is read here, and nothing of a
-program is judged: the check itself is a function of the caller.
+Hands on `CheckCache` to the pipeline, the checker, the language server, the command line and the plugin of pytest, `Reuse` to
+resolver and checker, and `ImportKey` to the resolver. A caller that checks more than once owns a `CheckCache` and hands it to
+`compile_source`, `check_source` or `examine_project`. The resolver and the checker get from it, for one check, a `Reuse`, whose
+imports are named by an `ImportKey`. The result of checking the bodies of a file depends on the text of the file, on the
+manifest, and on the interfaces of the files that it reaches, that is their tokens without comments and without the bodies that
+can be left out. While none of these change, those bodies are left out of the tree of the file, and their warnings come from a
+`Record`. Declarations, and bodies that can have an effect far away (`FAR_REACHING`), are checked each time; `_describe` tells
+which can be left out. The diagnostics are the same as without a cache. An image cannot be made, since that needs every body. No
+file is read here, and nothing of a program is judged: the check itself is a function of the caller.
 
 The check of one body sometimes looks into the body of a function that it calls, for example to find out whether a function of a
 memory's step asks the host. That is called a *question* of the file here. A question may lead into a body that was left out:

@@ -1,10 +1,12 @@
 """The libraries that are installed in the Python environment of this process (P-3.1): the one place that looks for them.
 
-Hands on `installed_library`, the `FindLibrary` of the command line, the API and the language server, and to the last for
-completion `installed_names` and `module_names`. A library is declared by an entry point of the group `concerto.modules`, `NAME
-= PACKAGE`; the folder of that package is found without importing it, so that compiling a program runs no code of a library.
+Hands on `installed_library`, the `FindLibrary` of the command line, the API, the REPL, `roots` and the language server;
+`installed_names` to the language server for completion, and to the command line, which watches the folders of libraries;
+`module_names` to the language server. A library is declared by an entry point of the group `concerto.modules`, `NAME =
+PACKAGE`; the folder of that package is found without importing it, so that compiling a program runs no code of a library.
 Nothing is looked at before the first path that begins with `lib::`; what was found is kept until a folder of `sys.path`
-changes. """
+changes.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class Declared:
 
 
 def installed_library(name: str) -> Library:
-    """Return the installed library of a name. Raises NoLibrary: E1012 where several distributions declare it, else E1004."""
+    """Return the installed library of a name. Raise NoLibrary: E1012 where several distributions declare it, E1004 where none
+    does or what it declares cannot be used. None of its files is read yet: its `read` raises `project.Refused` for one that may
+    not be read."""
     rows = _declared().get(name, [])
     if not rows:
         raise _missing(name)
@@ -59,7 +63,8 @@ def installed_names() -> list[str]:
 
 
 def module_names(library: Library) -> list[str]:
-    """Return the names of the modules in the folder of a library, sorted; none where it has no folder."""
+    """Return the names of the modules in the folder of a library, sorted; none where it has no folder or that cannot be
+    read."""
     try:
         names = os.listdir(library.folder) if library.folder else []
     except OSError:
@@ -127,7 +132,7 @@ def _plain(text: str) -> str:
 
 
 def _folder(name: str, row: Declared) -> str:
-    """Return the folder of the package of a row as a real path. Raises NoLibrary."""
+    """Return the folder of the package of a row as a real path. Raise NoLibrary."""
     wrong = f"the library `{name}` of {row.distribution} {row.version} cannot be used: "
     if _PACKAGE.fullmatch(row.package) is None:
         raise NoLibrary("E1004", f"{wrong}its entry point {ascii(row.package)} names no package", _to_author(name))

@@ -1,10 +1,10 @@
 """Libraries as the compiler sees them (P-3.1): `lib::NAME` is a folder of sources that the caller has found.
 
-Hands on `Library`, `NoLibrary` and `FindLibrary` to whoever hands libraries in; `no_libraries`, the finder of a program that has
-none; `Loaded`, what `project` has read of one, to the phases; `library_path`, the name of a file of a library, and `attributed`,
-which makes of diagnostics in files of libraries what the user of a library is told; and HEAD, the word that paths into libraries
-begin with, to `project`, the resolver and the language server. Nothing is looked for and no file is read
-here: `installed.py` looks into the Python environment.
+Hands on `Library`, `NoLibrary` and `FindLibrary` to whoever hands libraries in; `no_libraries`, the finder of a program that
+has none; `Loaded`, what `project` has read of one, to the phases; `library_path`, the name of a file of a library, and
+`attributed`, which makes of diagnostics in files of libraries what the user of a library is told; and HEAD, the word that paths
+into libraries begin with, to `project`, the resolver and the language server. Nothing is looked for and no file is read here:
+`installed.py` looks into the Python environment.
 """
 
 from __future__ import annotations

@@ -363,10 +363,10 @@ class Manifest:
     for all; `tools` has by tool whether it may be called, or the names of the methods that may; `library_permissions` has by
     name of a library what its code may touch of that, as `permissions`, with `models` False where it may call none;
     `connections`, `agents` and `servers` have the legal fields by name; `memory_tables` what it says of memories; `pricing` the
-    prices per model id as [input, output] for a million tokens, with those of OTHER_PRICES behind where one of these is set
-    (others are None), those of hosted tools only where one of them is; `budgets` the limits of a run; `threads` says by module of
-    Python whether its plain functions run in a thread; `serve_keys` by parameter where a server takes it from (S-1.3).
-    `diagnostics` has what is wrong with the file."""
+    prices per model id, in dollars: [input, output] for a million tokens, with those of OTHER_PRICES behind where one of these
+    is set (others are None), those of hosted tools, for a thousand calls, only where one of them is; `budgets` the limits of a
+    run; `threads` says by module of Python whether its plain functions run in a thread; `serve_keys` by parameter where a
+    server takes it from (S-1.3). `diagnostics` has what is wrong with the file."""
 
     def __init__(self, path: str) -> None:
         self.folder = os.path.dirname(os.path.realpath(path))

@@ -1,10 +1,11 @@
 """From source to image: read -> parse -> check -> generate. The table of contents of the compiler.
 
-Hands on `compile_source` to the command line, the API and the REPL; its `Compilation` holds the image, or the diagnostics that
-stand in its way. `check_source` is the part of it without an image, which tests and benchmarks call too. The language server
-calls the phases itself (`lsp/analysis.py`). Each phase reports all it finds, and the next starts only if there was no error, or
-only such as leave the trees whole (L-4.1.2). No file is touched here: the caller gives a function that reads. A new phase is a
-step of `check_source`, or of `_generate` where it needs the checked program. """
+Hands on `compile_source` to the command line, the API, the REPL and the driver of the conformance suite; its `Compilation`
+holds the image, or the diagnostics that stand in its way. `check_source` is the part of it without an image, which tests and
+benchmarks call too. The language server calls the phases itself (`lsp/analysis.py`). Each phase reports all it finds, and the
+next starts only if there was no error, or only such as leave the trees whole (L-4.1.2). No file is touched here: the caller
+gives a function that reads. A new phase is a step of `check_source`, or of `_generate` where it needs the checked program.
+"""
 
 from __future__ import annotations
 
@@ -55,13 +56,14 @@ def compile_source(
     parse: Parser = parse_file,
     find_library: FindLibrary = no_libraries,
 ) -> Compilation:
-    """Compile the program whose root module is `data`, the bytes of `file`: the name that positions show, relative to the project
-    root (V-3.4). `read` returns the bytes of another file by such a name, None where there is none; `name` is the program's name,
-    by default the stem of `file`; without `emit` the phases stop after checking, and a `cache` may spare them what an earlier
-    check came to. `manifest` is that of the project: its errors are errors of the program (O-9.8), its prices and budgets go into
-    the image. `parse` does what `parse_file` does, where there is no cache; `find_library` returns the libraries that
-    paths name (P-3.1). Nothing is raised for a wrong program; what `read` and `find_library` raise passes through, except
-    `Refused`, which becomes E1004. AssertionError for a cache together with `emit`."""
+    """Compile the program whose root module is `data`, the bytes of `file`: the name that positions show, relative to the
+    project root (V-3.4). `read` returns the bytes of another file by such a name, None where there is none; `name` is the
+    program's name, by default the stem of `file`; without `emit` the phases stop after checking, and a `cache` may spare them
+    what an earlier check came to. `manifest` is that of the project: its errors are errors of the program (O-9.8), its prices
+    and budgets go into the image. `parse` does what `parse_file` does, where there is no cache; `find_library` returns the
+    libraries that paths name (P-3.1). Nothing is raised for a wrong program; what `read` and `find_library` raise passes
+    through, except `Refused` of the one, which becomes E1004, and `NoLibrary` of the other, which becomes the diagnostic that
+    it describes. AssertionError for a cache together with `emit`."""
     assert cache is None or not emit, "an image needs every body"
     with gc_pause():
         result = check_source(data, file, read, manifest, cache, parse, find_library)
@@ -121,9 +123,10 @@ def check_source(
     find_library: FindLibrary = no_libraries,
 ) -> Compilation:
     """Read, parse and check a program without making an image; the parameters are those of `compile_source`. The diagnostics of
-    the manifest are not added. What `read` raises passes through, except `Refused`. With a cache what earlier checks came to is
-    not worked out again: the diagnostics are the same, but the tree lacks the bodies that the cache knows, and may be None after
-    errors of syntax. Without one the tree is None only where the root file cannot be decoded or has a lexical error."""
+    the manifest are not added. What `read` and `find_library` raise passes through, except `Refused` and `NoLibrary`. With a
+    cache what earlier checks came to is not worked out again: the diagnostics are the same, but the tree lacks the bodies that
+    the cache knows, and may be None after errors of syntax. Without one the tree is None only where the root file cannot be
+    decoded or has a lexical error."""
     found = Diagnostics()
     project = load(file, data, read, found, parse if cache is None else cache.parse, find_library)
     result = Compilation(found, project.sources[file], sources=project.sources, libraries=project.libraries)

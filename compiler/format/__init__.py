@@ -1,10 +1,10 @@
 """`concerto fmt`: the canonical layout of a source text (docs/spec/format.md).
 
-Hands on `format_data` to the command line, `format_source` to the language server, and both with `first_difference` and OutOfStep
-to tests: they parse a text, print the tree and the tokens in step, lay the result out, and return it. The families of constructs
-stand in modules of their own and register themselves with the printer, which needs them imported. No file is touched, and what
-names mean is not known. Which lines fit is decided in `layout`, where the width stands; how a construct is written is said in the
-module of its family.
+Hands on `format_data` to the command line and `format_source` to the language server, which parse a text, print the tree and
+the tokens in step, lay the result out, and return it; and `format_source`, `first_difference` and FAMILIES to tests. OutOfStep
+of the printer, a defect of the formatter, passes through both. The families of constructs stand in modules of their own and
+register themselves with the printer, which needs them imported. No file is touched, and what names mean is not known. Which
+lines fit is decided in `layout`, where the width stands; how a construct is written is said in the module of its family.
 """
 
 from __future__ import annotations
