@@ -150,8 +150,8 @@ def _writes_entry(node: ast.Node) -> bool:
 
 
 def question_name(target: object) -> str | None:
-    """Return the name of what is called, for the `target` of a call that asks somebody outside of the machine, such as a model, a
-    tool or a memory, or that tells a listener something; None for any other target, and for None."""
+    """Return the name of what is called, for the `target` of a call that asks somebody outside of the machine, such as a model,
+    a tool or a memory, or that gives something out, as `print` and `emit` do; None for any other target, and for None."""
     if isinstance(target, ToolTarget):
         return target.function.name
     if isinstance(target, SlotAccess):

@@ -285,7 +285,8 @@ def _answer_of(result: Type) -> Type:
 
 def mock(c: Checker, node: ast.Mock) -> None:
     """Check the statement `mock`, which stands in a test for a model, an agent, a tool or the host (O-8.14): E4072 where it may
-    not stand or what it names cannot be mocked, E4001 to E4004 for its fields."""
+    not stand or what it names cannot be mocked, E4001 to E4004 for its fields; W0406 for a scripted error that is nearly a
+    known kind."""
     name = node.name.text
     fields = AGENT_MOCK if isinstance(node.target, AgentSymbol) else MODEL_MOCK
     if not any(target.test for target in c.targets):

@@ -93,7 +93,7 @@ def unary(c: Checker, node: ast.Unary, expected: Expected) -> Type:
 
 def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
     """Return the type of a binary operation; E2002 where the operands do not suit, E2046 for a comparison that the types alone
-    decide."""
+    decide; of `??` as `coalesce`."""
     if node.operator == "??":
         return coalesce(c, node, expected)
     left = c.infer(node.left)
@@ -650,9 +650,9 @@ def _whole_help(c: Checker, place: ast.Index, receiver: Type) -> str:
 
 
 def require_mutable(c: Checker, place: ast.Expr, by: str | None = None) -> None:
-    """Report an assignment to `place`, or a change of it by the method `by`, whose variable is not `mut` (E2034, E2035, E2036, of
-    a slot E4524; L-3.13.1, L-3.13.2). A variable that may be changed is marked as changed (W0011). Nothing is reported of what
-    has no variable, such as the result of a call."""
+    """Report an assignment to `place`, or a change of it by the method `by`, whose variable is not `mut` (E2034, E2035, E2036,
+    of a slot E4524; L-3.13.1, L-3.13.2). A variable that may be changed is marked as changed (W0011); a change of the copy that
+    a task has is warned of (W0404). Nothing is reported of what has no variable, such as the result of a call."""
     slot = slot_in(place)
     if slot is not None:
         refuse_change(c, slot, place, f"`{by}`")

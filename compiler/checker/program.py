@@ -107,7 +107,7 @@ class CheckedProgram:
     file_libraries: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, kind: type[S]) -> list[S]:
-        """Return the declarations whose symbols are of one class of `KINDS`."""
+        """Return the declarations whose symbols are of one class of `KINDS`. KeyError for another class."""
         return self.declarations[kind]
 
 

@@ -124,7 +124,8 @@ CODES = {"?": "E3014", "throw": "E3013", "try": "E3015", "statement": "E3015"}
 
 def leave(c: Checker, raised: Raise) -> Coercion | None:
     """Send an error to the function or `try` around it (L-3.12.2). Return what converts it there, None for nothing; also None
-    after a report (E2042, E3012 to E3015)."""
+    after a report (E2042, E3012 to E3015). Warn of an error that becomes its message (W0020) or that goes to a foreign family
+    (W0015)."""
     if raised.type is ERRONEOUS or raised.type == NEVER:
         return None
     c.leaving.add(raised.node)
@@ -260,7 +261,8 @@ def _is_constructor(node: ast.Expr) -> bool:
 
 
 def throw(c: Checker, node: ast.Throw, expected: Expected) -> Type:
-    """Return `never`, since nothing comes behind it; the error leaves to the target around, converted to its error side."""
+    """Return `never`, since nothing comes behind it; the error leaves to the target around, converted to its error side. Report
+    as `leave`."""
     type_ = c.infer(node.value)
     coercion = leave(c, Raise(node, type_, "throw"))
     if coercion is not None:
@@ -270,7 +272,7 @@ def throw(c: Checker, node: ast.Throw, expected: Expected) -> Type:
 
 def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
     """Return the type of `x?`: what is inside a Result, an Option, a `T?`, or a group of Results, Any of Any; its error leaves
-    (L-3.12). ERRONEOUS after a report (E2041) for others."""
+    (L-3.12), reported as by `leave` where it cannot. ERRONEOUS after a report (E2041) for others."""
     type_ = c.infer(node.operand, answer_in(node.operand, expected))
     sides = generic(type_, "Result")
     if sides:
@@ -350,8 +352,10 @@ def _leave_unknown(c: Checker, node: ast.Propagate) -> None:
 
 
 def try_(c: Checker, node: ast.Try, expected: Expected) -> Type:
-    """Return the type of `try`: a Result without clauses, else the join of the body and the clauses, or Nil (`never` if no branch
-    ends) where the value is thrown away. What no clause catches leaves."""
+    """Return the type of `try`: a Result without clauses, else the join of the body and the clauses, or Nil (`never` if no
+    branch ends) where the value is thrown away. What no clause catches leaves, reported as by `leave` where it cannot. E3003
+    for a clause for a type that cannot be told apart at run time; W0004 for one that an earlier one covers, W0015 for a family
+    that nothing throws."""
     target = Target("try")
     c.targets.append(target)
     if node.catches:

@@ -78,8 +78,9 @@ def schema_argument(c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | N
 
 
 def schema_call(c: Checker, node: ast.MethodCall, row: Row) -> Type:
-    """Return the type of `execute_with_schema<T>(…)`, or of `stream_with_schema<T>(…)`, where T is a schema or a struct, and set
-    `node.target` with the schema, which the runtime needs and codegen puts into the image. ERRONEOUS after a report."""
+    """Return the type of `execute_with_schema<T>(…)`, or of `stream_with_schema<T>(…)`, where T is a schema or a struct, and
+    set `node.target` with the schema, which the runtime needs and codegen puts into the image. ERRONEOUS after a report: what
+    `schema_argument` and `call_row` report, and E4022 for a T of a stream that is no schema and no struct."""
     argument = schema_argument(c, node.name, node.type_arguments)
     streams = row.name == "stream_with_schema"
     if argument is None or (streams and partial_type(c, argument.type, node.name) is ERRONEOUS):

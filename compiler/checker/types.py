@@ -101,8 +101,9 @@ SPELLINGS: dict[str, Type] = {
 
 
 def written_type(c: Checker, node: ast.TypeExpr) -> Type:
-    """Return the type that a type expression means; ERRONEOUS after a report, or where the resolver has reported a name, and of a
-    part of it that part. A type argument that is only illegal as a key or by its bounds (E2019, E2026) is reported and kept."""
+    """Return the type that a type expression means; ERRONEOUS after a report (E0114, E1002, E2028, E2039, E2040, E4022, E4508),
+    or where the resolver has reported a name, and of a part of it that part. A type argument that is only illegal as a key or
+    by its bounds (E2019, E2026) is reported and kept."""
     return c.bounded(c.nesting.call(_written_type, c, node), node.span)
 
 
