@@ -27,7 +27,7 @@ from ..vm.interp.link import load_bytes
 from .interface import Interface
 from .program import Asked, Program, compiled_file
 
-_MEANING = 1  # of the record; a change of what its fields say is another number
+_MEANING = 2  # of the record; a change of what its fields say is another number
 _UNFIT = (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 
 
@@ -84,10 +84,11 @@ def _kept(path: str, image_place: str, record_place: str, release: str) -> Progr
     if content_hash(data) != record["image"]:
         raise ValueError("the image is another one")
     interface = Interface(record["functions"], record["types"])
+    served = {str(name): str(source) for name, source in record["serve_keys"].items()}
     # It was compiled of this source, so it counts as compiled here (G-1.2): the permissions of its project are for it.
     with gc_pause():
         program = load_bytes(data, trust="local")
-    return Program(program, (), None if manifest is None else os.path.dirname(os.path.realpath(manifest)), interface)
+    return Program(program, (), None if manifest is None else os.path.dirname(os.path.realpath(manifest)), interface, served)
 
 
 def _of_manifest(path: str, manifest: str | None) -> list[str | None] | None:
@@ -148,6 +149,7 @@ def _keep(
         "libraries": {name: [release, _hashes(files)] for name, (release, files) in asked.libraries.items()},
         "functions": program.interface.functions,
         "types": program.interface.types,
+        "serve_keys": dict(program.serve_keys),
     }
     text = json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
     os.makedirs(os.path.dirname(image_place), exist_ok=True)

@@ -202,6 +202,9 @@ class ProviderJobs:
             job = await wire.send(name, entries)
         except CallFailure as failure:
             raise JobsFailure(self._calls.clean(f"cannot send the batch: {failure.message}")) from None
+        except (ValueError, KeyError, TypeError) as unreadable:  # whether it was taken, the next run finds out
+            text = f"the provider's answer to the batch cannot be read: {type(unreadable).__name__}: {unreadable}"
+            raise JobsFailure(self._calls.clean(text)) from None
         self._store.sent(name, job)
         self.sent += 1
 

@@ -40,9 +40,9 @@ class Row:
 
 
 class Source:
-    """Rows, iterated once; iteration may raise Unreadable, and OSError where reading a file of lines fails. `columns` are those
-    of the header, None where each row has its own. `texts` says that cells are texts whose types the program decides (CSV).
-    `fraction()` is how much has been read, from 0 to 1, None where nobody knows; `close()` releases the file."""
+    """Rows, iterated once; iteration may raise Unreadable. `columns` are those of the header, None where each row has its own.
+    `texts` says that cells are texts whose types the program decides (CSV). `fraction()` is how much has been read, from 0 to 1,
+    None where nobody knows; `close()` releases the file."""
 
     columns: tuple[str, ...] | None = None
     texts = False
@@ -131,14 +131,22 @@ class _File(Source):
 
     def _lines(self) -> Iterator[tuple[bytes, bool]]:
         """Yield each line, and whether it is whole: of one that is too long, the beginning."""
-        while line := self._file.readline(LONGEST_LINE + 1):
-            self._read += len(line)
+        while line := self._line(LONGEST_LINE + 1):
             is_whole = len(line) <= LONGEST_LINE
             rest = line
             while not is_whole and rest and not rest.endswith(b"\n"):
-                rest = self._file.readline(1 << 20)
-                self._read += len(rest)
+                rest = self._line(1 << 20)
             yield line, is_whole
+
+    def _line(self, most: int) -> bytes:
+        """Return the next line, at most so many bytes of it. Raise Unreadable."""
+        try:
+            line = self._file.readline(most)
+        except OSError as error:
+            text = f"{self._file.name}: it cannot be read behind byte {self._read}: {error.strerror or error}"
+            raise Unreadable(text) from None
+        self._read += len(line)
+        return line
 
 
 class _JsonLines(_File):

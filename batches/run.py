@@ -152,7 +152,7 @@ class BatchRun:
         cells = {name: cell for name, cell in row.cells.items() if name not in self._rule.ignored}
         try:
             text = canonical(cells)
-        except (ValueError, RecursionError) as error:
+        except (ValueError, TypeError, RecursionError) as error:  # TypeError: keys of several types have no order
             self._refuse(row.number, f"row {row.number}", f"it cannot be compared: {error}", canonical(str(row.cells)))
             return
         digest = hashlib.sha256(f"{self._rule.code}\0{text}".encode("utf-8", "surrogatepass")).digest()

@@ -125,9 +125,9 @@ class RowStore:
     def begin(self) -> None:
         """Begin with the order of an input, in place of that of an input before."""
         for table in ("input", "seen"):
-            self._db.execute(f"DROP TABLE IF EXISTS temp.{table}")
+            self._do(f"DROP TABLE IF EXISTS temp.{table}")
         for statement in OF_THIS_RUN.split(";"):
-            self._db.execute(statement)
+            self._do(statement)
 
     def require_same(self, code: str, must_be: bool) -> None:
         """Note which program and function the rows are asked of, by its `code`. Raises StoreRefused where those before were asked
@@ -209,7 +209,11 @@ class RowStore:
             " FROM temp.input i LEFT JOIN rows r ON r.key = i.key AND r.digest = i.digest WHERE i.number BETWEEN ? AND ?"
             " ORDER BY i.number"
         )
-        for number, key, fault, faulty, state, text, tokens, cost, unpriced, attempts, cells in self._do(select, (first, last)):
+        try:
+            rows = self._do(select, (first, last)).fetchall()
+        except sqlite3.Error as error:
+            raise StoreRefused(f"the store {self.path}: {error}") from None
+        for number, key, fault, faulty, state, text, tokens, cost, unpriced, attempts, cells in rows:
             if fault is not None:
                 yield Finished(number, key, Answer(None, fault), faulty)
             elif state == DONE:

@@ -10,7 +10,7 @@ import os
 import sys
 
 from . import exits
-from .inputs import find_modules_beside, load_program, pins_path, project_folder
+from .inputs import find_modules_beside, load_program, pins_of, pins_path, project_folder
 from .run import add_flags, environment, hint_of, manifest_file, permissions, scripted_replies, seconds, steps, words_of
 from .terminal import Progress, printable_on
 
@@ -152,8 +152,8 @@ def _options(arguments: argparse.Namespace, program: Program, own: str) -> Optio
         "seed": arguments.seed,
         "tier": arguments.tier,
     }
-    pins = pins_path(arguments.file) if program.image.mcp else None
-    if pins is not None and os.path.exists(pins):
+    pins = pins_path(arguments.file) if program.image.mcp and pins_of(arguments.file) else None
+    if pins is not None:
         options["mcp_pins"] = pins
     return options
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from ..compiler.repl import FUNCTION, Entry, Transcript, completed, parts_of
 from ..runtime.session.session import Session
 from ..vm.interp.link import load_image
+from ..vm.panics import Panic
 from ..vm.values import Err, debug, display
 from .journals import run_with_journal
 from .run import host_of, limits_of, run_session, trace_lines, write_out
@@ -90,11 +91,19 @@ class InteractiveSession:
         if outcome.panic is not None:
             return EntryOutcome(panic=clean(str(outcome.panic)), trace=outcome.panic.trace)
         if type(outcome.value) is Err:
-            return EntryOutcome(error=clean(display(outcome.error)), trace=outcome.trace)
+            return EntryOutcome(error=clean(_text_of(outcome.error, display)), trace=outcome.trace)
         # An entry of statements returns Ok([value, *variables]).
         value, *rest = outcome.value.value.items
         self.values = dict(zip((v.name for v in entry.variables), rest, strict=True))
-        return EntryOutcome(value_text=None if value is None else clean(debug(value)))
+        return EntryOutcome(value_text=None if value is None else clean(_text_of(value, debug)))
+
+
+def _text_of(value: Any, form: Callable[[Any], str]) -> str:
+    """Return the text of a value in a form; of one whose text is longer than a String may be, what is wrong with it."""
+    try:
+        return form(value)
+    except Panic as panic:
+        return f"a value that cannot be shown: {panic.message}"
 
 
 def write_at_once(text: str) -> None:

@@ -161,6 +161,8 @@ def _answer(word: str) -> tuple[str, Any]:
     key, equals, text = word.partition("=")
     try:
         return key.strip(), json.loads(text)
+    except RecursionError:
+        raise exits.Exit(exits.USAGE, f"--answer {key.strip()}: the JSON is nested too deep to be read") from None
     except ValueError:
         why = "the part behind `=` is no JSON" if equals else "there is no `=`"
         raise exits.Exit(exits.USAGE, f"--answer {word}: {why}; write KEY=JSON, such as 0:5/approve.1=true") from None

@@ -74,6 +74,8 @@ def _do(arguments: argparse.Namespace, store: RunStore) -> None:
         run = row.id
         try:
             value = json.loads(words[2])
+        except RecursionError:
+            raise exits.Exit(exits.USAGE, "runs answer: the JSON is nested too deep to be read") from None
         except ValueError:
             raise exits.Exit(exits.USAGE, f"runs answer: {words[2]!r} is no JSON; a text stands in double quotes") from None
         _require_fitting(store, row, words[1], value)
@@ -92,6 +94,7 @@ def _require_fitting(store: RunStore, row: RunRow, key: str, value: Any) -> None
     from ..api.json_calls import Misfitting, answer_types, fitting
     from ..vm.bytecode.image import ImageError
     from ..vm.interp.link import load_bytes
+    from ..vm.panics import Panic
 
     def computed(function: Any) -> Any:
         raise _DefaultIsComputed
@@ -108,6 +111,8 @@ def _require_fitting(store: RunStore, row: RunRow, key: str, value: Any) -> None
         return  # it is looked at when the run goes on
     except Misfitting as misfit:
         raise exits.Exit(exits.USAGE, f"runs answer: {misfit}") from None
+    except Panic as panic:  # beyond the limits of values
+        raise exits.Exit(exits.USAGE, f"runs answer: {panic.message}") from None
 
 
 def _list(rows: list[RunRow], as_json: bool) -> None:

@@ -261,7 +261,10 @@ def _interpolated(node: ast.Interpolation, lookup: Lookup) -> str:
         value = fold(part, lookup)
         if type(value) is not str:
             lookup.charge(part, value)
-            value = vm.display(machine_value(value))
+            try:
+                value = vm.display(machine_value(value))
+            except Panic as panic:  # its text is too long
+                raise Fault(part, panic.code, panic.message) from None
         length += len(value)
         _check_length(node, length)
         texts.append(value)

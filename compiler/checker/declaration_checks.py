@@ -53,7 +53,7 @@ class DeclarationChecks:
 
 def run_pass(c: Checker, symbols: Sequence[Symbol], column: Callable[[DeclarationChecks], Check | None]) -> None:
     """Run one column of the table over declarations, in their order; `column` picks it from a row. Raise TooDeep for a
-    declaration whose check exceeds Python's stack; BodyNeeded of a check with a cache passes through."""
+    declaration whose check exceeds Python's stack."""
     for symbol in symbols:
         check = column(CHECKS[type(symbol)])
         if check is not None:

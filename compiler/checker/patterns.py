@@ -135,7 +135,9 @@ def _arms_of(node: ast.Pattern, type_: Type) -> str:
         case Nilable():
             return "write `match x { nil => …, v => … }`"
         case Tuple():
-            return f"write `({', '.join('abcdefgh'[: len(type_.items)])})`"
+            names = [chr(ord("a") + at) for at in range(min(len(type_.items), 26))]
+            whole = f"({names[0]},)" if len(names) == 1 else f"({', '.join(names)})"
+            return f"write `{whole}`" if len(names) == len(type_.items) else "write a name for the whole"
         case Generic(name="Array"):
             return "write `[first, ..]`, or a name for the whole"
         case Simple(name="Bool"):

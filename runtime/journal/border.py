@@ -33,7 +33,7 @@ from ..memory.embedding import BASELINE
 from ..providers.base import origin_of
 from ..providers.offline import fault
 from ..schema.extraction import read
-from .forms import canonical, cleaned, hidden, reply_form, reply_of, shown
+from .forms import canonical, cleaned, hidden, reply_form, reply_of, shown, without_infinities
 from .journal import RecordedPanic
 from .operation import SCOPE, Form, Scope
 from .rows import OBSERVED, ONCE, REPEATABLE, JournalRefused
@@ -319,7 +319,7 @@ def bind(run: Any, host: Host) -> None:
     host.random_bits = generator.getrandbits
 
     def record_emit(channel: str, value: Any, by_runtime: bool) -> None:
-        journal.emit(channel, _plain(value), by_runtime, lambda: emit(channel, value, by_runtime))
+        journal.emit(channel, without_infinities(_plain(value)), by_runtime, lambda: emit(channel, value, by_runtime))
 
     def record_print(text: str) -> None:
         journal.emit(None, text, False, lambda: write(text))
@@ -350,7 +350,7 @@ def bind(run: Any, host: Host) -> None:
             except NoListener:
                 if journal.sink is None or not journal.sink.parks or cls == ONCE:
                     raise
-            return await journal.park(key, {"kind": "answer", "channel": channel, "value": _plain(value)})
+            return await journal.park(key, {"kind": "answer", "channel": channel, "value": without_infinities(_plain(value))})
 
         key = journal.next_key(scope, channel)
         host.asked(key, channel, value)
@@ -469,14 +469,15 @@ class AnswerRefused(JournalRefused):
 
 
 def _check_answer(run: Any, key: str, channel: str, form: Any, expected: Any) -> None:
-    if expected is None or "json" not in form:
+    if "json" not in form:
         return
-    value = from_json(form["json"])
     try:
-        if channel in run.program.channels:
-            read_answer(run, value, expected)
-        else:
-            check_value(value, expected)
+        value = from_json(form["json"])
+        if expected is not None:
+            if channel in run.program.channels:
+                read_answer(run, value, expected)
+            else:
+                check_value(value, expected)
     except (Misfit, Panic) as fault:
         text = fault.message if isinstance(fault, Panic) else str(fault)
         refused = AnswerRefused(f"the answer for {key} ({channel}) is refused: {text}; the run waits on")

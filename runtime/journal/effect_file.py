@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 
+from .forms import without_infinities
 from .rows import JournalRefused, header_of, plain_of, row_of
 
 TYPE_CHECKING = False
@@ -34,7 +35,10 @@ def _sealed(text: str, before: str) -> tuple[str, str]:
 
 
 def _json(plain: Any) -> str:
-    return json.dumps(plain, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    try:
+        return json.dumps(plain, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    except ValueError:  # a request with an infinity, of which the digest tells
+        return json.dumps(without_infinities(plain), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 class EffectFileWriter:

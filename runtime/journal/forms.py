@@ -1,14 +1,15 @@
 """Requests, replies and failures as JSON, and back: what the rows of a journal hold of them (G-14.1).
 
-Hands on `digest_of`, `cleaned`, `hidden` and `shown`, `reply_form` and `reply_of`, `failure_form` and `failure_of`, `difference`
-and `brief` to the journal and its border, the last two also to `cli/trace_check.py`; and `canonical`, the text of which the
-digest is made, to the border and the views of `concerto trace`. A request has no way back: it is compared, never sent again from
-a file. A field that is not in the lists below does not get into a file (G-14.4).
+Hands on `digest_of`, `cleaned`, `without_infinities`, `hidden` and `shown`, `reply_form` and `reply_of`, `failure_form` and
+`failure_of`, `difference` and `brief` to the other files of this folder, the last two also to `cli/trace_check.py`; and
+`canonical`, the text of which the digest is made, to the border and the views of `concerto trace`. A request has no way back: it
+is compared, never sent again from a file. A field that is not in the lists below does not get into a file (G-14.4).
 """
 
 from __future__ import annotations
 
 import json
+from math import isfinite
 
 from ..errors import CallFailure, NotSent
 from ..records import Call, Citation, Reply
@@ -34,6 +35,16 @@ def digest_of(plain: Json) -> str:
     import hashlib  # a run without a journal starts without it
 
     return hashlib.sha256(canonical(plain).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def without_infinities(plain: Json) -> Json:
+    """Return plain data as JSON has it, with null for NaN and infinities (L-5.1.2): what is told of a run. What is compared keeps
+    them, in its digest."""
+    if isinstance(plain, float):
+        return plain if isfinite(plain) else None
+    if isinstance(plain, dict):
+        return {name: without_infinities(part) for name, part in plain.items()}
+    return [without_infinities(part) for part in plain] if isinstance(plain, list | tuple) else plain
 
 
 def cleaned(plain: Json, clean: Callable[[str], str]) -> Json:

@@ -612,6 +612,7 @@ class Journal:
         """End the run since the answer that the host has given for an effect is none; another one may be given."""
         if self.sink is not None:
             self.sink.forget_answer(key)
+        self.answers.pop(key, None)  # the run has taken it, and says why it is none
         self.end_by(refused)
 
     def end_by(self, error: BaseException) -> None:

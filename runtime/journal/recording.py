@@ -131,7 +131,11 @@ class _AfterReading:
 
     def commit(self, rows: Sequence[Any], told: int = 0, waits: Sequence[Any] = ()) -> None:
         if self.writer is None:
-            self.writer = EffectFileWriter(self.path, self.reader.header, self.reader)
+            try:
+                self.writer = EffectFileWriter(self.path, self.reader.header, self.reader)
+            except OSError as error:
+                why = error.strerror or str(error)
+                raise JournalRefused(f"cannot write {self.path}: {why}; what is in it can be gone on with (--extend)") from None
         self.writer.commit(rows)
 
     def renew(self) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ...vm.bytecode.encoding import encode
 from ...vm.snapshot.envelope import identity_of
-from .forms import brief, difference, digest_of
+from .forms import brief, difference, digest_of, without_infinities
 from .journal import Diverged, Fenced, Journal, Suspended
 from .rows import EmitRow, JournalRefused
 
@@ -56,7 +56,7 @@ class Rehearsal(Journal):
             self.end_by(Diverged(f"{what} {brief(value)} is not in the recording"))
             return
         recorded = self._emits[at]
-        if recorded.channel != channel or digest_of(recorded.value) != digest_of(value):
+        if recorded.channel != channel or digest_of(without_infinities(recorded.value)) != digest_of(value):
             said = "printed" if recorded.channel is None else f"emitted on {recorded.channel}"
             self.end_by(Diverged(f"{what} {brief(value)} is another one than the run has {said}: {brief(recorded.value)}"))
 
@@ -88,7 +88,7 @@ class Rehearsal(Journal):
 
 
 def _question(plain: dict[str, Any]) -> dict[str, Any]:
-    return {"channel": plain["channel"], "value": plain["value"]}
+    return {"channel": plain["channel"], "value": without_infinities(plain["value"])}  # as a waiting run tells it
 
 
 def require_same_run(run: RunRow, rehearse: Callable[[], Any]) -> None:

@@ -358,9 +358,10 @@ class Frame:
         """Add messages to the turn and return the number of entries of the log together with what was written so inside this run.
         Raises MemoryFailure("InvalidUnit") for an incomplete tool unit or an unknown role."""
         check_units(messages)
-        self._run.writes += [Draft(message) for message in messages]
         assert self._run.target is not None, "only a run that writes has a frame"
-        return len(self._run.target) + len(self._run.writes)
+        stored = len(self._run.target)  # before anything changes: where the store has to be waited for, all of this is repeated
+        self._run.writes += [Draft(message) for message in messages]
+        return stored + len(self._run.writes)
 
     def appended(self, run: str | None = None) -> list[Msg]:
         """Return the messages of the run so far: its prompt, the rounds of its attempt whose results are there, and the direct

@@ -473,3 +473,15 @@ def test_the_way_back_in_an_interactive_session(write: Write) -> None:
     module = fresh("parcels")
     assert repr(module.aio).startswith("<functions of parcels: add, count") and "parcels" in repr(module)
     assert module.__spec__.loader.get_source("parcels") == SOURCE
+
+
+def test_a_kept_program_knows_the_keys_of_its_project(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = '[project]\nname = "chat"\nversion = "1"\nentry = "chat.conc"\n'
+    write("chat/Concerto.toml", f'{project}[serve.keys]\nuser = "header:x-user"\n')
+    path = write("chat/chat.conc", "pub fn hello(user: String) -> String { user }")
+    monkeypatch.syspath_prepend(str(path.parent))
+    keys = []
+    for compiled in (True, False):
+        assert recompiled(monkeypatch, "chat") is compiled
+        keys.append(dict(sys.modules["chat"].__program__.serve_keys))
+    assert keys[0] == keys[1] and keys[0] != {}

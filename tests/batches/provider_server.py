@@ -29,6 +29,7 @@ class ProviderServer:
         self.asked: list[str] = []
         self.hold = False
         self.lose_answer = False  # the connection breaks behind a batch that was made
+        self.lose_id = False  # the answer about a batch that was made does not say which
         self.broken: list[str] = []
         outer = self
 
@@ -118,6 +119,9 @@ class ProviderServer:
             self.lose_answer = False
             to.connection.close()
             to.close_connection = True
+        elif self.lose_id:
+            self.lose_id = False
+            self.answer(to, {"object": "batch"})
         else:
             self.answer(to, self.batches[id])
 

@@ -349,3 +349,14 @@ def test_a_batch_without_its_key_says_so_and_no_row_is_finished(tmp_path: Path) 
         words = ("batch", "ask.conc", "--fn", "ask", "--in", "rows.jsonl", "--out", "out.jsonl")
         again = concerto(*words, cwd=tmp_path, ROW_KEY="secret")
         assert again.code == 0 and "200 done, 0 failed," in again.out, again
+
+
+def test_pins_that_are_none_are_named_before_anything_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "ask.conc").write_text(
+        'mcp tools { command: "true" }\nmodel M { provider: offline, tools: [tools] }\n'
+        "pub fn ask(text: String) -> Result<String> { M.execute(text)?.text }\n"
+    )
+    write_rows(tmp_path / "rows.jsonl", 1)
+    (tmp_path / "Concerto.pins.json").write_text("[1")
+    ended = batch(tmp_path, "--offline")
+    assert ended.code == 2 and "Concerto.pins.json: " in ended.err and not (tmp_path / "out.jsonl").exists(), ended

@@ -105,6 +105,18 @@ def test_a_batch_whose_sender_died_is_found_again(tmp_path: Path, form: str) -> 
         assert len(server.batches) == 1 and sorted(server.asked) == ["a", "b"]
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_an_answer_that_names_no_batch_is_refused_and_the_batch_found_again(tmp_path: Path, form: str) -> None:
+    with ProviderServer() as server:
+        program(tmp_path, server, form)
+        rows(tmp_path, "a", "b")
+        server.lose_id = True
+        lost = batch(tmp_path)
+        assert lost.code == 1 and "the provider's answer to the batch cannot be read: KeyError: 'id'" in lost.err, lost
+        done = batch(tmp_path)
+        assert done.code == 0 and len(server.batches) == 1 and sorted(server.asked) == ["a", "b"], done
+
+
 def test_a_batch_that_was_never_sent_is_sent(tmp_path: Path) -> None:
     with ProviderServer() as server:
         program(tmp_path, server, "chat")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from contextlib import closing
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import concerto
 import pytest
-from concerto.batches.rows import LONGEST_LINE, Unreadable, open_rows
+from concerto.batches.rows import LONGEST_LINE, Unreadable, _JsonLines, open_rows
 
 TYPES = """
 enum Colour { Red, Blue }
@@ -172,3 +173,33 @@ def test_json_of_results() -> None:
     source = "enum E { A, B(Int) } struct S { x: Int, e: E, o: Option<Int> } pub fn f() -> S { S { x: 1, e: E::B(2), o: None } }"
     [row] = concerto.batch(concerto.compile(source), "f", [{}], offline=True)
     assert json.loads(json.dumps(row.value)) == row.value and row.value["x"] == 1
+
+
+def test_a_row_that_cannot_be_compared_is_refused_and_the_others_are_asked() -> None:
+    rows = [{"m": {"a": 1}}, {"m": {"x": {1: 2, "b": 3}}}, {"m": {"a": 1, "b": 2}}]
+    found = results("any", rows)
+    assert found[0] == found[2] == 1 and "it cannot be compared" in found[1]["message"]
+
+
+class Breaking(io.RawIOBase):
+    """A file whose second read fails, as one on a drive that is gone."""
+
+    name = "rows.jsonl"
+    lines = 0
+
+    def readline(self, most: int | None = -1, /) -> bytes:
+        self.lines += 1
+        if self.lines == 2:
+            raise OSError(5, "Input/output error")
+        return b'{"a": 1}\n'
+
+    def fileno(self) -> int:
+        return 0
+
+
+def test_a_file_that_breaks_off_is_unreadable_with_its_place() -> None:
+    source: Any = _JsonLines(Breaking())  # type: ignore[arg-type]
+    found = iter(source)
+    assert next(found).cells == {"a": 1}
+    with pytest.raises(Unreadable, match="rows.jsonl: it cannot be read behind byte 9: Input/output error"):
+        next(found)

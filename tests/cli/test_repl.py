@@ -248,3 +248,12 @@ def test_warnings_are_shown_once(repl):
     out, err = repl("fn f() -> Int { return 1; println(2); }", "f()", "fn g() -> Int { 3 }", "g()")
     assert out == ["1", "3"]
     assert sum("warning[" in line for line in err) == 1
+
+
+def test_a_value_whose_text_is_too_long_ends_no_dialogue(repl):
+    long = '"x".repeat(9000000)'
+    out, err = repl(
+        f"[{long}, {long}]", f"[{long}, {long}].len()", f"let both = [{long}, {long}];", 'throw "${1}"', "both.len()",
+    )  # fmt: skip
+    shown = "a value that cannot be shown: string size limit exceeded: 16777216 bytes (budget `value_bytes`)"
+    assert out == [shown, "2", "2"] and any("1" in line for line in err)

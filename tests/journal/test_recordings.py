@@ -364,3 +364,24 @@ fn main() { for i in 0..3 { M.execute_with_schema<Ticket>("${i}")?; } M.execute(
     rows = [row for row in lines_of(tmp_path) if row.get("kind") == "model"]
     assert [row.get("repaired") for row in rows] == [False, True, None, False, None]
     assert concerto("run", "p.conc", "--replay", "p.effects.jsonl", cwd=tmp_path).code == 0
+
+
+def test_infinities_are_recorded_and_given_again(tmp_path):
+    """In emits and requests of a file they are null, as in JSON (L-5.1.2); the digest of a request tells them from it."""
+    (tmp_path / "a.conc").write_text(
+        """extern python "math" { fn fabs(x: Float) -> Float; }
+        fn main() {
+            let x = 1e308 * 10.0;
+            emit("k", [x]);
+            emit("f", fabs(-x));
+            emit("n", fabs(x - x));
+        }"""
+    )
+    out = "[emit:k] [null]\n[emit:f] inf\n[emit:n] NaN\n"
+    words = ("run", "a.conc", "--allow-python=math")
+    assert concerto(*words, "--record", "r.jsonl", cwd=tmp_path) == (0, out, "")
+    assert concerto(*words, "--replay", "r.jsonl", cwd=tmp_path) == (0, out, "")
+    other = (tmp_path / "a.conc").read_text().replace("fabs(-x)", "fabs(x - x)")
+    (tmp_path / "a.conc").write_text(other)
+    ended = concerto(*words, "--replay", "r.jsonl", cwd=tmp_path)
+    assert ended.code == 74 and "run the program that was recorded" in ended.err, ended

@@ -164,3 +164,18 @@ def test_an_outcome_that_somebody_has_changed_is_named(tmp_path: Path) -> None:
             execute("UPDATE rows SET body = ?, seal = ? WHERE n = ?", (changed, seal, n))
     done = command("resume", row.id, "--store", place.name, cwd=tmp_path)
     assert done.code == 1 and done.out == "" and "(file): what came of it cannot be read; record the run anew" in done.err, done
+
+
+@pytest.mark.parametrize("depth", [500, 200_000])
+def test_an_answer_that_is_nested_too_deep_is_refused_and_the_run_waits_on(tmp_path: Path, depth: int) -> None:
+    (tmp_path / "a.conc").write_text("channel ask: String -> Any;\nfn main() { emit(\"got\", ask(\"x\")?); }")
+    done = command("run", "a.conc", "--offline", "--store", "s", cwd=tmp_path)
+    assert done.code == 75, done
+    run, key = done.err.split()[1], "0:1/ask.1"
+    # One argument of a command has 128 KiB at most, so the deepest text is cut off: the reader sees its depth before its end.
+    deep = ("[" * depth + "]" * depth)[:120_000]
+    kept = command("runs", "answer", run, key, deep, "--store", "s", cwd=tmp_path)
+    assert kept.code == 2 and kept.err.startswith("runs answer: ") and "Traceback" not in kept.err, kept
+    gone_on = command("resume", run, "--store", "s", "--answer", f"{key}={deep}", cwd=tmp_path)
+    assert gone_on.code == 2 and "Traceback" not in gone_on.err and "warning" not in gone_on.err, gone_on
+    assert command("resume", run, "--store", "s", "--answer", f"{key}=[1]", cwd=tmp_path).out == "[emit:got] [1]\n"

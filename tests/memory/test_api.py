@@ -11,7 +11,9 @@ from concerto.runtime.memory.memories import Memories
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Declaration, Policy
 from concerto.runtime.memory.redaction import pii
+from concerto.runtime.memory.stores.operations import MustWait
 from concerto.runtime.memory.stores.protocol import Batch, Head
+from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.records import Call, Msg
 
 
@@ -483,3 +485,25 @@ def test_a_commit_stands_when_the_sweep_fails(clock, monkeypatch):
     monkeypatch.setattr(memory.store, "expire", full)
     assert memory.append_all([Msg("user", "kept")]) == 1
     assert [message.content for message in memory.messages()] == ["kept"]
+
+
+class SlowToRead(Memory):
+    """A memory whose store has to be waited for once, when its length is asked."""
+
+    waits = 1
+
+    def __len__(self) -> int:
+        if self.waits:
+            self.waits -= 1
+            raise MustWait
+        return super().__len__()
+
+
+def test_messages_added_in_a_turn_are_added_once_where_the_store_has_to_be_waited_for():
+    memory = SlowToRead(Policy())
+    run = open_run([Attached(memory)], "r1", [Msg("user", "q")])
+    with pytest.raises(MustWait):
+        run.frame().append_all([Msg("user", "once")])
+    assert run.frame().append_all([Msg("user", "once")]) == 1
+    run.commit("a")
+    assert [message.content for message in memory.messages()] == ["q", "a", "once"]
