@@ -26,9 +26,9 @@ class Extent(NamedTuple):
 
 
 def extents_of(sources: dict[str, bytes], parse: Parser) -> dict[str, Extent]:
-    """Return the extent of the program of each source, by its path as it was named; `sources` has the bytes. Below one
-    project root each file is read and parsed once, however many programs it belongs to. Nothing is checked: what is wrong with
-    a file is for the compilation of the roots to find."""
+    """Return the extent of the program of each source, by its path as it was named; `sources` has the bytes. The path `-` is that
+    of standard input, whose program is one file. Below one project root each file is read and parsed once, however many programs
+    it belongs to. Nothing is checked: what is wrong with a file is for the compilation of the roots to find."""
     files: dict[tuple[str, str], ParsedFile] = {}
     contents: dict[tuple[str, str], bytes | None] = {}
     real: dict[tuple[str, str], str] = {}

@@ -1,13 +1,13 @@
 """What names denote: one class of symbols for each kind of declaration.
 
 The resolver makes the symbols, with empty types, and sets them on the annotation fields of `ast`. The checker fills them and adds
-records of its own (`ConstStruct`, `SlotAccess`, `StepFunction`, `TestInfo` and their like). Codegen and the language server read
-all of them and decide nothing about names or types themselves; what asks for the signatures of a program (`api/interface.py`,
-`cli/python_signatures.py`) reads those of functions and types. Hands on these classes to all of them. In all classes
-`declaration` is the node of the tree, `type` the type that it makes or has, and `type_parameters` what stands in its `<…>`.
-Symbols compare by identity: each declaration has one; those that no declaration has (predeclared names, the library, items of
-traits) may be made anew by each look-up. Names are looked up elsewhere, and nothing is reported here. A new kind of declaration
-is a class here, a case of `resolver/items.py: _symbol` and a row of `declaration_kinds.py`.
+records of its own (`ConstStruct`, `SlotAccess`, `StepFunction`, `TestInfo` and their like); `repl` makes `KnownType`. Codegen and
+the language server read all of them and decide nothing about names or types themselves; what asks for the signatures of a program
+(`api/interface.py`, `cli/python_signatures.py`) reads those of functions and types. Hands on these classes to all of them. In all
+classes `declaration` is the node of the tree, `type` the type that it makes or has, and `type_parameters` what stands in its
+`<…>`. Symbols compare by identity: each declaration has one; those that no declaration has (predeclared names, the library, items
+of traits) may be made anew by each look-up. Names are looked up elsewhere, and nothing is reported here. A new kind of
+declaration is a class here, a case of `resolver/items.py: _symbol` and a row of `declaration_kinds.py`.
 """
 
 from __future__ import annotations

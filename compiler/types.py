@@ -1,11 +1,11 @@
 """Static types as values: what the checker computes with, and how a type is spelt in a message.
 
 Hands on the classes of types (`Simple`, `Generic`, `Nominal` and their like), the constants and constructors below, and what
-impls say about a type (`Implementation`, in the `Facts` of it) to resolver, checker, hints and codegen, and to what shows types
-(REPL and language server). Types are immutable, but for the `Facts` of a Nominal, and compare by value. Hashing and comparing
-call themselves for the parts, so that a type that nests too deeply raises RecursionError; the checker and the pipeline report
-that as E0114. How types relate (conversion, join) is in `checker/relations.py`; nothing is reported here. A new predeclared type
-is a constant here and a row of `resolver/names.py`.
+impls say about a type (`Implementation`, in the `Facts` of it) to the rest of the compiler and to what shows types (the language
+server and `cli/python_signatures.py`). Types are immutable, but for the `Facts` of a Nominal, and compare by value. Hashing,
+comparing and `type_name` call themselves for the parts, so that a type that nests too deeply raises RecursionError; the checker
+and the pipeline report that as E0114. How types relate (conversion, join) is in `checker/relations.py`; nothing is reported here.
+A new predeclared type is a constant here and a row of `resolver/names.py`.
 """
 
 from __future__ import annotations

@@ -74,8 +74,8 @@ class Cells(Dialogue):
         self._folder.cleanup()
 
     def run_cell(self, text: str, name: str) -> bool:
-        """Compile and run a cell; return whether something ran. Raise CellFailed with what is wrong, and KeyboardInterrupt for a
-        run that was interrupted."""
+        """Compile and run a cell; return whether something ran. Raise CellFailed with what is wrong, KeyboardInterrupt for a run
+        that was interrupted, and `Exit` and OSError of the recording, as `InteractiveSession.run`."""
         again = sum(cell.name.partition("#")[0] == name for cell in self._cells)  # cells without a number of their own
         shown = f"{name}#{again + 1}" if again else name
         self._cells.append(Cell(shown, len(self.transcript.text), self.transcript.line))

@@ -2,7 +2,7 @@
 
 Hands on `CallTable` and `TracePage` to the magics. Each has a text for plain IPython (`repr`) and HTML for a notebook
 (`_repr_html_`). What follows from a recording is for `cli/trace_rows.py`, the page for `cli/trace_page.py`; nothing is displayed
-here.
+here. Making either raises JournalRefused and `Exit` as `Recording` of `cli/trace_source.py`.
 """
 
 from __future__ import annotations

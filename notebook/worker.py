@@ -35,7 +35,7 @@ class Worker:
 
     def run(self, session: Session, **limits: Any) -> Outcome:
         """Run a session as `Session.run` does, and return its outcome. Raise KeyboardInterrupt once a run has ended that Ctrl-C,
-        or the notebook, has interrupted."""
+        or the notebook, has interrupted, and RuntimeError after `close`; what else the run raises passes through."""
         future: Future[Outcome | None] = self._executor.submit(self._run, session, limits)
         interrupted = False
         while True:

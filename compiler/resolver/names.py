@@ -266,7 +266,8 @@ class Walked(NamedTuple):
 
 def walk(r: Resolver, path: list[ast.Ident]) -> Walked:
     """Follow a path through modules to the first symbol that is no module, or to its end; report an unknown name (E1004), a
-    private one (E1005), one that two globs offer (E1008) or that too many have to be searched for (E0114)."""
+    private one (E1005), one that two globs offer (E1008) or that too many have to be searched for (E0114), and a library that two
+    distributions declare (E1012)."""
     owner, rest = _head(r, path)
     through: ModuleSymbol | None = None
     while rest and isinstance(owner, (ModuleSymbol, StdModuleSymbol)):

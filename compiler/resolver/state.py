@@ -1,10 +1,10 @@
 """The state of one resolution: scopes, the function being resolved, and the symbols declared so far.
 
 Hands on `Resolver`, which every handler of this folder takes as `r`, and the type `Handler`; `Module`, the result that the
-checker takes; `Scope`, `sees`, `Import` and `AmbiguousSymbol` to `names` and `modules`; and `ErroneousSymbol` to this folder and
-the checker. Nothing is resolved here by itself, and types stay empty: the checker fills them. What a form of the language does
-with names is in the tables of handlers of `expressions`, `paths` and `patterns`, which `program` puts together: a new form needs
-a handler there and nothing here.
+checker takes; `Scope`, `sees`, `Import` and `AmbiguousSymbol` to `names`, `modules` and `program`; and `ErroneousSymbol` to this
+folder and the checker. Nothing is resolved here by itself, and types stay empty: the checker fills them. What a form of the
+language does with names is in the tables of handlers of `expressions`, `paths` and `patterns`, which `program` puts together: a
+new form needs a handler there and nothing here.
 """
 
 from __future__ import annotations
@@ -373,7 +373,7 @@ class Resolver:
         return None
 
     def as_variant(self, name: str) -> str | None:
-        """Return a help with the path of a variant of that name, if exactly one visible enum has it."""
+        """Return a help with the path of a variant of that name, if exactly one visible enum has it, else None."""
         if name not in self.variants:
             return None  # a walk over all names costs too much for each that is unknown
         visible = self.scope.visible(self.function)

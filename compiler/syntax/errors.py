@@ -1,10 +1,10 @@
 """What happens at a syntax error: one diagnostic, then the machine goes on at the next sensible place (L-4.1.3).
 
-Hands on `Recovery` to `parse`. It reports with `report_syntax_error`, whose wording is here and whose helps for forms of other
-languages come from `compiler/hints/`. Then the stacks are cut back to the innermost list that is still open (of statements,
-items, fields …), and tokens are skipped to where that list may go on; what was cut off from a list of statements or items becomes
-an ErrorExpr or ErrorItem. No semantic action runs here, and nothing is raised. The helps are tried in the order of the list in
-`help_for`; the lists of the grammar at which a parse can go on are the rows of `_LISTS`.
+Hands on `Recovery` to `parse`. It reports with `report_syntax_error`, whose wording is here, as are some of its helps; the others
+come from `compiler/hints/`. Then the stacks are cut back to the innermost list that is still open (of statements, items, fields
+…), and tokens are skipped to where that list may go on; what was cut off from a list of statements or items becomes an ErrorExpr
+or ErrorItem. No semantic action runs here, and nothing is raised. The helps are tried in the order of the list in `help_for`; the
+lists of the grammar at which a parse can go on are the rows of `_LISTS`.
 """
 
 from __future__ import annotations

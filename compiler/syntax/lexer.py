@@ -2,12 +2,12 @@
 
 Hands on `lex`, which returns a `TokenList`, to all that reads tokens: the other files of this folder, `project`, `incremental`,
 the formatter, `cli/dump.py`, the colours, the REPL and the language server. Hands on the tables of token types, with their
-wording in messages (`describe`, `describe_found`) and the sets of soft words (DECLARING_WORDS, CLAUSE_WORDS, TIER_WORDS), to
-this folder, the colours and the language server; `words`, by which such sets are written, to the hints too; INT_LIMIT,
-INT_HELP, RAW_FORM and END to this folder. A new sign that is no binary operator is a row of `OPERATORS`, a new word one of
-`HARD_KEYWORDS` or `SOFT_WORDS`. Strings with holes become ISTR_START, the tokens of the hole, ISTR_MID …, ISTR_END. Every
-lexical error is reported and lexing goes on at the next token boundary (L-4.1.3). A soft word is always an IDENT here, and `{`
-is always LBRACE: what they mean by their context is for the token filter.
+wording in messages (`describe`, `describe_found`) and the sets of soft words (DECLARING_WORDS, CLAUSE_WORDS, TIER_WORDS), to this
+folder, the colours and the language server; `HARD_KEYWORDS` also to `cli/library_project.py`; `words`, by which such sets are
+written, to the hints too; INT_LIMIT, INT_HELP, RAW_FORM and END to this folder. A new sign that is no binary operator is a row of
+`OPERATORS`, a new word one of `HARD_KEYWORDS` or `SOFT_WORDS`. Strings with holes become ISTR_START, the tokens of the hole,
+ISTR_MID …, ISTR_END. Every lexical error is reported and lexing goes on at the next token boundary (L-4.1.3). A soft word is
+always an IDENT here, and `{` is always LBRACE: what they mean by their context is for the token filter.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Productions for programs, decorators, functions, closures and the items of the core language.
 
-Hands on `decorate` to `productions_statements` and `refuse_pub` to `productions_orchestration`. The rules register themselves in
-`FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is the production, the function its
-semantic action. `p[1]`, `p[2]` … are the values of the symbols of the production, `p.span` is what all of them cover. In a
-production `{A B}` is one of these, `x?` may be missing and is None then, `x*`, `x,*` and `x,+` are lists, the last two with
-commas, `x,+` not empty. An action builds a node of `ast` or a part of one, reports only what the grammar cannot refuse (E0101 for
-`x?: T` outside of schemas, E0105; E0108 of `check_argument_order`), and raises nothing. What names denote and whether types fit
-is for the phases behind the parser.
+Hands on `decorate` to `productions_statements` and, with `refuse_pub`, to `productions_orchestration`. The rules register
+themselves in `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is the production, the
+function its semantic action. `p[1]`, `p[2]` … are the values of the symbols of the production, `p.span` is what all of them
+cover. In a production `{A B}` is one of these, `x?` may be missing and is None then, `x*`, `x,*` and `x,+` are lists, the last
+two with commas, `x,+` not empty. An action builds a node of `ast` or a part of one, reports only what the grammar cannot refuse
+(E0101 for `x?: T` outside of schemas, E0105; E0108 of `check_argument_order`), and raises nothing. What names denote and whether
+types fit is for the phases behind the parser.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What the outside may be reached by, and what of it may be shown: addresses, files, permissions, secrets."""
+"""What the outside may be reached by, and what of it may be shown: addresses, messages of HTTP, files, permissions, secrets."""

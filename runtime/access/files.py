@@ -3,10 +3,11 @@ G-8.2).
 
 Hands on `Files` and `Failed` to the performer of `std::fs` (`effects/files.py`) and to the files of agents (`agents/files.py`),
 and these with `OPERATIONS`, WRITING, `Spot`, `own_directory`, `make_dirs` and `read_bytes` to the files of tests
-(`effects/tests.py`). An operation takes and gives plain data; it raises Failed with a variant of FsError, or the OSError of the
-system, which `failure_of` translates. It blocks the loop until it is done. Links are resolved here, component by component; the
-system must never follow one. Only regular files and directories are operated on. WRITING goes to `journal/border.py` too. A new
-operation is a function here, a row in OPERATIONS and, if it changes anything, a name in WRITING.
+(`effects/tests.py`). An operation takes and gives plain data; it raises Failed with a variant of FsError, or of MediaError, or
+the OSError of the system, which `failure_of` translates. It blocks the loop until it is done. Links are resolved here, component
+by component; the system must never follow one. Only regular files and directories are operated on; `remove_file` alone also
+removes a link or a pipe. WRITING goes to `journal/border.py` too. A new operation is a function here, a row in OPERATIONS and, if
+it changes anything, a name in WRITING.
 """
 
 from __future__ import annotations
@@ -140,7 +141,8 @@ def append_file(spot: Spot, text: str) -> None:
 
 
 def remove_file(spot: Spot) -> None:
-    """Remove a file, or of a link the link itself. Failed (NotAFile) for a directory."""
+    """Remove a file or whatever else is no directory, of a link the link itself. Failed (NotAFile) for a directory, the OSError
+    of the system where there is nothing."""
     mode = _mode(spot)
     if spot.name == "." or (mode is not None and stat.S_ISDIR(mode)):
         raise Failed("NotAFile", "not a file")

@@ -1,13 +1,13 @@
 """What a run may touch outside: its grants, what they match, and the one door through which everything goes (O-4.12 to O-4.21).
 
-Hands on `Permissions`, which the host gives, and `Limited`, those of code of libraries, to `rights.py` and `files.py`, NOTHING to
-the latter; `guarded`, which performers (the functions that carry out the effects of a run), agents and the other files of this
-folder call with an `Access`: it emits the audit record and performs, or raises `Denied`; `permissions_of` to these, tools and MCP
-servers; `deny` to `network.py`; Denied to all that tells of it; and `denied_error` and `denied_panic`, which make of a Denied
-what the program gets. Whether an access is allowed is decided by a method of Permissions, for files by `files.py`. Nothing of a
-capability is granted unless the host says so; tools may be used unless it says otherwise. A new capability is a row in
-`vm/builtins/capabilities.py` and a method here that decides about one access; its effect goes through `guarded` (the recipe is in
-CONTRIBUTING.md).
+Hands on `Permissions`, which the host gives, to whoever makes one (the API, the command line, batches); `Limited`, those of code
+of libraries, to `rights.py` and `files.py`, NOTHING to the latter; `guarded`, which performers (the functions that carry out the
+effects of a run), agents and the other files of this folder call with an `Access`: it emits the audit record and performs, or
+raises `Denied`; `permissions_of` to these, tools and MCP servers; `deny` to `network.py` and `rights.py`; Denied to all that
+tells of it; and `denied_error` and `denied_panic`, which make of a Denied what the program gets. Whether an access is allowed is
+decided by a method of Permissions, for files by `files.py`. Nothing of a capability is granted unless the host says so; tools may
+be used unless it says otherwise. A new capability is a row in `vm/builtins/capabilities.py` and a method here that decides about
+one access; its effect goes through `guarded` (the recipe is in CONTRIBUTING.md).
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def declaring(session: EffectContext, section: str, name: str) -> Any:
 
 def models_refused(session: EffectContext, effect: Effect) -> Denied | None:
     """Return the denial of a call of a model that code of a library makes without the permission `models`, which it has unless it
-    was taken away; the denial is emitted."""
+    was taken away; None for a call that is allowed. The denial is emitted."""
     run = acting(session, effect)
     if isinstance(run, Acting) and not permissions_of(run).models:
         payload = _call(effect)

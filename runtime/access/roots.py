@@ -1,9 +1,10 @@
 """Granted paths as open directories, so that what they name cannot change during a run (G-8.2).
 
 Hands on `Roots`, which finds the `Root` that a path lies in, `flag` and `is_too_long` to `files.py`, which walks the path from
-there; ANCHOR and `beneath` to the files of tests (`effects/tests.py`). What files and processes need of the operating system is
-checked here too (G-8.12, G-11.4): `require_processes` and `Unsupported`, which is raised where it is missing, go to all that
-starts processes or performs `std::fs`. `real_path` goes to permissions and child processes (`agents/children.py`).
+there; ANCHOR to that too and, with `beneath`, to the files of tests (`effects/tests.py`). What files and processes need of the
+operating system is checked here too (G-8.12, G-11.4): `require_processes` goes to what starts processes, and `Unsupported`, which
+is raised where something is missing, to those who tell of it. `real_path` goes to permissions and child processes
+(`agents/children.py`).
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@ an agent (O-7.1 to O-7.8).
 
 Hands on to `process.py` `AgentSettings` and `Answer`; what writes lines, `init_line`, `prompt_lines` and `response_line`, with
 `request_id`; what reads them, `read_object` and `answer_of`, with the exceptions `AgentFailed` and `ProtocolBroken`; and
-INIT_ACK, a type of messages. Hands on all that is of the reading of lines to `calls.py`, whose mocks read as a process does, with
-RESULT, ERROR, `message_fields`, `object_answer`, `failure_text` and `Unanswered`; to `acp.py` `AgentSettings`, `Answer` and the
-exceptions, to `acp_messages.py` `read_object` and `ProtocolBroken`; and `AgentSettings` to the performer of agents
-(`effects/agents.py`, `effects/agent_processes.py`). Nothing here starts a process or waits for one.
+INIT_ACK, a type of messages. Hands on the first two and all that is of the reading of lines to `calls.py`, whose mocks read as a
+process does, with RESULT, ERROR, `message_fields`, `object_answer`, `failure_text` and `Unanswered`; to `acp.py` `AgentSettings`,
+`Answer` and the exceptions, to `acp_messages.py` `read_object` and `ProtocolBroken`; and `AgentSettings` to the performer of
+agents (`effects/agents.py`, `effects/agent_processes.py`). Nothing here starts a process or waits for one.
 """
 
 from __future__ import annotations

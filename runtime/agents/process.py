@@ -1,10 +1,11 @@
 """The process of one agent in a session: its start, the handshake, and exchanges one after another (O-7.13 to O-7.36).
 
 An exchange is one prompt, the messages of the agent that follow it, and the answer that ends it. Hands on `AgentProcess` to the
-performer of agents and to `acp.py`, whose processes speak another protocol, with `next_line`; and `Listener` to `calls.py`, which
-implements it. Lines are written and read by `messages.py`, the process is a `child.py: Child`. Every failure of the agent is a
-CallFailure, after which no process may be left; only after a message `error` the process stays. An error of the listener, or a
-cancellation, ends the process too and passes through. Nothing here asks for a permission or retries.
+performer of agents and to `acp.py`, whose processes speak another protocol, with `next_line`; and `Listener` to `acp.py` and to
+`calls.py`, which implements it. Lines are written and read by `messages.py`, the process is a `child.py: Child`. Every failure of
+the agent is a CallFailure, after which no process may be left; only after an AgentFailed, as for a message `error`, the process
+stays. An error of the listener, or a cancellation, ends the process too and passes through. Nothing here asks for a permission or
+retries.
 """
 
 from __future__ import annotations
