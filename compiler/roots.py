@@ -2,7 +2,8 @@
 that holds it (O-9.16, P-2.5).
 
 Hands on `sources_under`, `extents_of` and `roots_of` to the verb `test` and to the plugin of pytest. Nothing is checked here:
-files are parsed as far as it takes to find what they name. What is done with a program is for the caller.
+files are parsed as far as it takes to find what they name. Which files a program leads to is said by `project.py`, what is done
+with it is for the caller.
 """
 
 from __future__ import annotations

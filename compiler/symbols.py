@@ -249,6 +249,7 @@ class TraitSymbol(Symbol):
 
     @property
     def path(self) -> str:
+        """Return its name, as the path of an impl is that of its type."""
         return self.name
 
 

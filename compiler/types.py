@@ -438,14 +438,17 @@ LIBRARY_RECORDS = (
 
 
 def array(item: Type) -> Generic:
+    """Return `Array<item>`."""
     return Generic("Array", (item,))
 
 
 def map_(key: Type, value: Type) -> Generic:
+    """Return `Map<key, value>`."""
     return Generic("Map", (key, value))
 
 
 def hashmap(key: Type, value: Type) -> Generic:
+    """Return `HashMap<key, value>`."""
     return Generic("HashMap", (key, value))
 
 
@@ -464,10 +467,12 @@ def memory_of(context: Type) -> Generic:
 
 
 def option(item: Type) -> Generic:
+    """Return `Option<item>`."""
     return Generic("Option", (item,))
 
 
 def result(value: Type, error: Type) -> Generic:
+    """Return `Result<value, error>`."""
     return Generic("Result", (value, error))
 
 

@@ -1,7 +1,8 @@
 """The magics of IPython: `%%concerto`, `%concerto` and `%concerto_trace`.
 
 Hands on `ConcertoMagics` to the face of the room. The flags are those of `concerto repl`, read as on the command line; what is
-wrong with them, and every failure of a cell, is text without a trace of Python.
+wrong with them, and every failure of a cell, is text without a trace of Python. Nothing is compiled or run here: that is for
+`cells.py`; how a run is shown is `shown.py`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 @magics_class
 class ConcertoMagics(Magics):
     """The magics of one IPython, `shell`, and the session of the notebook, which the first cell makes. They raise CellFailed,
-    which IPython shows as text, and KeyboardInterrupt for a run that was interrupted."""
+    which IPython shows as text, KeyboardInterrupt for a run that was interrupted, and what writing or reading the recording of a
+    run raises."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)

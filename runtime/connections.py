@@ -1,13 +1,13 @@
 """Connections: the merge of their declarations, their keys and headers, and checks of what no compiler has seen (O-1.1 to
 O-1.28, O-1.283 to O-1.288).
 
-Hands on `ConnectionSettings` to calls, providers and most of `runtime/`, and to `agents/calls.py`, which makes one;
-`resolve_all`, `check_connections`, `check_names`, `check_stages`, `check_externs` and `stated_connections` to the session, the
-first two to `concerto inspect` too; `resolve` and `check_connections` to `concerto models`; `check_model`, `check_fields`,
+Hands on `ConnectionSettings` to calls, providers, most of `runtime/` and `concerto models`, and to `agents/calls.py`, which makes
+one; `resolve_all`, `check_connections`, `check_names`, `check_stages`, `check_externs` and `stated_connections` to the session,
+the first two to `concerto inspect` too; `resolve` and `check_connections` to `concerto models`; `check_model`, `check_fields`,
 `check_decorators` and `stated_fields` to the settings of models, agents, MCP servers and scripted replies; `resolve_key` and
 `resolve_headers` to the providers that use an SDK; `ProcessEnvironment` to the command line and the Python API, which make it,
-and to `providers/cloud_accounts.py`, which asks for it. The fields that a connection, a model or a decorator takes are rows in
-`vm/declaration_fields.py`; providers are rows in `vm/providers.py`.
+and to `providers/cloud_accounts.py`, which asks for it; and to that also OFFLINE, an advice in messages. The fields that a
+connection, a model or a decorator takes are rows in `vm/declaration_fields.py`; providers are rows in `vm/providers.py`.
 """
 
 from __future__ import annotations
@@ -407,8 +407,8 @@ def check_externs(externs: Sequence[Extern]) -> None:
 
 
 def check_decorators(owner: str, place: str, decorators: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise ConfigFailure for decorators that `place` (model, agent, stage) does not have (E4001), or whose arguments do not fit
-    (as `check_fields`); `decorators` has the arguments by decorator, `owner` begins the message.
+    """Raise ConfigFailure for decorators that `place` (model, agent, stage or extern fn) does not have (E4001), or whose
+    arguments do not fit (as `check_fields`); `decorators` has the arguments by decorator, `owner` begins the message.
 
     Their arguments are constants, so nil is refused, and a decorator may need one of them (E4009)."""
     for decorator, arguments in decorators.items():

@@ -3,7 +3,8 @@
 Hands on `balance`, whose `Balanced` the token filter reads, to `parse` and the colours; and `MAX_NESTING`, the deepest nesting of
 brackets, also to `parse`, the LR machine and the checker. Unbalanced brackets (E0102) and deep nesting (E0114) are reported here,
 and the list is repaired, so that every later phase sees balanced brackets. A string with holes counts as one bracket, from
-ISTR_START to ISTR_END. What a bracket opens is for the token filter. Nothing is raised here.
+ISTR_START to ISTR_END. What a bracket opens is for the token filter. Nothing is raised here. A new kind of bracket is a row of
+`_CLOSES` and `_TEXT`, and a word in the sets of brackets of `errors.py` and `error_place.py`.
 """
 
 from __future__ import annotations

@@ -108,6 +108,7 @@ class FilterState:
         return self.fresh or self.previous not in OPERAND_END
 
     def push(self, frame: Frame) -> None:
+        """Begin a frame, which is the innermost one then."""
         self.frames.append(frame)
         self.frame = frame
 

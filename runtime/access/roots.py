@@ -4,7 +4,7 @@ Hands on `Roots`, which finds the `Root` that a path lies in, `flag` and `is_too
 there; ANCHOR to that too and, with `beneath`, to the files of tests (`effects/tests.py`). What files and processes need of the
 operating system is checked here too (G-8.12, G-11.4): `require_processes` goes to what starts processes, and `Unsupported`, which
 is raised where something is missing, to those who tell of it. `real_path` goes to permissions and child processes
-(`agents/children.py`).
+(`agents/children.py`). Which paths are granted is said by `permissions.py`, and nothing is read or written here.
 """
 
 from __future__ import annotations

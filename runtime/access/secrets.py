@@ -4,6 +4,8 @@ A sink is what a text leaves by: stderr, log, emit, snapshot, store and their li
 values of all secrets that the session has met, to the host, the session, connections, the providers and the command line;
 `without_secrets` for whole values to the session and the command line; `is_secret_name` to the variables and headers that may
 hold one; and to all that takes texts from outside `clean_text`, `clean_json` and, where tag characters may stay, `whole_text`.
+Which values are secrets is for those who add them to a Redactor, and nothing is written to a sink here. A further word by which
+the name of a variable tells of a secret is one of SECRET_WORDS.
 """
 
 from __future__ import annotations
@@ -57,6 +59,7 @@ class Redactor:
 
     @property
     def is_empty(self) -> bool:
+        """Return whether no value is hidden."""
         return not self.known
 
     def clean(self, text: str) -> str:

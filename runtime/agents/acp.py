@@ -66,6 +66,7 @@ class Turn:
 
     @property
     def text(self) -> str:
+        """Return the text of the last message so far, "" before the first."""
         return "".join(self._pieces)
 
     def hear(self, update: dict[str, Any]) -> None:

@@ -8,8 +8,8 @@ interrupted turns (M-5.12). The commit is what stores the turn.
 Hands on `prepare_execute` and `prepare_execute_with_schema` to the performers of models and agents: they do everything up to the
 commit, and return the function that commits and gives the `Response` or `Validated` of `responses.py`; `execute` and
 `execute_with_schema`, for tests and benchmarks, commit at once. All raise `CallFailure`, and let panics (of a step of a memory,
-of a mock) and cancellations through. `calls/streams.py` overrides parts of `CallRun`, of which `calls/typed_streams.py` takes one
-too. Time, chance, waiting and tools are in `Services`.
+of a mock) and cancellations through; what commits may also let MustWait through. `calls/streams.py` overrides parts of `CallRun`,
+of which `calls/typed_streams.py` takes one too. Time, chance, waiting and tools are in `Services`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ Hands on `Services` to the algorithm in `call.py` and its retries; a session, an
 performers of models and agents hand variants of it to their calls (a mock or an agent in place of the provider, the tools of one
 call). Hands on `RateLimiter` to `call.py` and `streams.py` too, one for each connection with limits (O-1.16); the protocol
 `Sender` to `settings.py` and the performer of models; and `failure_message` and `unknown_tool_text` to `tools/bindings.py`.
+Nothing is sent or retried here: when a call asks for each of these is decided in `call.py`.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 The call runs in a job of its own from its request to its commit, so that retries, tool rounds, counters and logs are those of
 every call: `StreamedCall` is a `CallRun` that passes chunks on while a request is answered. Hands on `StreamedCall` (to
-`typed_streams.py` too, which extends it) and `begin_stream` to the performer of models, which also performs the effect
-`stream`: one chunk that a program waits for. (An effect is what the machine asks the session to do for a task.) Hands on the
-key `STREAMS` to that performer and to the state of the session. A reply that comes as parts of a value of a schema is
-`typed_streams.py`, built on this.
+`typed_streams.py` too, which extends it) and `begin_stream` to the performer of models, which also performs the effect `stream`:
+one chunk that a program waits for. (An effect is what the machine asks the session to do for a task.) Hands on the key `STREAMS`
+to that performer and to the state of the session. A request of which a chunk has come is not sent again when it breaks (O-1.54).
+A reply that comes as parts of a value of a schema is `typed_streams.py`, built on this.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A typed stream is a streamed call whose work is a schema call: retries, validators, tool rounds and the commit are those of
 `execute_with_schema`. Hands on `TypedStreamedCall` to the performer of models. What has come of a reply is only shown: a memory
-gets its turn, and the program its value, when the whole reply is accepted.
+gets its turn, and the program its value, when the whole reply is accepted. What a part of a value is, is
+`schema/partial_values.py`.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Hands on `Use`, which `used_by_reply` and `used_by_broken` make of a request tha
 and `effects/world.py`; `price`, `list_price`, `cost_of` and BATCH_PRICE, which say its cost, to calls and budgets;
 `used_by_reply`, `list_price` and `cost_of` to the journal (`journal/border.py`) too; to the session `Metrics`, its counters (its
 protocol, `running.py`, and batches take them too), and `Spending`, what each task has used, for `std::usage`; `ReplyProgress`, in
-which a provider notes what has come of a reply, to requests (`records.py`); `prompt_tokens`, `most_calls`, REPLY_TOKENS and
-HOSTED_CALLS to budgets. `call.py` tells all of them of each request of a call, `embedders.py` of those for vectors; `budgets.py`
-refuses requests. Nothing here refuses or delays one.
+which a provider notes what has come of a reply, to requests (`records.py`) and to calls, which make one for each;
+`prompt_tokens`, `most_calls`, REPLY_TOKENS and HOSTED_CALLS to budgets. `call.py` tells all of them of each request of a call,
+`embedders.py` of those for vectors; `budgets.py` refuses requests. Nothing here refuses or delays one.
 """
 
 from __future__ import annotations

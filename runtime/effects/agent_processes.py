@@ -50,7 +50,7 @@ def agent_folder(run: EffectContext, settings: AgentSettings) -> str:
 
 
 async def launch(run: EffectContext, settings: AgentSettings) -> Child:
-    """As `started`, with the journal of the run before the process, if the run has one."""
+    """Do what `started` does, which raises, with the journal of the run before the process, if the run has one."""
     if run.host.around_child is None:
         return await started(run, settings)
     child: Child = await run.host.around_child(settings.name, lambda: started(run, settings))

@@ -1,10 +1,10 @@
 """Performs the effects of models: calls, streams, `spawn` and `shutdown`, and `parse_schema`.
 
 Hands on the performers to `table.py`, `committed` to the performer of agents, `ModelCalls` and `ModelInstance` to the session's
-state. An effect is what the machine asks the session to do for a task; its payload is here a `ModelCall`, a `ModelLife` or the
-handle of a stream (`vm/interp/effects.py`). Every fault of provider, network or schema is an Err of the call (O-0.9); a panic of
-a function of the program, such as a validator, ends the run. The algorithm of a call is `calls/call.py`; here stands what it is
-called with.
+state. An effect is what the machine asks the session to do for a task; its payload is here a `ModelCall`, a `ModelLife`
+(`vm/interp/effects.py`), the handle of a stream or, of `parse_schema`, a tuple. Every fault of provider, network or schema is an
+Err of the call (O-0.9); a panic of a function of the program, such as a validator, ends the run. The algorithm of a call is
+`calls/call.py`; here stands what it is called with.
 """
 
 from __future__ import annotations

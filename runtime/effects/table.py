@@ -83,7 +83,7 @@ def performer(kind: str) -> Performer:
 
 def limited(kind: str) -> Performer:
     """Return the performer of a kind in a program with libraries: the rights of the code that performs the effect count, as
-    they are when this performer is called."""
+    they are when this performer is called. KeyError as `performer`."""
     perform = performer(kind)
     if kind in OF_SESSION and kind not in OF_MODELS:
         return perform

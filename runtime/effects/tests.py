@@ -141,7 +141,7 @@ class TestFiles(Files):
     `own` is the folder of what the test has written, `project` the real path of its working directory; `removed` are the keys of
     files and directories of the project that it has removed, perhaps written anew since. A `key` is a path from the working
     directory, "." for itself. `reached` is what the path leads to in the project, as in `Files.allows`. Raises Failed (Io) when
-    no folder can be made."""
+    no folder can be made, and Unsupported as `Files`."""
 
     __test__ = False  # not a test of pytest
 

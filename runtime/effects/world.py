@@ -326,8 +326,8 @@ class Environment:
 
 async def perform_http(run: EffectContext, effect: Effect) -> Any:
     """Send a request, follow its redirects, all within the milliseconds of the effect, and return the Ok of the last response,
-    whatever its status, or an Err of HttpError. The payload is (method, URL, body as text or None, headers by name,
-    milliseconds)."""
+    whatever its status, or an Err of HttpError. The payload is (method, URL, body as text or None, headers by name, milliseconds).
+    What a host's own network raises besides HttpFailure passes through."""
     method, url, body, headers, timeout_ms = effect.payload
     try:
         if run.services.telemetry is not None and not any(name.lower() == "traceparent" for name in headers):
@@ -406,7 +406,7 @@ async def perform_standard_input(run: EffectContext, effect: Effect) -> Any:
     """Read from standard input and return the Result: of `read_line` an Option, None at the end; of `read_all` the rest as text,
     of `read_bytes` as Bytes; an Err of IoError for more bytes than a String may have, for what is no UTF-8 (not of `read_bytes`),
     for a stream that cannot be read, and where there is no input. Or, for `script` in a test, put a text in the place of the
-    input and return nil: elsewhere that is panic P013."""
+    input and return nil: elsewhere that is panic P013. What the source raises besides Unreadable passes through."""
     operation, content = effect.payload
     testing = EMITS in run.state
     if operation == "script":
