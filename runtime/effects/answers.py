@@ -1,8 +1,8 @@
 """What comes from outside as a value of a declared type, to any depth: the answer of a host to a declared channel (O-5.37), and
 the answer of a test in place of a model (O-8.28).
 
-Hands on `read_answer` to `world.py` and `tests.py`, and to `journal/border.py`, which checks a recorded answer by it. Who answers,
-and what becomes of an answer that does not fit, is for these.
+Hands on `read_answer` to `world.py` and `tests.py`, and to `journal/border.py`, which checks a recorded answer by it. Who
+answers, and what becomes of an answer that does not fit, is for these.
 """
 
 from __future__ import annotations

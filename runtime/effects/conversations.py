@@ -2,8 +2,8 @@
 callbacks of the session (M-5.17, M-9).
 
 Hands on `call_conversation` and `run_id` to the performers of models and agents, `turn_locks` to the one of memories, and
-`drop_turns` to the first two and to the session. A turn is what one call adds to a log: prompt, tool rounds and reply; an effect is the
-machine's request for which a task waits, here that call. What a conversation does, from its snapshot to its commit, is
+`drop_turns` to the first two and to the session. A turn is what one call adds to a log: prompt, tool rounds and reply; an effect
+is the machine's request for which a task waits, here that call. What a conversation does, from its snapshot to its commit, is
 `memory/conversation.py`.
 """
 

@@ -326,8 +326,8 @@ class Environment:
 
 async def perform_http(run: EffectContext, effect: Effect) -> Any:
     """Send a request, follow its redirects, all within the milliseconds of the effect, and return the Ok of the last response,
-    whatever its status, or an Err of HttpError. The payload is (method, URL, body as text or None, headers by name, milliseconds).
-    What a host's own network raises besides HttpFailure passes through."""
+    whatever its status, or an Err of HttpError. The payload is (method, URL, body as text or None, headers by name,
+    milliseconds). What a host's own network raises besides HttpFailure passes through."""
     method, url, body, headers, timeout_ms = effect.payload
     try:
         if run.services.telemetry is not None and not any(name.lower() == "traceparent" for name in headers):
