@@ -413,7 +413,7 @@ class Location:
     manifest: Manifest | None = None
 
     def read(self, name: str) -> bytes | None:
-        """Return the bytes of a file by its name relative to the root, as `read_below` does."""
+        """Return the bytes of a file by its name relative to the root, or None, and raise Refused, as `read_below` does."""
         return read_below(self.root, name, "the project root")
 
 

@@ -82,10 +82,10 @@ class StdFunctionSymbol(Symbol):
 
 @record
 class FunctionScope:
-    """One function body (function, closure, stage …): its locals live here. `parent` is the enclosing one for closures.
-    `propagates`: `?` or throw may leave it; `returns_option`, `returns_nilable`: then None leaves as None, or as nil (L-3.12.4).
-    `copies`: it runs as a task, on copies of what it captures (O-6.8); `spawns`: it starts tasks that end before it does
-    (O-6.14); `wraps`: its ends are wrapped in Ok (L-3.12.8)."""
+    """One function body (function, closure, stage …): its locals live here. `parent` is the enclosing one for closures. `result`
+    is the type that it gives, None before it was checked. `propagates`: `?` or throw may leave it; `returns_option`,
+    `returns_nilable`: then None leaves as None, or as nil (L-3.12.4). `copies`: it runs as a task, on copies of what it captures
+    (O-6.8); `spawns`: it starts tasks that end before it does (O-6.14); `wraps`: its ends are wrapped in Ok (L-3.12.8)."""
 
     parent: FunctionScope | None
     result: Type | None = None
@@ -599,7 +599,8 @@ class McpSymbol(Symbol):
 @record
 class StageSymbol(FunctionSymbol):
     """A stage of a pipeline as the function it is. `parameters`: its own, or for an expression stage (`value`) the input of the
-    pipeline and what the stages before it gave; `result` is what its body gives, `effective` what goes on (O-6.19, O-6.22)."""
+    pipeline and what the stages before it gave; `result` is what its body gives, `effective` what goes on (O-6.19, O-6.22);
+    `decorators` as of a model."""
 
     pipeline: PipelineSymbol = field(kw_only=True)
     stage: ast.Stage = field(kw_only=True)

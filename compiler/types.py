@@ -231,8 +231,9 @@ class Implementation:
 
 
 class Implementations:
-    """The impls of a trait in the order in which they were declared. Those that may suit are found by the head of their target
-    and the forms of their arguments: a trait may have thousands, and each may be looked up."""
+    """The impls of a trait in the order in which they were declared: `every` has them, `numbers` the place of each in it, from 0.
+    Those that may suit are found by the head of their target and the forms of their arguments: a trait may have thousands, and
+    each may be looked up."""
 
     __slots__ = ("every", "numbers", "_index")
 

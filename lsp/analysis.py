@@ -216,7 +216,7 @@ def named(analysis: Analysis, name: ast.Ident, parent: ast.Node, around: ast.Nod
 
 
 def denoted(symbol: Symbol | None) -> Symbol | Row | None:
-    """Return a predeclared name as its row, if it has one; other symbols as they are."""
+    """Return a predeclared name as its row, if it has one; other symbols, and None, as they are."""
     match symbol:
         case BuiltinSymbol():
             owner, _, member = symbol.name.rpartition("::")

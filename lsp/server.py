@@ -130,7 +130,8 @@ KINDS = {
 
 class Server(LanguageServer):
     """One editor. `analyses` has the latest analysis of each open document by its URI, `cache` what all analyses so far came to.
-    `answers` counts the answers with colours, which are named by their numbers."""
+    `answers` counts the answers with colours, which are named by their numbers. `shutdown_requested` and `exited` say that the
+    editor has said `shutdown` and `exit`."""
 
     def __init__(self, version: str) -> None:
         super().__init__("concerto", version, text_document_sync_kind=lsp.TextDocumentSyncKind.Full)

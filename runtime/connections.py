@@ -125,8 +125,8 @@ class ConnectionSettings:
 
     @property
     def secret_variables(self) -> tuple[str, ...]:
-        """The variables that the connection may read its key or its credentials from, without those of its headers; of one that
-        names its key `api_key_env` alone, if there is one; none of one with a profile."""
+        """Return the variables that the connection may read its key or its credentials from, without those of its headers; of one
+        that names its key `api_key_env` alone, if there is one; none of one with a profile."""
         if self.names_key:
             return () if self.api_key_env is None else (self.api_key_env,)
         return () if self._has_profile else (*self.row.key_variables, *(self.row.account or ()))
@@ -156,8 +156,8 @@ class ConnectionSettings:
 
     @property
     def address(self) -> str:
-        """Host and port of the base URL, for messages: a URL may hold more than everybody should see. Words that say so when it
-        is missing, or has no host or port (that of http and https need not be written)."""
+        """Return host and port of the base URL, for messages: a URL may hold more than everybody should see. It returns words
+        that say so when the URL is missing, or has no host or port (that of http and https need not be written)."""
         from urllib.parse import urlsplit  # a run without failures starts without it
 
         if self.base_url is None:

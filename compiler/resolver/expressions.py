@@ -3,9 +3,9 @@
 Hands on HANDLERS, TASK_HANDLERS and BRACES_HANDLERS, tables of handlers by class of node, which `program` gives to the resolver;
 a form without a handler just has its children visited. `r` is the state of the walk; a handler sets what the nodes denote,
 reports to `r`, and raises nothing for a wrong program. A handler that returns a child lets the walk go on there, so that long
-left-deep chains cost no recursion. Only forms that open a scope, declare something, take words, are warned of or go on with one
-child stand here: a new one is a function and a row of HANDLERS. Names and paths themselves are in `paths`, patterns in
-`patterns`; what a type must decide, such as which method is meant, is for the checker.
+left-deep chains cost no recursion; None ends it. Only forms that open a scope, declare something, take words, are warned of or go
+on with one child stand here: a new one is a function and a row of HANDLERS. Names and paths themselves are in `paths`, patterns
+in `patterns`; what a type must decide, such as which method is meant, is for the checker.
 """
 
 from __future__ import annotations

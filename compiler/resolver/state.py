@@ -55,8 +55,9 @@ class AmbiguousSymbol(Symbol):
 
 @record
 class Import:
-    """One name that a `use` brings into `scope`, or with name `*` all that its path offers. `symbol` is filled when the name is
-    first looked up (`names.imported_symbol`); `state` is `busy` meanwhile, so that a circle ends, and `done` afterwards."""
+    """One name that a `use` of `module` brings into `scope`, or with name `*` all that its path offers; `public` where it is a
+    re-export, `used` once the name was needed. `symbol` is filled when the name is first looked up (`names.imported_symbol`);
+    `state` is `busy` meanwhile, so that a circle ends, and `done` afterwards."""
 
     name: ast.Ident
     path: list[ast.Ident]

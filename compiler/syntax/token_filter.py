@@ -78,7 +78,8 @@ class Frame:
 
 
 class FilterState:
-    """Where the filter is: the tokens written so far, the open frames, and what the next token may be."""
+    """Where the filter is: the tokens written so far (`out`), the type of the last of them (`previous`), the open frames, and
+    what the next token may be; `in_use`: it stands in an import. `raw`, `types` and `partner` are those of the balanced list."""
 
     def __init__(self, balanced: Balanced) -> None:
         self.raw = balanced.tokens

@@ -5,9 +5,9 @@ Hands on `Files` and `Failed` to the performer of `std::fs` (`effects/files.py`)
 and these with `OPERATIONS`, WRITING, `Spot`, `own_directory`, `make_dirs` and `read_bytes` to the files of tests
 (`effects/tests.py`). An operation takes and gives plain data; it raises Failed with a variant of FsError, or of MediaError, or
 the OSError of the system, which `failure_of` translates. It blocks the loop until it is done. Links are resolved here, component
-by component; the system must never follow one. Only regular files and directories are operated on; `remove_file` alone also
-removes a link or a pipe. WRITING goes to `journal/border.py` too. A new operation is a function here, a row in OPERATIONS and, if
-it changes anything, a name in WRITING.
+by component; the system must never follow one. Only regular files and directories are operated on, but removing takes away links
+and pipes too. WRITING goes to `journal/border.py` too. A new operation is a function here, a row in OPERATIONS and, if it changes
+anything, a name in WRITING.
 """
 
 from __future__ import annotations

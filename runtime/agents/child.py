@@ -262,17 +262,17 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The id of the process, which is that of its session and process group too."""
+        """Return the id of the process, which is that of its session and process group too."""
         return self._process.pid
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code; None while it runs, and the number of a signal that ended it as a negative one."""
+        """Return the exit code; None while it runs, and the number of a signal that ended it as a negative one."""
         return self._process.returncode
 
     @property
     def ended(self) -> bool:
-        """Whether it has exited, or `stop` was called."""
+        """Return whether it has exited, or `stop` was called."""
         return self._streams.exited.is_set() or self._stopping is not None
 
     async def has_ended(self) -> bool:
@@ -281,8 +281,8 @@ class Child:
 
     @property
     def stderr(self) -> str:
-        """The end of what it has written to its standard error so far, at most STDERR_KEPT bytes; what is no UTF-8 is U+FFFD.
-        CUT, an ellipsis, stands in place of the first character when there was more."""
+        """Return the end of what it has written to its standard error so far, at most STDERR_KEPT bytes; what is no UTF-8 is
+        U+FFFD. CUT, an ellipsis, stands in place of the first character when there was more."""
         text = self._stderr.decode("utf-8", "replace")
         return CUT + text[1:] if self._is_cut else text
 

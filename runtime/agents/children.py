@@ -37,7 +37,7 @@ class Missing(Exception):
 
     @property
     def message(self) -> str:
-        """What is missing, for a message."""
+        """Return what is missing, for a message."""
         return f"the environment variable {self.source} is not set"
 
 

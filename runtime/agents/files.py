@@ -41,12 +41,12 @@ class AgentFiles:
 
     @property
     def reads(self) -> bool:
-        """Whether the program has a permission to read any file."""
+        """Return whether the program has a permission to read any file."""
         return bool(permissions_of(self.run).scopes["fs_read"])
 
     @property
     def writes(self) -> bool:
-        """Whether the program has a permission to write any file."""
+        """Return whether the program has a permission to write any file."""
         return bool(permissions_of(self.run).scopes["fs_write"])
 
     async def read(self, path: str) -> str:

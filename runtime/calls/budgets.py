@@ -83,7 +83,7 @@ class Reservation:
 
     @property
     def cost(self) -> float:
-        """The dollars of `amounts`."""
+        """Return the dollars of `amounts`."""
         return self.amounts[1]
 
 
@@ -112,7 +112,7 @@ class Open:
 
     @property
     def amounts(self) -> tuple[int, float, int]:
-        """The sums of tokens, dollars and requests."""
+        """Return the sums of tokens, dollars and requests."""
         return self._tokens, self._cost / UNIT, self._calls
 
     def add(self, reservation: Reservation) -> None:
@@ -163,7 +163,7 @@ class Account:
 
     @property
     def is_limited(self) -> bool:
-        """Whether any kind has a limit."""
+        """Return whether any kind has a limit."""
         return any(limit is not None for limit in self.limits)
 
     def left(self) -> list[Any]:
@@ -247,7 +247,7 @@ class Account:
 
     @property
     def is_moving(self) -> bool:
-        """Whether something is given back, or taken, by requests that end by themselves or have been woken."""
+        """Return whether something is given back, or taken, by requests that end by themselves or have been woken."""
         return bool(self.open.loose or self.coming)
 
     def spent(self, kind: str, reservation: Reservation) -> BudgetSpent:

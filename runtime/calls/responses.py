@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 class Response:
     """The fields of the language's struct `Response`, in its order (O-1.106 to O-1.115, O-1.221, O-1.217, O-1.225); `run_id` and
     `appended` are what its methods give: the id of the run and its messages (M-5.22). Tokens are those of all answered requests
-    of the call; `attempts` counts its requests that were sent, broken ones too; `cost` is in dollars, None when nobody knows it.
-    Tokens and cost are 0 of a call that has no answered request, and of an agent. `latency_ms` has no waiting for rate limits in
-    it; it is 0 where the sender is instant (`services.py: Sender`).
+    of the call; `tokens_cached` and `tokens_cache_write` are parts of `tokens_in`, `tokens_reasoning` is one of `tokens_out`;
+    `attempts` counts its requests that were sent, broken ones too; `cost` is in dollars, None when nobody knows it. Tokens and
+    cost are 0 of a call that has no answered request, and of an agent. `latency_ms` has no waiting for rate limits in it; it is 0
+    where the sender is instant (`services.py: Sender`).
 
     `model` is the id that the provider names, else that of the request; `provider` is the name of what has answered (`Sender`):
     a connection or an agent, "mock" for a mock of a model. `finish` says why the reply ended ("stop", "length", "tool", or the

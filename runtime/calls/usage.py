@@ -62,12 +62,12 @@ class Use:
 
     @property
     def tokens(self) -> int:
-        """All tokens: input and output."""
+        """Return the number of all tokens: input and output."""
         return self.tokens_in + self.tokens_out
 
     @property
     def hosted_calls(self) -> int:
-        """All calls of hosted tools."""
+        """Return the number of all calls of hosted tools."""
         return sum(self.hosted.values()) if self.hosted else 0
 
     def set_price(self, cost: float | None) -> Use:

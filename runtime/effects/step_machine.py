@@ -144,8 +144,8 @@ class StepFunction:
 
     @property
     def mark(self) -> str:
-        """The content hash of the function in hexadecimal: it changes when anything that the function does changes (V-3.3).
-        Raises panic P013 as `step_closure`."""
+        """Return the content hash of the function in hexadecimal: it changes when anything that the function does changes
+        (V-3.3). Raises panic P013 as `step_closure`."""
         machine = self.machine()
         number = step_closure(machine, self.place, 1).function.number
         return str(machine.program.image.functions[number].hash.hex())
