@@ -39,9 +39,9 @@ async def call_conversation(
 
     `effect` is the call; `auto` says whether the turn is appended (O-3.5); `by` is the name of the model or agent; `turn` has
     `tokens` and `meta` of `with_memory`, None without them. Raises CallFailure when a memory does not allow `by` (M-4.16), when a
-    store cannot be opened, and, with `auto`, when the call is inside a function that makes a view of the same memory (M-4.33), or
-    inside another run that writes it, unless its `on_conflict` is "Append" (M-5.20). Panics with P103 for a `meta` beyond the
-    limits of JSON."""
+    store cannot be opened or a bound does not fit, and, with `auto`, when the call is inside a function that makes a view of the
+    same memory (M-4.33), or inside another run that writes it, unless its `on_conflict` is "Append" (M-5.20). Panics with P103
+    for a `meta` beyond the limits of JSON."""
     from ..memory.conversation import Conversation
 
     refs = memories if isinstance(memories, tuple) else (memories,)
