@@ -3,10 +3,11 @@
 Hands on `CallFailure`, which is raised anywhere in the runtime; the performer of an effect turns it into an error value of the
 language (`records.py: failed`). `NotSent` is one of a request that never left, `Returned` one that carries such a value. `Origin`
 makes the failures of one request: which status means which error is in the tables above it. `ConfigFailure` is a wrong setting,
-found before the run or when what it is for is first used; the command line and the Python API report it. Hands on the classes of
-failures (RATE_LIMIT, SERVER, CONNECTION and TIMEOUT) to calls, agents and `breaker.py`, `install_advice` and `package_advice` to
-what needs such a library, `concerto lsp` too, and MESSAGE_LENGTH to who keeps messages of others. Failures of memories are
-`memory/failures.py: MemoryFailure`, a CallFailure too. Nothing here retries or logs.
+found before the run or when what it is for is first used; the command line, batches and the Python API report it. Hands on the
+classes of failures (RATE_LIMIT, SERVER, CONNECTION and TIMEOUT) to calls, agents, their performer and `breaker.py`,
+`install_advice` and `package_advice` to what needs such a library, in other rooms too, and MESSAGE_LENGTH to who keeps messages
+of others. None of the functions raises. Failures of memories are `memory/failures.py: MemoryFailure`, a CallFailure too. Nothing
+here retries or logs.
 """
 
 from __future__ import annotations

@@ -334,7 +334,8 @@ async def call_host_function(run: EffectContext, effect: Effect, method: Method,
     """Call the host's function that runs in place of a method (O-4.32, O-9.43), and return its value, as a Result when the method
     has one. `handler` is the row of `Host.tools`: it makes the value one of the declared type, which is not checked here.
 
-    An exception becomes an Err of ToolError (G-9.10), and panic P415 when the method has no Result to carry it."""
+    An exception becomes an Err of ToolError (G-9.10), of the variant EffectUnknown where nobody knows whether the function took
+    effect, else ExecutionFailed; it becomes panic P415, which is raised, when the method has no Result to carry it."""
 
     async def call_function(number: int, function_arguments: list[Any]) -> Any:
         return await run.call(effect, run.program.codes[number], function_arguments)

@@ -2,7 +2,7 @@
 
 Hands on `CallCache` and `may_be_kept` to calls, which put its plans into requests, and `lifetime_of` to their settings; providers
 write plans on their wires (`providers/anthropic.py` as marks, `providers/openai.py` as a name). Hands on `PromptCaches`, how
-requests began, to the host API and the host, which share one among the sessions of a process, and to the services of calls. A
+requests began, to the Python API and the host, which share one among the sessions of a process, and to the services of calls. A
 plan changes no message. To write into a cache costs more than to send the same part without one, so a part that changes with
 every request, such as a window that moves on by a turn, is not marked.
 """
@@ -81,9 +81,9 @@ def conversation_key(conversation: Conversation) -> Hashable:
 
 
 class CallCache:
-    """The prompt cache of one call. `system` and `history`: whether the next call of the model begins with the same system
-    message, and the next one of the conversation with the same messages before the prompt. `head` are these messages, the system
-    message first; `conversation` is None for a call without memories."""
+    """The prompt cache of one call. `lifetime` is that of `lifetime_of`. `system` and `history`: whether the next call of the
+    model begins with the same system message, and the next one of the conversation with the same messages before the prompt.
+    `head` are these messages, the system message first; `conversation` is None for a call without memories."""
 
     __slots__ = ("lifetime", "system", "history")
 

@@ -3,8 +3,8 @@ journal, and how its requests and outcomes are written (G-13.2, G-14.1).
 
 Hands on `bind`, with which a session puts its journal between itself and its host, and `whole` for effects that are one
 operation, to the session; `is_fault` to the command line and the Python API, AnswerRefused to the former. MCP servers and agents
-are `peers.py`. A new kind of effect that the machine cannot compute is a row in `WHOLE` here, or an operation of its own. The
-order of outcomes is for `journal.py`.
+are `peers.py`, stores `stores.py`. A new kind of effect that the machine cannot compute is a row in `WHOLE` here, or an operation
+of its own. The order of outcomes is for `journal.py`.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ WHOLE: dict[str, tuple[Callable[[Effect], str | None], str]] = {
 def whole(run: EffectContext, journal: Journal, effect: Effect, perform: Performer) -> Coroutine[Any, Any, Any]:
     """Return the coroutine that performs an effect of the session by `perform`: through the journal if it is one operation, else
     so that the operations within it are known to be its own. An operation of which nobody knows whether it took effect gives an
-    Err, EffectUnknown, of the family in WHOLE; a recorded panic is raised at the place of its effect; what else `Journal.perform`
-    raises passes through."""
+    Err, EffectUnknown, of the family in WHOLE; a recorded panic is raised at the place of its effect, and so is P417 for a
+    function of Python that is passed functions which cannot be recorded; what else `Journal.perform` raises passes through."""
     row = WHOLE.get(effect.kind)
     cls = None if row is None else row[0](effect)
     if row is None or cls is None:
@@ -253,7 +253,8 @@ async def host_operation(
 ) -> Any:  # fmt: skip
     """Return what a function of the host gives, a value of the machine; raise what it raises, from a recording an exception of
     the same name and text. `effect` is the one that the function is called for, None for an emit; `given` is called where the
-    outcome is one of a recording. Raises EffectUnknown too."""
+    outcome is one of a recording, `check` with the form of one that was given from outside, which it may refuse by raising. What
+    `Journal.perform` raises passes through, EffectUnknown too."""
     journal: Journal = run.host.journal
     values = _values(run)
     task = None if effect is None else effect.task
@@ -292,9 +293,9 @@ async def host_operation(
 
 
 def bind(run: Any, host: Host) -> None:
-    """Put the journal of a host between it and the session `run`: its clock, chance, waits, emits, answers and providers go
-    through the journal from now on. The host must be for this session alone. A row that would hold a secret raises JournalRefused
-    before it is written."""
+    """Put the journal of a host between it and the session `run`: its clock, chance, waits, emits, answers, functions, embedders,
+    summarisers, providers, servers and agents go through the journal from now on, by attributes of the host that are set here.
+    The host must be for this session alone. A row that would hold a secret raises JournalRefused before it is written."""
     assert host.journal is not None
     journal: Journal = host.journal
     generator = Random(journal.header.seed)

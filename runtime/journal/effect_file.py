@@ -4,7 +4,7 @@ The first line is the header, the others are rows in the order in which they wer
 beginning of a SHA-256 over the seal before and the line, so that a file that was cut, altered or put together is refused and
 never replayed as if it were a run. Hands on `EffectFileWriter` and `EffectFileReader` to whoever records and replays
 (`recording.py`), the reader to `concerto trace` too (`cli/trace_source.py`). A file is read line by line: no more of it is in
-memory than one row.
+memory than one row. What a row holds is for `rows.py`, when one is written for `journal.py`.
 """
 
 from __future__ import annotations

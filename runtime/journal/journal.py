@@ -4,11 +4,11 @@
 Between effects a run is deterministic, so a journal needs no state of the machine: a run that starts anew and gets the recorded
 outcomes in the recorded order is in the same state. `Journal` stands between the runtime and the world: `perform` does an
 operation and records it, or gives what is recorded; `chosen` says whose result the session hands out next; `now` and `wall` are
-the clock, which moves only with outcomes, so that it too is the same when they come again. Hands on `Journal` to the session, by
-its host, to the other files of this folder, the command line, notebooks and the Python API, `RecordedPanic` to `border.py`,
-`Diverged` to `stores.py` and `rehearsal.py`, `Fenced` and `Suspended` to run stores, the command line and the Python API. What is
-an operation, and how its request and outcome are written, is for `border.py`; where rows are kept, for `effect_file.py` and
-`run_store.py`.
+the clock, which moves only with outcomes, so that it too is the same when they come again. Hands on `Journal` to the session and
+its effects, by its host, to the other files of this folder, the command line, notebooks and the Python API, `RecordedPanic` to
+`border.py`, `Diverged` to `stores.py` and `rehearsal.py`, `Fenced` and `Suspended` to `rehearsal.py`, the command line and the
+Python API, the former to run stores too. What is an operation, and how its request and outcome are written, is for `border.py`;
+where rows are kept, for `effect_file.py` and `run_store.py`.
 
 Order: an outcome of the recording is given when its row is the next one and all that the rows before it set off has been done,
 which is so when the loop has nothing ready (`_hop`). A row that is never asked for, or an operation that no row is for, is found
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
     class Sink(Protocol):
         """Where rows are kept. `commit` returns when they are; it raises Fenced where another process goes on with the run, and
-        JournalRefused where they cannot be kept, that of a file OSError. `told` is how many emits the run has made, those among
-        the rows too, `waits` what only another process can bring. `parks` says whether a run may be suspended and gone on with
-        later."""
+        JournalRefused where they cannot be kept; that of a file which is opened only then (`recording.py: player`) OSError where
+        it cannot be. `told` is how many emits the run has made, those among the rows too, `waits` what only another process can
+        bring. `parks` says whether a run may be suspended and gone on with later."""
 
         parks: bool
 

@@ -2,8 +2,8 @@
 the forms of its outcome, and what is left out of its row (G-13.3, G-14.4).
 
 Hands on `Scope`, `Within` and SCOPE, which tell for which effect code runs, `Form` with AS_IT_IS, and `redacted` to the journal;
-SCOPE, `Scope` and `Form` to the border, `Scope` and `Form` to `peers.py` and `stores.py`. Which operations there are is for
-`border.py`.
+SCOPE, `Scope` and `Form` to the border, `Scope` and `Form` to `peers.py`, `Scope` to `stores.py`. Which operations there are is
+for `border.py`.
 """
 
 from __future__ import annotations

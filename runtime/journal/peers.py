@@ -3,7 +3,7 @@
 Hands on `JournaledConnection`, `JournaledChild` and `JournaledAgentFiles` to `border.py`. A recording is given again by stand-ins
 that reach nothing. Where it ends while the run goes on, a server is connected anew, and its tools must be those that were
 recorded (G-9.6); the process of an agent is gone, so an exchange that it was in has an unknown outcome, and the next one starts a
-new process.
+new process. What is asked of a server or an agent is decided by those who have them, in `mcp/servers.py` and `agents/`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """A run's journal from its beginning: the header of a new one, one that records into a file, one that gives a file again, and the
 end row of an outcome (G-14.1, O-9.33).
 
-Hands on `new_header`, `recorder`, `player`, `stored`, `given_again`, `require_image`, `require_run_of_main` and `end_of` to the
-command line and the Python API, the first two to notebooks too. Where a run survives its process is `run_store.py`.
+Hands on `new_header`, `recorder`, `player`, `stored`, `require_image`, `require_run_of_main` and `end_of` to the command line and
+the Python API, the first two to notebooks too, and `given_again` to the Python API (`api/stored_calls.py`). Where a run survives
+its process is `run_store.py`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ SEED_BITS = 62
 def new_header(
     program: Program, args: Sequence[str], seed: int | None, wall: float, offline: bool, secure_bytes: Callable[[int], bytes]
 ) -> Header:
-    """Return the header of a run that begins now, with a new id, and a seed of its own where none is given."""
+    """Return the header of a run that begins at `wall`, in seconds since 1970, with a new id, and a seed of its own where none is
+    given. `secure_bytes(n)` gives n bytes that nobody can foresee."""
     if seed is None:
         seed = int.from_bytes(secure_bytes(8), "big") >> (64 - SEED_BITS)
     name, image = program.image.header.name, identity_of(program)
@@ -48,7 +50,7 @@ def run_id(secure_bytes: Callable[[int], bytes]) -> str:
 
 
 def require_image(header: Header, program: Program, where: str) -> None:
-    """Raise JournalRefused unless a recording is of the program."""
+    """Raise JournalRefused unless a recording is of the program; `where` names the recording in the message."""
     identity = identity_of(program)
     if header.image != identity:
         raise JournalRefused(
@@ -155,7 +157,8 @@ def given_again(store: RunStore, run: RunRow, real_time: Callable[[], float], re
 
 
 def end_of(outcome: Outcome | None, clean: Callable[[str], str]) -> EndRow:
-    """Return the end row of an outcome, None for a run that was cancelled."""
+    """Return the end row of an outcome, which is None for a run that was cancelled. `clean` takes secrets out of its texts and
+    its value; one that has no JSON form is left out."""
     if outcome is None:
         return EndRow("cancelled")
     if outcome.panic is not None:

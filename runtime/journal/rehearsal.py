@@ -1,10 +1,10 @@
 """Whether a run that waits may go on under another image (G-13.10): its journal is given to the new program, which must ask for
 the same operations in the same order, make the same emits, and then wait for the same answers.
 
-Hands on `Rehearsal`, the journal of such a trial, `require_same_run`, `stays` and `move` to `resume` of the command line and of
-the Python API. A rehearsal asks nobody, tells nobody and changes nothing. A run is gone on with by giving its journal to a
-program that begins anew, so what has returned matters as much as what stands on the stacks, and only the journal can tell whether
-a change of the program is one of the run.
+Hands on `Rehearsal`, the journal of such a trial, and `move` to `resume` of the command line and of the Python API,
+`require_same_run` to the former, `stays` to the latter. A rehearsal asks nobody, tells nobody and changes nothing. A run is gone
+on with by giving its journal to a program that begins anew, so what has returned matters as much as what stands on the stacks,
+and only the journal can tell whether a change of the program is one of the run.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 A row is one step of a run whose outcome the machine cannot compute: an effect performed, a piece of a stream, the order in which
 results were handed out, an emit, the end. Hands on the classes of rows, with the words that stand in their fields (DONE, OBSERVED
-…), `Header` and `JournalRefused`, to all of this folder and to `concerto trace`, the last to the other commands that open a
-journal and to `api/recordings.py` too. `plain_of`, `row_of` and `header_of` turn rows into plain data for JSON and back; what is
-read is checked field by field, and what does not fit is refused by name.
+…), `Header` and `JournalRefused`, to the other files of this folder and to `concerto trace`, the last to the other commands that
+open a journal and to the Python API too, and `EffectRow` to its calls that are kept (`api/stored_calls.py`). `plain_of`, `row_of`
+and `header_of` turn rows into plain data for JSON and back; what is read is checked field by field, and what does not fit is
+refused by name. Nothing here opens a file or a store.
 """
 
 from __future__ import annotations
@@ -149,7 +150,8 @@ class EmitRow:
 
 class EndRow:
     """The end of the run: `outcome` is "ok", "error", "panic" or "cancelled", `message` the text of an error or panic, `code`
-    that of a panic; `value` what main gave, as JSON text where it has a JSON form; `t` in milliseconds since the run began."""
+    that of a panic; `value` what main gave, as plain JSON, None where it has no JSON form; `t` in milliseconds since the run
+    began."""
 
     __slots__ = ("outcome", "message", "code", "value", "t")
 

@@ -4,7 +4,7 @@ Hands on `database_of`, which returns a `Database`, with `is_url` and `shown` fo
 has the statements, once for both. Here is what differs: how a place is connected and made, how a transaction begins, whose clock
 leases are held by, and what a failure is called. Statements have `?` for values. How the product speaks with PostgreSQL and finds
 the way out of an error of SQLite is shared with the stores of memories; psycopg, the extra `postgres`, is imported when a
-database is connected.
+database is named.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         """What stands behind a SELECT of rows that are about to be changed."""
 
         def exists(self) -> bool:
-            """Return whether the place is there, with a table at least."""
+            """Return whether the place is there: a file, empty or not, or a database with a table of runs at least."""
 
         def make(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> None:
             """Make the tables, whole or not at all; where another process has just done so, nothing."""
@@ -108,7 +108,7 @@ def shown(place: str) -> str:
 
 
 class SqliteRuns:
-    """Runs in a SQLite file, under G-12.5. The methods are those of `Database`; before `open` or `make`, and after `close`, those
+    """Runs in a SQLite file, under G-12.5. The methods are those of `Database`; before `open`, and after `make` or `close`, those
     that need the file raise JournalRefused. A commit survives the death of the process; with `full` also the loss of power."""
 
     types = {"text": "TEXT", "number": "INTEGER", "seconds": "REAL", "bytes": "BLOB", "end": " WITHOUT ROWID"}

@@ -3,8 +3,9 @@
 A run is its header, the image it runs, and the rows of its journal. Whoever runs it holds a lease and an epoch: every commit is
 one transaction that is bound to both, so that of several processes that go on with a run one does, and the others are fenced.
 These laws and all statements are here, once; what a SQLite file and a PostgreSQL database have of their own is in
-`run_databases.py`. Hands on `RunStore`, `RunRow` and `Claim` to the command line, the Python API and `rehearsal.py`, to the first
-also `shown`; `Claim` is the sink of the run's journal. Nothing here knows a session.
+`run_databases.py`. Hands on `RunStore`, `RunRow` and `Claim` to the command line, the Python API, `recording.py` and
+`rehearsal.py`, to the first also `shown`, to the second also `Held` and the names of states; `Claim` is the sink of the run's
+journal. Nothing here knows a session.
 
 What is read is checked, whoever wrote it. Each row of a journal has a seal, the beginning of a SHA-256 over the seal before and
 the row, so that a row that was changed, doubled or left out is refused by its number, and never taken for what happened.
@@ -158,8 +159,8 @@ class RunStore:
     seconds since 1970; with `full` a commit survives the loss of power; `named` is what the store calls this process. Texts show
     `name`, which holds no password. Every method raises JournalRefused, with the way out, where the place is none of a run store,
     cannot be read or written, or is damaged, and where the disk is full. A method that takes the id of a run takes an unambiguous
-    beginning of it too, and raises JournalRefused for a run that is not there; only `answers` and `find` take the whole id, and
-    give nothing then."""
+    beginning of it too, and raises JournalRefused for a run that is not there; only `find`, `over`, `answers` and `forget_answer`
+    take whole ids, and give or do nothing then."""
 
     def __init__(
         self, place: str, wall: Callable[[], float], *, full: bool = False, must_exist: bool = False, named: str | None = None
@@ -393,7 +394,7 @@ class RunStore:
     def move(self, claim: Claim, run: RunRow, header: Header, image: bytes) -> None:
         """Let a run go on under another image from now on; `run` is what a rehearsal has looked at, `header` the one with that
         image. The seals of the journal, which begin with the header, are made anew. Raises JournalRefused where the run has gone
-        on since, Fenced where the claim holds no more."""
+        on since, Fenced where the claim holds no more. The claim gets the new seal."""
         database = self._database
         if claim.rows != run.rows:
             raise JournalRefused(f"the run {run.id} has gone on meanwhile; look at it anew")
@@ -531,8 +532,7 @@ class Claim:
 
     def close(self) -> None:
         """Give the run back and close its store, if that is its own. That it cannot be given back is no failure of what is
-        committed: its lease ends
-        by itself, and nobody waits for that of a process that is known to be dead."""
+        committed: its lease ends by itself, and nobody waits for that of a process that is known to be dead."""
         with suppress(JournalRefused):
             self.store.release(self)
         if self.owns_store:

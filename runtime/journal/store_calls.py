@@ -2,9 +2,9 @@
 answered from the recorded one (G-13.2, G-13.5).
 
 Hands on `JournaledStore` and `JournaledIndex`, with their base `Journaled`, to `stores.py`, which binds them, and DONE, which
-stands there for the None of a method that returns nothing; what an operation is stands there too. The real
-store is opened by the first call that no recording answers. A change that was on its way when the process died is looked up in
-the store before it is made again: the functions of LOOKED_UP tell whether it is there.
+stands there for the None of a method that returns nothing; what an operation is stands there too. The real store is opened by the
+first call that no recording answers. A change that was on its way when the process died is looked up in the store before it is
+made again: the functions of LOOKED_UP tell whether it is there.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ def failure_form(failure: BaseException) -> Json:
 
 
 def failure_of(form: Json) -> Exception:
-    """Return the failure of plain data."""
+    """Return the failure of plain data. Raises JournalRefused for that of a memory which is none."""
     if "memory" in form:
         failure = call_failure_of(form["memory"])
         return MemoryFailure(str(failure.variant), failure.message, **failure.fields)

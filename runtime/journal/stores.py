@@ -99,8 +99,9 @@ class Operation:
         look_up: Callable[[], Any] | None = None,
     ) -> Any:  # fmt: skip
         """Return the outcome of a method of the store `place`, known or performed now, and note it. `compared` are its arguments
-        as plain data; `changes`: it changes the store, and `look_up` says what it would have returned if that is so already,
-        None if it is not. Raises what the method raises; Diverged where another one is known."""
+        as plain data; `changes`: it changes the store, and `look_up` says what it would have returned if that is so already, None
+        if it is not. Raises what the method raises; Diverged where another one is known, or a recorded operation has no more;
+        before a change also as `Journal.commit`."""
         journal = self.operations.journal
         what = [place, method, digest_of(journal.clean(compared))]
         at = len(self.calls)

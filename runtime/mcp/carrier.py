@@ -145,7 +145,8 @@ async def streams_to(
     nothing.
 
     The time limit of the settings, in seconds, is that of each step of a request but reading, for which it is LONGEST_SILENCE if
-    that is more: a stream may be silent."""
+    that is more: a stream may be silent. What the SDK and `httpx2` raise passes through; why a request has ended below the
+    protocol is in `carrier.failure` then."""
     timeout = httpx2.Timeout(settings.timeout, read=max(LONGEST_SILENCE, settings.timeout))
     own = {"user-agent": "concerto", **headers, "accept-encoding": "identity"}
     async with (

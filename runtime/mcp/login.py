@@ -2,7 +2,7 @@
 
 Hands on `login_to` to `opening.py`, and the protocol `Browser` to hosts. The SDK finds the server that gives tokens, registers
 with it, and renews them; here stand what a person sees of it, where tokens are kept, and what goes wrong on the way. Tokens are
-secrets (G-10.3).
+secrets (G-10.3). Whether a connection may log in is decided in `opening.py`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Hands on the forms in which a connection gives them, `Part`, `ServedResource`, `
 which also takes `decoded` and `failed`, and to what stands between it and a program (`served.py`, `servers.py`,
 `journal/peers.py`); and to `servers.py` `failed` and the values made of them: `resource_value`, `prompt_value`, `messages_value`,
 `resources_value` and `prompts_value`, and of what a mock gives `mocked_parts` and `mocked_messages`. What does not fit raises
-ServerFailure. Nothing here talks to a server.
+ServerFailure, of a mock ValueError. Nothing here talks to a server.
 """
 
 from __future__ import annotations

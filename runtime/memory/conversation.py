@@ -1,9 +1,9 @@
 """The conversation of one run: the memories that a call of a model or agent has, from the first request to the commit (M-5).
 
-Hands on `Conversation` to calls of models and agents, to their streams, and to `runtime/prompt_cache.py`, which marks what a
-request repeats of it. It opens the memories (`turns.py: Opening`), gives the messages that requests begin with, and at the end
-commits the turn (`turns.py: Run`), folds summaries, or takes note that the turn is abandoned. What an attempt, a round and a
-frame are is said there; nothing here knows a store.
+Hands on `Conversation` to the performers of calls of models and agents, which make it (`effects/conversations.py`), to calls and
+their streams, and to `prompt_cache.py`, which marks what a request repeats of it. It opens the memories (`turns.py: Opening`),
+gives the messages that requests begin with, and at the end commits the turn (`turns.py: Run`), folds summaries, or takes note
+that the turn is abandoned. What an attempt, a round and a frame are is said there; nothing here knows a store.
 """
 
 from __future__ import annotations
@@ -229,8 +229,8 @@ class Conversation:
             self.run.add_round(text, calls, results, tokens, state, finish)
 
     async def arrived(self) -> Sequence[Msg]:
-        """Return what others have stored since the request before, where a view is refreshed (M-5.31). Raises MemoryFailure when
-        a log cannot be read."""
+        """Return what others have stored since the request before, where a view is refreshed (M-5.31), else nothing. Raises
+        MemoryFailure when a log cannot be read."""
         run = self.run
         if run is None or not run.refreshing:
             return ()

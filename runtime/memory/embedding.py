@@ -3,9 +3,9 @@ kept.
 
 Hands on `Embedding` (one embedder of a session) to memories, the session, its indexes (`search/session_indexes.py`) and
 `calls/embedders.py`, which makes it and decides who is asked; BASELINE to that file and to `journal/border.py`, the protocol
-`Embedder` to it and to the host; and `floats_of`, the numbers of a stored vector, to `remembering.py`, `search/vectors.py` and
-the performer of `embed`. To ask may wait and may fail; ranking only looks at vectors that are known, so that it needs no event
-loop. A fact that lacks its vector gets it with a later commit (`vectors.py`).
+`Embedder` to the former and to the host; and `floats_of`, the numbers of a stored vector, to `remembering.py`,
+`search/vectors.py` and the performer of `embed`. To ask may wait and may fail; ranking only looks at vectors that are known, so
+that it needs no event loop. A fact that lacks its vector gets it with a later commit (`vectors.py`).
 """
 
 from __future__ import annotations

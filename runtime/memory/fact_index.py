@@ -1,9 +1,9 @@
 """An index of facts for recall, so that a query looks at few of many facts (M-10.9, M-14.4).
 
 Hands on `FactIndex` (facts by number, with their words and trigrams, the graph of their entities and the bands of their accesses)
-to stores, memories, recall and the journal (`runtime/journal/store_calls.py`), and `entities`, `folded`, `relation_of`,
-`slots_in` and `trigrams` to `recall.py`, which computes the scores. A store keeps one index per key and tells it of every change.
-The words of changed facts are read when a query comes, so that a program that only writes facts does not pay for it.
+to stores, memories, recall and the journal (`journal/store_calls.py`), and `entities`, `folded`, `relation_of`, `slots_in` and
+`trigrams` to `recall.py`, which computes the scores. A store keeps one index per key and tells it of every change. The words of
+changed facts are read when a query comes, so that a program that only writes facts does not pay for it.
 
 A *slot* is here the number, from 0, under which the index has a fact, or an element of a list; it is not a slot of a context. A
 set of facts is a long integer with one bit per slot, so that counting the trigrams of a query over all facts is arithmetic on

@@ -1,9 +1,10 @@
 """Keys, the addresses under which stores hold logs (M-7): namespace, memory path, key values in declared order, branch.
 
-Hands on `Key` and what makes, changes and compares keys, to the memories and the forms of the journal: `memory_key`, and
-`key_values` for the values that a program gives; MAIN_BRANCH, `branch_of` and `with_branch`; `stored_values`, `longer_forms` and
-`declared_values`, which leave parts with defaults out and put them back; to stores `encode` and `decode`, the bytes of a key, and
-`shown` for messages. Whether a log is stored under a key is not asked here.
+Hands on `Key` to all that addresses logs, the journal's stores (`journal/store_calls.py`) and the performer of memories too; and
+what makes, changes and compares keys to the memories: `memory_key`, and `key_values` for the values that a program gives;
+MAIN_BRANCH, `branch_of` and `with_branch`; `stored_values`, `longer_forms` and `declared_values`, which leave parts with defaults
+out and put them back. Hands on to stores `encode` and `decode`, the bytes of a key, and `shown` for messages; the first and the
+last to memories too. Whether a log is stored under a key is not asked here.
 """
 
 from __future__ import annotations

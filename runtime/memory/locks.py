@@ -1,10 +1,10 @@
 """Who may write a memory next: the turn locks of `Serial` memories (M-5.17, M-8.13), and the queue of sessions that change one
 slot of a context (M-8.21).
 
-Hands on `TurnLocks` (first come, first served in the process, a lease between processes) to conversations, turns and the
-performer of memories, and `SlotTurns` with its `SlotTurn` to `memories.py`, from which the performer of memories has them. A
-lease is a lock in the store that ends by itself after some seconds. It only orders writers; when it is lost the version check of
-the store still protects the log. Of a log nothing is read here but its version, and nothing written.
+Hands on `TurnLocks` (first come, first served in the process, a lease between processes) to conversations and the performer of
+memories, and `SlotTurns` with its `SlotTurn` to `memories.py`, from which the performer of memories has them. A lease is a lock
+in the store that ends by itself after some seconds. It only orders writers; when it is lost the version check of the store still
+protects the log. Of a log nothing is read here but its version, and nothing written.
 """
 
 from __future__ import annotations

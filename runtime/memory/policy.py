@@ -3,11 +3,11 @@ itself.
 
 Hands on `Policy` and its groups (`RecallPolicy`, `Decay`, `SummaryPolicy`), `Declaration` and `FactAccess` (who may read and
 write which facts) with `Allow` and `Secrets` to `from_image.py`, which makes them with the help of `ROWS`, and to the memories;
-the rules of `learn` (`Rule`, `Group`, `Lesson`) to `remembering.py`; and `advice`, `bound_of` and `prefix_share` about prompt
-caches to the commands `compile` and `inspect`. The fields of a policy and their defaults are those of the rows of
-`vm/memory_steps.py`: a new step gets its row there and its type here. The fields of a policy never change after it was made; it
-only keeps texts that it has rewritten. Nothing here reads or changes a log: `retention.py` evicts, `views.py` and `stages.py`
-show, `remembering.py` recalls and learns.
+the rules of `learn` (`Rule`, `Group`, `Lesson`) to `remembering.py`, the first to `from_image.py` too, the last to `memory.py`;
+and `advice`, `bound_of` and `prefix_share` about prompt caches to the commands `compile` and `inspect`. The fields of a policy
+and their defaults are those of the rows of `vm/memory_steps.py`: a new step gets its row there and its type here. The fields of a
+policy never change after it was made; it only keeps texts that it has rewritten. Nothing here reads or changes a log:
+`retention.py` evicts, `views.py` and `stages.py` show, `remembering.py` recalls and learns.
 """
 
 from __future__ import annotations

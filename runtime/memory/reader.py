@@ -198,7 +198,8 @@ class MemoryReader:
         return log.messages()
 
     def pins(self, policy: Policy, name: str = OWN_VIEW) -> list[Entry]:
-        """Return the entries that are pinned in the view `name` with this policy, in log order."""
+        """Return the entries that are pinned in the view `name` with this policy, in log order; none where the view shows its
+        summary alone."""
         from .views import pinned_in
 
         def pinned(log: StoredLog) -> list[Entry]:

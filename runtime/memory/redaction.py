@@ -229,7 +229,7 @@ class KeptTexts:
 
 
 def kept_texts(policy: Policy) -> KeptTexts:
-    """Return the rewritten texts of a policy."""
+    """Return the rewritten texts of a policy, which gets an empty collection at the first call."""
     if policy.shown is None:
         policy.shown = KeptTexts()
     return policy.shown

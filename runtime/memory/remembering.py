@@ -1,8 +1,8 @@
 """The facts of one memory at one key (M-10.1 to M-10.24): remembering, recalling, forgetting, and the rules that learn
 facts.
 
-Hands on `Facts` (all of it for one task) to methods, tools and performers of memories; for learning `observe` to
-`fact_methods.py` and `of_turn` to `turns.py`; for the step `recall` `recalled_for` to `methods.py` and `Recalling` to
+Hands on `Facts` (all of it for one task) to methods, tools and performers of memories and to `vectors.py`; for learning `observe`
+to `fact_methods.py` and `of_turn` to `turns.py`; for the step `recall` `recalled_for` to `methods.py` and `Recalling` to
 `effects/conversations.py`; and to those who need the same rule `check_fact` (`fact_methods.py`), `embedded_tier` (`vectors.py`)
 and `shown_fact` (`tools/memory_tools.py`). Persistent facts are in the memory's store, session and ephemeral ones in the volatile
 store of the session. A change of facts takes effect at once and is no change of the log (M-10.5); what a turn teaches is stored

@@ -1,11 +1,11 @@
 """The memory side of one call (M-5): it opens a run on a snapshot of its memories, holds what is in flight, and commits
 one turn or nothing.
 
-Hands on `Attached` and `attached_as` (an element of `with_memory`) to `conversation.py`, recall and the effects on memories, and
-to `conversation.py` the run itself, which knows no event loop: `open_run` and `opened_views` begin a `Run`, `unheard` hears
-nothing of it; `asked_text`, the text that facts are recalled for; and the types `Recall`, `Ask` and `Heard`. What a call has of a
-run is a conversation. The views come from `views.py`, the commit is `memory.Memory.write`, the turn lock `locks.TurnLocks`.
-Requests are made and sent elsewhere.
+Hands on `Attached` (an element of `with_memory`) and `attached_as` to `conversation.py` and the performers of memories, the
+former to `methods.py` and `remembering.py` too; and to `conversation.py` the run itself, which knows no event loop: `open_run`
+and `opened_views` begin a `Run`, `unheard` hears nothing of it; `asked_text`, the text that facts are recalled for; and the types
+`Recall`, `Ask` and `Heard`. What a call has of a run is a conversation. The views come from `views.py`, the commit is
+`memory.Memory.write`, the turn lock `locks.TurnLocks`. Requests are made and sent elsewhere.
 
 A *run* is one call from its first request to its commit; a *turn* is what it stores: the prompt and the reply. The parts of a
 request have numbers (M-4.17): 1 the system message, 2 pinned messages older than the window, 3 the texts of summary and facts

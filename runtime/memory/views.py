@@ -1,15 +1,16 @@
 """The view: what a request takes from a memory, as a pure function of log, policy and prompt (M-1.2, M-4).
 
 Hands on `view_of`, which computes a `View` (the parts of M-4.17), to `reader.py` and `summaries.py`; `View` to whoever passes one
-on, `effects/memory_callbacks.py` too; `Recalled`, what recall has found, to `remembering.py`, which makes it; to `turns.py`,
-which makes requests of views, `request_head`, `with_lead`, `tool_lead` and `with_tool_lead`; to `changes.py` `advanced` (the
-stored cut after a commit) and `pins_message`; and what the log of a derived view is, and what it pins: to `changes.py`,
-`reader.py` and `summaries.py` `source_of`, to `reader.py` `pinned_in`, to `summaries.py` `pins_unit`. The *parts* of a request
-are (M-4.17): 1 the system message, 2 pinned messages older than the window, 3 the texts of summary and facts placed `Prefix`, 4
-the window, 5 the texts placed `Suffix`, 6 the prompt, with the texts placed `Prompt` before it. A *unit* is a message with the
-tool results behind it. The log is read newest first, and only as far as the window, the budget or an uncovered unit reaches; for
-a derived view with pins of its own it is read to its end. Nothing is written. What reading the log raises (MemoryFailure) and
-what functions of the program raise passes through. The stages before the window (roles, prune, clip, media) are in `stages.py`.
+on, `effects/memory_callbacks.py` too; `Recalled`, what recall has found, to `remembering.py`, which makes it; to `turns.py` and
+`conversation.py`, which make requests of views, `request_head` and `tool_lead` to the former, `with_lead` and `with_tool_lead` to
+the latter; to `changes.py` `advanced` (the stored cut after a commit) and `pins_message`; and what the log of a derived view is,
+and what it pins: to `changes.py`, `reader.py` and `summaries.py` `source_of`, to `reader.py` `pinned_in`, to `summaries.py`
+`pins_unit`. The *parts* of a request are (M-4.17): 1 the system message, 2 pinned messages older than the window, 3 the texts of
+summary and facts placed `Prefix`, 4 the window, 5 the texts placed `Suffix`, 6 the prompt, with the texts placed `Prompt` before
+it. A *unit* is a message with the tool results behind it. The log is read newest first, and only as far as the window, the budget
+or an uncovered unit reaches; for a derived view with pins of its own it is read to its end. Nothing is written. What reading the
+log raises (MemoryFailure) and what functions of the program raise passes through. The stages before the window (roles, prune,
+clip, media) are in `stages.py`.
 """
 
 from __future__ import annotations

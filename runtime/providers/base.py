@@ -1,9 +1,9 @@
 """What a provider is: it takes the neutral record of a request and returns the neutral reply, or raises `CallFailure`.
 
-Hands on `Provider`, which every provider extends, and so does what asks an agent, or a batch (`batches/provider_jobs.py`), in
-place of one (`agents/calls.py`); and, for the providers, `timed_out` and `origin_of`, which make its failures, the last to
-`journal/border.py` too. A provider must not repeat a request that failed (calls do, by `calls/retry.py`), and stores nothing in a
-memory. A new one is a file here and a row in `vm/providers.py` (CONTRIBUTING.md).
+Hands on `Provider`, which every provider extends, and so do what asks an agent (`agents/calls.py`) and what asks a batch
+(`batches/provider_jobs.py`) in place of one; and, for the providers, `timed_out` and `origin_of`, which make its failures, the
+last to `journal/border.py` too. A provider must not repeat a request that failed (calls do, by `calls/retry.py`), and stores
+nothing in a memory. A new one is a file here and a row in `vm/providers.py` (CONTRIBUTING.md).
 """
 
 from __future__ import annotations

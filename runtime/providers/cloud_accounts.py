@@ -3,7 +3,8 @@
 Hands on `AwsAccount` to `bedrock.py` and `GoogleAccount` to `vertex.py`. Both take what the variables of the run give. Only where
 the run has the variables of its process they let the libraries of AWS and Google look for more, as the tools of both do: in the
 files of the user, and at the services of the machine. What they find is asked for again before it expires, and is known to the
-redactor. Their errors hold text from outside: of it a failure shows no more than the kind (G-10.3).
+redactor. Their errors hold text from outside: of it a failure shows no more than the kind (G-10.3). What is done with the
+credentials is for the two providers.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Hands on to `sdk.py`: `watch`, which makes an HTTP client raise `Redirected` and `Refused`, and `asked_by_us`, which says for
 which requests; `body_of` and `pieces_of`, the bounded body, with MOST_STREAM_BYTES; `Reason`, what a provider says of a request
 that it refuses (O-1.130), and `first_named`, which finds the words; and `EventReader`, which cuts events out of a stream. Hands
-on `Refused` and MOST_BODY_BYTES to `event_frames.py`, `Reason` to `bedrock.py` too.
+on `Refused` and MOST_BODY_BYTES to `event_frames.py`, `Reason` to `bedrock.py` too. Which failure an answer becomes is decided in
+`sdk.py`.
 """
 
 from __future__ import annotations

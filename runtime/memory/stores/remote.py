@@ -1,7 +1,8 @@
 """A store whose methods wait for a network, or for whatever a host does in it, as operations of a session use it (G-12.7).
 
 Hands on `Remote` to `opened.py`. An operation calls each method but `close` in the thread of the session; the store is opened
-there too, when it is first used. A method of a store that changes it has to stand in CHANGES.
+there too, when it is first used. A method of a store that changes it has to stand in CHANGES. What a store is asked is decided by
+those who call it.
 """
 
 from __future__ import annotations

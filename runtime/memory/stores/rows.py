@@ -1,10 +1,10 @@
 """The forms in which entries, turns, states of views, facts and observations stand in a store (M-8, G-12.10).
 
-Hands on to `sql.py` a pair of functions for each, one that makes a row and one that reads it, and `damage_at`, which says where
-a row is that is none; to `redis.py` those of facts, observations and heads, and the checks of what it reads by itself
-(`check_entry` and its like). Texts are bytes, since a String may hold what a text column refuses (lone surrogates, a NUL). Parts
-of at least 1 KiB may be deflated (M-8.8); every reader reads both forms. What a row holds is checked when it is read, since
-nobody knows who wrote it: what is none is MemoryFailure("Corrupt").
+Hands on to `sql.py` a pair of functions for each, one that makes a row and one that reads it, `head_of` and `note_of`, which only
+read, and `damage_at`, which says where a row is that is none; to `redis.py` all these but those of entries, turns and views, of
+which it takes the checks (`check_entry` and its like). Texts are bytes, since a String may hold what a text column refuses (lone
+surrogates, a NUL). Parts of at least 1 KiB may be deflated (M-8.8); every reader reads both forms. What a row holds is checked
+when it is read, since nobody knows who wrote it: what is none is MemoryFailure("Corrupt").
 """
 
 from __future__ import annotations

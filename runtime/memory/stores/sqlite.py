@@ -5,8 +5,8 @@ Hands on `SqliteStore` to `opened.py`, `owner_name` to those who hold leases (`m
 the same file, also `SqliteStore`, SETTINGS, BUSY_MS, the ways out of errors, `tried` and `begun`; and to run stores, whose files
 are others (`journal/run_databases.py`), `put`, `is_on_network`, the ways out, DAMAGED and NO_ROOM. The statements are in
 `sql.py`; here are opening, locking and errors. It uses WAL, `synchronous=FULL`, and `BEGIN IMMEDIATE` for writes. A full disk, a
-read-only or damaged file raises MemoryFailure ("Store" or "Corrupt"); the file is never replaced by an empty one. sqlite3 is
-imported with this module and `search/search_file.py` only.
+read-only or damaged file raises MemoryFailure ("Store" or "Corrupt"); the file is never replaced by an empty one. What a row
+holds is decided in `rows.py`.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 Hands on `StoreThread`, which is the `Operations` of a session with a store (`memory/from_image.py` makes it). The stores
 (`Remote`, `SqliteStore`) and the tables of search indexes (`search/search_file.py`, `search/search_database.py`) call it while
-they wait; `opened.py` and `search/index.py` hand it to them. Either an operation runs in the thread or the loop of the session
-runs, never both, so that operations share all data with the session without locks; while an operation waits the loop goes on.
-One operation of a session is on its way at a time, in the order in which they began.
+they wait; `opened.py` and `search/index.py` hand it to them. A journal performs new operations by it (`journal/stores.py`). What
+an operation does is not known here. Either an operation runs in the thread or the loop of the session runs, never both, so that
+operations share all data with the session without locks; while an operation waits the loop goes on. One operation of a session is
+on its way at a time, in the order in which they began.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The store of memories without `store`: logs that live as long as the session (M-8.1).
 
-Hands on `VolatileStore` and `VolatileLog` (one log, with the fast path of direct appends) to the memories, `index_of` to
-`memory/memory.py` and the journal (`runtime/journal/store_calls.py`), and `News` (what changed in a log since a snapshot, M-14.6)
-with `split` to `memory/states.py`. Nothing here waits; the one failure is MemoryFailure("Conflict"), raised before anything has
-changed. What ends a run (`metering.look`) passes through where notes become entries.
+Hands on `VolatileStore` to the memories and to `opened.py`, `VolatileLog` (one log, with the fast path of direct appends) to the
+memories, `index_of` to `memory/reader.py` and the journal (`journal/store_calls.py`), and `News` (what changed in a log since a
+snapshot, M-14.6) with `split` to `memory/states.py`. Nothing here waits; the one failure is MemoryFailure("Conflict"), raised
+before anything has changed. What ends a run (`metering.look`) passes through where notes become entries.
 """
 
 from __future__ import annotations
