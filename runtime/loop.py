@@ -42,6 +42,7 @@ class Future:
         return self._state != "waiting"
 
     def cancelled(self) -> bool:
+        """Return whether it was cancelled."""
         return self._state == "cancelled"
 
     def result(self) -> Any:
@@ -53,6 +54,7 @@ class Future:
         return self._result
 
     def exception(self) -> BaseException | None:
+        """Return the error that was set, None for none."""
         return self._result if self._state == "failed" else None
 
     def add_done_callback(self, callback: Callable[[Any], object]) -> None:
@@ -63,9 +65,11 @@ class Future:
             self._callbacks.append(callback)
 
     def set_result(self, value: Any) -> None:
+        """End it with a result."""
         self._end("done", value)
 
     def set_exception(self, error: BaseException) -> None:
+        """End it with an error, which `result` raises."""
         self._end("failed", error)
 
     def cancel(self) -> bool:
@@ -145,6 +149,7 @@ class Timer:
         self.cancelled = False
 
     def cancel(self) -> None:
+        """Give the timer up, as the class says."""
         self.cancelled = True
 
 
@@ -191,6 +196,7 @@ class OfflineLoop:
         return timer
 
     def create_future(self) -> Future:
+        """Return a new Future of this loop."""
         return Future(self)
 
     def create_task(self, coroutine: Coroutine[Any, Any, Any]) -> CoroutineTask:

@@ -535,6 +535,7 @@ class JournaledProvider:
             raise failure_named(name, origin_of(request))
 
     async def send(self, request: Request) -> Reply:
+        """Return the reply to a request, recorded or new."""
         key = self.journal.next_key(self.scope, "")
         self._fault(key, request)
         try:
@@ -546,6 +547,7 @@ class JournaledProvider:
             raise _unknown(request, key) from None
 
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
+        """Do as `send`, and hand each piece of the text to `give`, recorded ones too."""
         key = self.journal.next_key(self.scope, "")
         self._fault(key, request)
         try:
@@ -572,6 +574,7 @@ class JournaledProvider:
         )  # fmt: skip
 
     async def embed(self, request: EmbedRequest) -> list[list[float]]:
+        """Return one vector for each text, recorded or new."""
         record: dict[str, Any] = {"connection": request.connection, "model": request.model, "texts": request.texts}
         if request.dimensions is not None:
             record["dimensions"] = request.dimensions

@@ -83,6 +83,7 @@ class EffectFileWriter:
         """Do nothing: a file keeps no answers."""
 
     def close(self) -> None:
+        """Close the file; it may be called again."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -150,4 +151,5 @@ class EffectFileReader:
             raise self._refused("this line is no JSON") from None
 
     def close(self) -> None:
+        """Close the file: no further row can be read. It may be called again."""
         self._file.close()

@@ -174,11 +174,13 @@ class JournaledConnection:
                 raise ServerFailure(f"mcp {self.name}: the tool {name} is another one than before the process died")
 
     async def tools(self) -> list[ServedTool]:
+        """Return all tools of the server. Their digests are kept: a server that is connected anew must have the same."""
         tools: list[ServedTool] = await self._do("tools/list", REPEATABLE, {}, _TOOLS, lambda real: real.tools())
         self.digests = {tool.name: tool.digest for tool in tools}
         return tools
 
     async def call(self, name: str, arguments: dict[str, Any], caller: Caller) -> Answer:
+        """Call a tool with plain data and return its answer. What the server says meanwhile goes to `caller`."""
         request = {"tool": name, "arguments": arguments}
         answer: Answer = await self._do(
             "tools/call", ONCE, request, _ANSWER, lambda real: real.call(name, arguments, caller)
@@ -186,22 +188,26 @@ class JournaledConnection:
         return answer
 
     async def resources(self) -> list[ServedResource]:
+        """Return all resources of the server; none where it offers none."""
         rows: list[ServedResource] = await self._do(
             "resources/list", REPEATABLE, {}, _RESOURCES, lambda real: real.resources()
         )
         return rows
 
     async def read(self, uri: str, caller: Caller) -> list[Part]:
+        """Return the contents of a resource."""
         parts: list[Part] = await self._do(
             "resources/read", REPEATABLE, {"uri": uri}, _PARTS, lambda real: real.read(uri, caller)
         )
         return parts
 
     async def prompts(self) -> list[ServedPrompt]:
+        """Return all prompts of the server; none where it offers none."""
         rows: list[ServedPrompt] = await self._do("prompts/list", REPEATABLE, {}, _PROMPTS, lambda real: real.prompts())
         return rows
 
     async def prompt(self, name: str, arguments: dict[str, str], caller: Caller) -> list[PromptPart]:
+        """Return the messages of a prompt that is filled in."""
         request = {"prompt": name, "arguments": arguments}
         parts: list[PromptPart] = await self._do(
             "prompts/get", REPEATABLE, request, _PROMPT, lambda real: real.prompt(name, arguments, caller)
@@ -218,6 +224,7 @@ class JournaledConnection:
         return ended
 
     async def aclose(self) -> None:
+        """End the real connection, if one was opened."""
         if self.real is not None:
             await self.real.aclose()
 
@@ -297,6 +304,7 @@ class JournaledChild:
 
     @property
     def ended(self) -> bool:
+        """Whether it has exited, as far as an exchange or `stop` has shown."""
         return self.exit_code is not None
 
     async def has_ended(self) -> bool:
@@ -311,13 +319,16 @@ class JournaledChild:
         return ended
 
     async def write(self, text: str) -> None:
+        """Write a text to its standard input."""
         await self._do("write", ONCE, {"text": text}, lambda child: child.write(text))
 
     async def line(self) -> str:
+        """Return the next line of its standard output, without its line end."""
         line: str = await self._do("line", REPEATABLE, {}, lambda child: child.line())
         return line
 
     async def end_of_output(self) -> None:
+        """After ChildEnded, wait until it has ended."""
         await self._do("end", REPEATABLE, {}, lambda child: child.end_of_output())
 
     async def stop(self) -> None:
@@ -345,17 +356,21 @@ class JournaledAgentFiles:
 
     @property
     def reads(self) -> bool:
+        """Whether the program has a permission to read any file."""
         return self.inner.reads
 
     @property
     def writes(self) -> bool:
+        """Whether the program has a permission to write any file."""
         return self.inner.writes
 
     async def read(self, path: str) -> str:
+        """Return the text of a file. Raises FileRefused."""
         text: str = await self._do("fs/read_text_file", REPEATABLE, {"path": path}, lambda: self.inner.read(path))
         return text
 
     async def write(self, path: str, text: str) -> None:
+        """Write a text into a file. Raises FileRefused."""
         await self._do("fs/write_text_file", ONCE, {"path": path, "text": text}, lambda: self.inner.write(path, text))
 
     async def _do(self, method: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]]) -> Any:

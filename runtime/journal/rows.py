@@ -58,6 +58,7 @@ class Header:
         self.trust = trust
 
     def as_json(self) -> Json:
+        """Return the header as plain data, which `header_of` reads."""
         return {"format": FORMAT, **{name: getattr(self, name) for name in self.__slots__}}
 
     def under(self, program: str, image: str, trust: Trust) -> Header:

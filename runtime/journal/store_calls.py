@@ -37,8 +37,8 @@ KEPT_INDEXES = 64
 
 
 class Journaled:
-    """What is the same of stores and indexes. `place` names it in rows, `opener` opens the real one. `optional` are the optional
-    methods that the real one has, None until an operation that asked for them is recorded."""
+    """What is the same of stores and indexes. `place` names it in rows, `opener` opens the real one. Which optional methods that
+    has is asked once (`ensure`), and kept when the operation that has asked is recorded."""
 
     def __init__(self, operations: JournaledOperations, place: str, opener: Callable[[], Any]) -> None:
         self._operations = operations
@@ -182,9 +182,11 @@ class JournaledIndex(Journaled):
         )
 
     def put(self, documents: Sequence[Document]) -> None:
+        """Add documents; one with the id of an earlier one takes its place."""
         self._noted("put", documents, lambda real: real.put(documents), changes=True)
 
     def embed(self, documents: Sequence[tuple[int, Document]]) -> None:
+        """Give documents other vectors, each with its place as `lacking` gave it."""
         self._noted("embed", documents, lambda real: real.embed(documents), changes=True)
 
     def remove(self, ids: Sequence[str]) -> int:
@@ -195,6 +197,7 @@ class JournaledIndex(Journaled):
         return count
 
     def clear(self) -> None:
+        """Remove all documents."""
         self._noted("clear", None, lambda real: real.clear(), changes=True)
 
     def documents(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Document]]:
@@ -204,6 +207,7 @@ class JournaledIndex(Journaled):
         return found
 
     def get(self, id: str) -> Document | None:
+        """Return the document with this id, None for none."""
         document: Document | None = self._noted("get", id, lambda real: real.get(id))
         return document
 
@@ -214,12 +218,15 @@ class JournaledIndex(Journaled):
         return True
 
     def search(self, text: str, limit: int, label: str = "", vector: bytes | None = None, skip: int = 0) -> list[Hit]:
+        """Return the best hits, at most `limit` of them behind the first `skip`, best first; the arguments are those of
+        `SearchIndex.search`."""
         hits: list[Hit] = self._noted(
             "search", [text, limit, label, vector, skip], lambda real: real.search(text, limit, label, vector, skip)
         )
         return hits
 
     def lacking(self, label: str, limit: int) -> list[tuple[int, Document]]:
+        """Return documents without a vector of this label, at most `limit` of them, each with its place."""
         found: list[tuple[int, Document]] = self._noted("lacking", [label, limit], lambda real: real.lacking(label, limit))
         return found
 

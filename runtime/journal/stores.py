@@ -201,6 +201,8 @@ class JournaledOperations:
         return self.journal.header.wall + self.now()
 
     def attempt(self, work: Callable[[], Any]) -> Any:
+        """Return what `work` returns, with the answers of stores recorded or new. Raises MustWait where a store has to be waited
+        for."""
         if _current() is not None:
             return self.inner.attempt(work)  # a part of an operation
         key = self.journal.next_key(self.scope, KIND)
@@ -228,6 +230,7 @@ class JournaledOperations:
         return value
 
     async def use(self, work: Callable[[], Any], effect: Any = None) -> Any:
+        """Return what `work` returns, as `attempt` where nothing has to be waited for, else once the store has answered."""
         try:
             return self.attempt(work)
         except MustWait:
@@ -256,6 +259,7 @@ class JournaledOperations:
         return value
 
     def home(self, call: Callable[[], Any]) -> Any:
+        """Return what `call` returns on the session's own thread."""
         operation = _current()
         if operation is None or not operation.was_in_thread:
             return self.inner.home(call)
@@ -266,16 +270,20 @@ class JournaledOperations:
             OPERATION.reset(token)
 
     def clock(self) -> float:
+        """Return seconds by which sessions take turns: those of `wall`."""
         return self.wall()
 
     def timed(self, loop: Any) -> Any:
+        """Return the loop with the time of the run's clock, whose timers are recorded."""
         return _TimedLoop(self.journal, self.scope, loop)
 
     @property
     def beside(self) -> Operations:
+        """Operations that no recording has: they give None, with nothing done, while a recording is given."""
         return _Beside(self)
 
     def close(self) -> None:
+        """End the thread of `inner`, if there is one."""
         self.inner.close()
 
     def _new(self, key: str) -> Operation:

@@ -55,6 +55,7 @@ class Bounded(httpx2.AsyncByteStream):
             yield piece
 
     async def aclose(self) -> None:
+        """Close the body `inner`."""
         await self.inner.aclose()
 
 
@@ -131,6 +132,7 @@ class Carrier(httpx2.AsyncBaseTransport):
         return response
 
     async def aclose(self) -> None:
+        """Close the connections to the server and to other hosts."""
         await self.inner.aclose()
         for transport in self.elsewhere.values():
             await transport.aclose()

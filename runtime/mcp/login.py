@@ -91,13 +91,16 @@ class Tokens:
         self.carrier = carrier
 
     async def get_tokens(self) -> OAuthToken | None:
+        """Return the tokens of the last login, None where nothing is kept."""
         token = self._read("token", OAuthToken)
         return None if token is None else self._hidden(token)
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
+        """Keep the tokens of a login."""
         self._write("token", self._hidden(tokens).model_dump(mode="json", exclude_none=True))
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """Return the client by which a login registers: that of the host, else the one that is kept; None for neither."""
         if self.browser.client_id is None:
             known: OAuthClientInformationFull | None = self._read("client", OAuthClientInformationFull)
             return known
@@ -109,6 +112,7 @@ class Tokens:
         return OAuthClientInformationFull.model_validate(client)
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Keep the client that a server has registered."""
         self._write("client", client_info.model_dump(mode="json", exclude_none=True))
 
     def _hidden(self, token: OAuthToken) -> OAuthToken:

@@ -411,7 +411,7 @@ def _complete(signature: Signature, values: list[Any]) -> list[Any]:
 
 class ServerBinding:
     """A tool of a server as a model calls it: a `ToolBinding` (`tools/bindings.py`). `definition` is what the model is told of
-    it, `owner` the name of the server."""
+    it, `owner` the name of the server; `changes_state` is False, so that calls of a server run side by side."""
 
     __slots__ = ("server", "tool", "definition", "owner", "changes_state")
 

@@ -145,7 +145,7 @@ class SdkConnection:
     limit of the settings, in seconds. The methods raise ServerFailure: Timeout, ExecutionFailed for what the server refuses or
     answers against the protocol, ConnectionFailed for a connection that has ended, a request that failed below the protocol, or a
     list of more than MOST_PAGES pages; `gone` says that the next request needs a new connection. What a `Caller` raises on a
-    question passes through."""
+    question passes through. `carrier` and `faults` are those of `connected`."""
 
     def __init__(
         self, settings: McpSettings, streams: AbstractAsyncContextManager[tuple[Any, Any]], mode: str, carrier: Carrier | None,
@@ -211,6 +211,7 @@ class SdkConnection:
     # ------------------------------------------------------------ what the server has
 
     async def tools(self) -> list[ServedTool]:
+        """Return all tools of the server, of all pages; none where it says that it has none."""
         pages = self._pages(lambda params: self._session_now.list_tools(params=params), "the list of tools")
         try:
             return [ServedTool(row.name, row.description or "", row.input_schema) async for page in pages for row in page.tools]
@@ -220,6 +221,7 @@ class SdkConnection:
             return []  # a server of resources or prompts alone
 
     async def resources(self) -> list[ServedResource]:
+        """Return all resources of the server, of all pages; none where it says that it has none."""
         if self._lacks("resources"):
             return []
         pages = self._pages(lambda params: self._session_now.list_resources(params=params), "the list of resources")
@@ -227,6 +229,7 @@ class SdkConnection:
         return [ServedResource(row.uri, row.name, row.title, row.description, row.mime_type, row.size) for row in rows]
 
     async def prompts(self) -> list[ServedPrompt]:
+        """Return all prompts of the server, of all pages; none where it says that it has none."""
         if self._lacks("prompts"):
             return []
         pages = self._pages(lambda params: self._session_now.list_prompts(params=params), "the list of prompts")
@@ -252,6 +255,8 @@ class SdkConnection:
     # ------------------------------------------------------------ requests
 
     async def call(self, name: str, arguments: dict[str, Any], caller: Caller) -> Answer:
+        """Call a tool with plain data and return its answer; questions and progress go to `caller`."""
+
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             caller.progress(progress, total, message)
 
@@ -266,6 +271,8 @@ class SdkConnection:
         return Answer(self._plain(f"the result of {name}", result.structured_content), texts, bool(result.is_error), media)
 
     async def read(self, uri: str, caller: Caller) -> list[Part]:
+        """Return the contents of a resource; questions go to `caller`."""
+
         def send(responses: InputResponses | None, state: str | None) -> Awaitable[ReadResourceResult | InputRequiredResult]:
             return self._session_now.read_resource(
                 uri, input_responses=responses, request_state=state, allow_input_required=True
@@ -276,6 +283,8 @@ class SdkConnection:
         return [_part_of(row, what) for row in result.contents]
 
     async def prompt(self, name: str, arguments: dict[str, str], caller: Caller) -> list[PromptPart]:
+        """Return the messages of a prompt that is filled in; questions go to `caller`."""
+
         def send(responses: InputResponses | None, state: str | None) -> Awaitable[GetPromptResult | InputRequiredResult]:
             return self._session_now.get_prompt(
                 name, arguments, input_responses=responses, request_state=state, allow_input_required=True

@@ -101,6 +101,7 @@ class Entry:
 
     @property
     def role(self) -> str:
+        """The role of the message."""
         return self.message.role
 
     @property
@@ -171,6 +172,7 @@ class Turn:
         )
 
     def as_json(self) -> dict[str, Any]:
+        """Return the JSON object of a record, by the names of its fields."""
         return {name: getattr(self, name) for name in self.__slots__}
 
     def __eq__(self, other: object) -> bool:
@@ -209,6 +211,7 @@ class ViewState:
         return ViewState(self.name, self.cut, "", -1, self.folded, self.folded_at)
 
     def as_json(self) -> dict[str, Any]:
+        """Return the JSON object of a state, by the names of its fields."""
         return {name: getattr(self, name) for name in self.__slots__}
 
     def __eq__(self, other: object) -> bool:

@@ -41,10 +41,11 @@ MOST_FACTS = 1 << 40  # more than numbers of facts get: only for their order
 
 
 class Fact:
-    """A remembered value. `content` is JSON; `about` are the names of its subjects; `c0` is the confidence it was remembered
-    with, from 0 to 1; times are Unix ms. `tier` is one of TIERS, `trust` one of TRUST. `origin`, `by` and `run` say who
-    wrote it, as those of an entry; a rule of `learn` has the origin `rule` and its name in `rule`. `seqs` are the numbers
-    of the entries it derives from.
+    """A remembered value. `id` is its number among the facts of its key, -1 before it has one; `content` is JSON; `about` are the
+    names of its subjects; `c0` is the confidence it was remembered with, from 0 to 1; when it was `created`, last `accessed` and
+    `refreshed` is in Unix ms. `tier` is one of TIERS, `trust` one of TRUST. `origin`, `by` and `run` say who wrote it, as those
+    of an entry; a rule of `learn` has the origin `rule` and its name in `rule`. `seqs` are the numbers of the entries it derives
+    from.
 
     `task`: of an ephemeral fact, the path of the task that wrote it. `vector`: the label of an embedder and its vector of
     the text, beside the JSON. `elements`: of a slot that is a list, when each element was written, last recalled and
@@ -444,6 +445,7 @@ class Observation:
         return self.topic, self.n
 
     def as_json(self) -> dict[str, Any]:
+        """Return the JSON object of an observation, without `shown`."""
         return {name: getattr(self, name) for name in OBSERVATION_FIELDS}
 
     def __eq__(self, other: object) -> bool:

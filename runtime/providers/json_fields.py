@@ -51,15 +51,18 @@ class Fields:
         return self.data.get(name) is not None
 
     def text(self, name: str) -> str:
+        """Return a text."""
         return self._required(name, str)
 
     def text_or(self, name: str, other: str = "") -> str:
+        """Return a text; `other` when it is absent."""
         value = self.data.get(name)
         if value is None:
             return other
         return value if type(value) is str else self._refuse(name, str)
 
     def record(self, name: str) -> Fields:
+        """Return an object."""
         return Fields(self._required(name, dict), self._at(name))
 
     def record_or(self, name: str) -> Fields:
@@ -68,6 +71,7 @@ class Fields:
         return Fields({} if value is None else value, self._at(name))
 
     def records(self, name: str) -> list[Fields]:
+        """Return the objects of a list."""
         return self._records(name, self._required(name, list))
 
     def records_or(self, name: str) -> list[Fields]:

@@ -137,6 +137,7 @@ class HostStore:
         return lambda *arguments, **named: self._guarded(lambda: call(*arguments, **named))
 
     def keys(self, prefix: Key) -> Iterator[Key]:
+        """Return the written keys that begin with these parts, in the order of the host's store."""
         return iter(self._guarded(lambda: list(self.store.keys(prefix))))
 
     def _guarded(self, work: Callable[[], Any]) -> Any:

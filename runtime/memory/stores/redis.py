@@ -232,12 +232,14 @@ class RedisStore:
         return sorted((turn for turn in turns if turn.turn >= since), key=lambda turn: turn.turn)
 
     def views(self, key: Key) -> dict[str, ViewState]:
+        """Return the stored states of views by the names of the views."""
         with self._guard():
             texts = self._server.hvals(self._of(key)["views"])
         with damage_at(lambda: self._place(key)):
             return {state.name: state for state in (check_view(ViewState(**loads(text))) for text in texts)}
 
     def facts(self, key: Key) -> list[Fact]:
+        """Return the facts of a key by their numbers."""
         return self._facts(key, None)
 
     def _facts(self, key: Key, numbers: Sequence[int] | None) -> list[Fact]:
@@ -267,6 +269,7 @@ class RedisStore:
         return self._indexes.of(key)
 
     def seen(self, key: Key) -> list[Observation]:
+        """Return the observations of a key by topic and number."""
         with self._guard():
             texts = self._server.hvals(self._of(key)["seen"])
         with damage_at(lambda: self._place(key)):
@@ -388,6 +391,7 @@ class RedisStore:
             self._indexes.follow(key, int(number), [fact for fact in changed if str(fact.id) in stored_ids], ())
 
     def remove(self, keys: Sequence[Key]) -> None:
+        """Remove everything of these keys, one key after another."""
         with self._guard():
             for key in keys:
                 self._server.zadd(self._prefix + b":keys", {encode(key): 0}, xx=True)

@@ -2,9 +2,9 @@
 
 Hands on to `sqlite.py` and `postgres.py`: `SqlStore`, which a kind of database completes (how to connect, begin a transaction,
 translate errors), and the tables that they make (`TABLES`, `NAMES`, `FORMAT`). To `redis.py` the limits of its notes (NAMED,
-NOTES, `first_change`), and to all three `Indexes`, which keeps the fact indexes of a store in step with other writers. One commit
-is one transaction whose first change is made at the expected version only. Keys are bytes in parameters, never part of a
-statement. What a row holds is for `rows.py`.
+NOTES, `first_change`) with their type `Note`, and to all three `Indexes`, which keeps the fact indexes of a store in step with
+other writers. One commit is one transaction whose first change is made at the expected version only. Keys are bytes in
+parameters, never part of a statement. What a row holds is for `rows.py`.
 """
 
 from __future__ import annotations
@@ -350,12 +350,14 @@ class SqlStore:
             return [turn_of_row(row) for row in rows]
 
     def views(self, key: Key) -> dict[str, ViewState]:
+        """Return the stored states of views by the names of the views."""
         with self._guard():
             rows = self._rows(f"SELECT {VIEW_COLUMNS} FROM view WHERE key = ?", (encode(key),))
         with self._decoding("view", key):
             return {row[0]: view_of_row(row) for row in rows}
 
     def facts(self, key: Key) -> list[Fact]:
+        """Return the facts of a key by their numbers."""
         return self._facts(key, None)
 
     def _facts(self, key: Key, numbers: Sequence[int] | None) -> list[Fact]:
@@ -382,6 +384,7 @@ class SqlStore:
         return self._indexes.of(key)
 
     def seen(self, key: Key) -> list[Observation]:
+        """Return the observations of a key by topic and number."""
         with self._guard():
             rows = self._rows("SELECT data FROM seen WHERE key = ? ORDER BY topic, n", (encode(key),))
         with self._decoding("seen", key):
@@ -557,6 +560,7 @@ class SqlStore:
         self._change_all(DROP_TURN, [(key, number, key, number) for number in sorted(numbers)])
 
     def remove(self, keys: Sequence[Key]) -> None:
+        """Remove everything of these keys in one transaction, then from the files too."""
         self._prepare_scrub()
         with self._transaction():
             for key in keys:

@@ -521,10 +521,12 @@ class VolatileStore:
         return [] if log is None else [row for number, row in sorted(log.rows.items()) if number >= since]
 
     def views(self, key: Key) -> dict[str, ViewState]:
+        """Return the stored states of views by the names of the views."""
         log = self.logs.get(key)
         return {} if log is None else dict(log.states)
 
     def facts(self, key: Key) -> list[Fact]:
+        """Return the facts of a key by their numbers, ephemeral ones too."""
         log = self.logs.get(key)
         return [] if log is None or not log.facts else [fact for _, fact in sorted(log.facts.items())]
 
@@ -539,6 +541,7 @@ class VolatileStore:
         return [] if log is None else [log.facts[number] for number in sorted(log.passing)]
 
     def seen(self, key: Key) -> list[Observation]:
+        """Return the observations of a key by topic and number."""
         log = self.logs.get(key)
         return [] if log is None or not log.seen else [one for _, one in sorted(log.seen.items())]
 
