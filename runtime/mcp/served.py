@@ -6,9 +6,9 @@ what program and models may call; `OPEN_SCHEMA` and `OPEN_SHAPE` of a tool witho
 for what is sent; `value_of`, `mocked_value` and `failure_text` for what comes back. Hands on to `wire.py` the form in which it
 gives tools and answers, `ServedTool` and `Answer`, and `REFUSED_BODY`, to `carrier.py` too. Hands on `ServedTool` and
 `tool_digest` to `pins.py`, and MOST_BYTES, the bound of a result, to `resources.py`. The protocol `Connection` is what `wire.py`,
-or a host, gives; it raises `ServerFailure`, as all that speaks to a server does. All files of this folder that have to do with
-one server take its `McpSettings`, and so does the host (`host.py`). What journals servers (`journal/peers.py`) takes the forms,
-the protocol and the failure; `cli/pin.py` the failure. Nothing here talks to a server.
+or a host, gives; it raises `ServerFailure`, as all that speaks to a server does. The files of this folder that connect to a
+server take its `McpSettings`, and so does the host (`host.py`). What journals servers (`journal/peers.py`) takes the settings,
+the forms, the protocol and the failure; `questions.py` and `cli/pin.py` the failure. Nothing here talks to a server.
 """
 
 from __future__ import annotations

@@ -656,7 +656,8 @@ def _line(name: str, content: Any) -> str:
 
 
 def count_access(memory: Memory, recalled: Recalled, view: View, task: Any) -> None:
-    """Note an access of the facts that a limit of tokens left in the request."""
+    """Note an access of the facts that a limit of tokens left in the request, for the task of that path. Raises the MemoryFailure
+    of the store, and MustWait."""
     if view.facts or recalled.degraded:
         Facts(memory, task).recalled(recalled.facts[: view.facts], recalled.degraded)
 

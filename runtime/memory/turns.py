@@ -356,7 +356,8 @@ class Frame:
 
     def append_all(self, messages: Sequence[Msg]) -> int:
         """Add messages to the turn and return the number of entries of the log together with what was written so inside this run.
-        Raises MemoryFailure("InvalidUnit") for an incomplete tool unit or an unknown role."""
+        Raises MemoryFailure("InvalidUnit") for an incomplete tool unit or an unknown role, and what reading the log raises,
+        MustWait too."""
         check_units(messages)
         assert self._run.target is not None, "only a run that writes has a frame"
         stored = len(self._run.target)  # before anything changes: where the store has to be waited for, all of this is repeated
@@ -365,7 +366,8 @@ class Frame:
 
     def appended(self, run: str | None = None) -> list[Msg]:
         """Return the messages of the run so far: its prompt, the rounds of its attempt whose results are there, and the direct
-        writes that joined it (M-6.11). With an id return those of that run in the log."""
+        writes that joined it (M-6.11). With an id return those of that run in the log, an empty list where it has none, and raise
+        what reading the log raises."""
         if run is not None:
             assert self._run.target is not None, "only a run that writes has a frame"
             return self._run.target.appended(run)
