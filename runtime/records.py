@@ -1,13 +1,13 @@
 """The neutral records between the call algorithm and all providers, mocks too (O-1.82, O-1.83), and their values in the machine.
 
 Hands on `Request`, `EmbedRequest` and `SideRequest` to providers, which turn them into what their wire wants, the last to
-`concerto models` and batches (`batches/provider_wires.py`) too; `Reply` with `Citation`, NO_CALLS and PAUSED to calls; `Msg`,
-`Call`, `ToolDef`, `SchemaField`, `CachePlan` with SHORT and LONG, `Strategy`, `ToolChoice` and `ProviderState`, which they hold,
-and of which memories keep some, and which tools and MCP servers take or make; `added`, which adds calls of hosted tools, to
-`calls/usage.py`, and `error_value` to `tools/memory_tools.py`; ROLES to the performer of models; their `as_json()`, if they have
-one, to traces and digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings and providers. At the end stand
-the ways between values of the machine and plain data: `to_plain`, `json_form`, `response_value`, `failed`, `succeeded`,
-`TreeBuilder`; performers, streams, MCP servers and the session take them. The journal writes requests and replies down
+`concerto models` and batches (`batches/provider_wires.py`) too; `Reply` with `Citation`, NO_CALLS and PAUSED to providers, which
+make one, and to calls; `Msg`, `Call`, `ToolDef`, `SchemaField`, `CachePlan` with SHORT and LONG, `Strategy`, `ToolChoice` and
+`ProviderState`, which they hold, and of which memories keep some, and which tools and MCP servers take or make; `added`, which
+adds calls of hosted tools, to `calls/usage.py`, and `error_value` to `tools/memory_tools.py`; ROLES to the performer of models;
+their `as_json()`, if they have one, to traces and digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings
+and providers. At the end stand the ways between values of the machine and plain data: `to_plain`, `json_form`, `response_value`,
+`failed`, `succeeded`, `TreeBuilder`; the other parts of the runtime take them. The journal writes requests and replies down
 (`journal/forms.py`). Nothing here sends a request, knows the names of a wire, or judges a reply.
 """
 

@@ -48,7 +48,8 @@ class MissingExtra(Exception):
 
 def telemetry_of(environ: Mapping[str, str]) -> Telemetry | None:
     """Return what sends spans and metrics to the exporters that the environment names, None where it names none or
-    OTEL_SDK_DISABLED is true. Providers are set up once in a process, and send what is left at its end. Raises MissingExtra."""
+    OTEL_SDK_DISABLED is true. Providers are set up once in a process, and send what is left at its end. Raises MissingExtra, and
+    what an exporter raises that cannot be made."""
     if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return None
     if all(environ.get(name, "").lower() in ("", "none") for name in EXPORTERS):

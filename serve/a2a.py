@@ -1,8 +1,8 @@
 """A2A: agents of others that give tasks to a program (S-1.9).
 
-Hands on `A2a`, whose routes the application takes, and `refusal`. The agent card names what a program serves as skills; a task is
-a call, its id that of the call. This is the binding to JSON-RPC of version 1.0 of the protocol. What a message asks for, and how
-calls and their events look as tasks, is in `a2a_tasks.py`.
+Hands on to the application (`app.py`) `A2a`, whose routes it has, and `refusal`, the answer to what they refuse. The agent card
+names what a program serves as skills; a task is a call, its id that of the call. This is the binding to JSON-RPC of version 1.0
+of the protocol. What a message asks for, and how calls and their events look as tasks, is in `a2a_tasks.py`.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ MOST_LISTED = 100
 
 class A2a:
     """The card and the endpoint of one application. Its handlers raise Problem for what is not served: 400 where nothing else is
-    said, 404 for a task that is none of the caller's, 409, 429 and 503 as the calls do; the application answers it by
-    `refusal`."""
+    said, 404 for a task that is none of the caller's, 409, 429 and 503 as the calls do, and as `bodies.py` for a body; the
+    application answers it by `refusal`."""
 
     def __init__(self, app: Application) -> None:
         self.app = app

@@ -1,6 +1,6 @@
 """Answers of HTTP that all routes share.
 
-Hands on `json_response`, `refusal` of a request that got a Problem, `ident_of` a request, and SAFE, the headers of every answer,
+Hands on `json_response`, `refusal` of a request that got a Problem, `ident_of` a request, and SAFE, headers that answers have,
 to the application and to the protocols beside it. What is answered is decided there.
 """
 

@@ -1,8 +1,8 @@
 """The application: routes, and what each does (S-1.1 to S-1.3, S-1.6, S-1.7).
 
-Hands on `Application`, the ASGI application, to `asgi` and through it to the server and the commands. A route is a method with
-a row in `Application.routes`; what it refuses is a Problem, which is answered in one place. Protocols of others are files
-beside this one, with routes of their own.
+Hands on `Application`, the ASGI application, to `asgi.py`, which makes it for users, to the server (`server.py`) and to `concerto
+mcp`; the protocols beside it have it as their `app`. A route is a method with a row in `Application.routes`; what it refuses is a
+Problem, which is answered in one place. Protocols of others are files beside this one, with routes of their own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The way from a program to an application that serves it (S-1.1).
 
-Hands on `asgi` to users. Starlette is imported by its first call, so that `import concerto` needs none of it.
+Hands on `asgi` to the root, where users find it as `concerto.asgi`, to `concerto serve` and to `server.py`. Starlette is imported
+by its first call, so that `import concerto` needs none of it. What is served is decided in `app.py`, which options there are in
+`settings.py`.
 """
 
 from __future__ import annotations

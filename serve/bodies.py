@@ -1,7 +1,8 @@
 """Reading bodies of requests, whoever sends them (S-1.7).
 
-Hands on `arguments_of` to the application and to the endpoints of OpenAI, `text_body` to the former. Nothing is read beyond the
-limits, and JSON is read as all JSON from outside: bounded in depth and size, without NaN, doubled keys and broken characters.
+Hands on `arguments_of` to the application and to the protocols beside it, `text_body` to the former, `json_body` to `a2a.py`.
+Nothing is read beyond the limits, and JSON is read as all JSON from outside: bounded in depth and size, without NaN, doubled keys
+and broken characters.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .settings import Serving
 
 async def text_body(request: Request, settings: Serving) -> str:
     """Return the text of a JSON body, "" for none. Raise Problem: 415 for another type, 413 for too many bytes, 408 for one that
-    takes too long, 400 for bytes that are no UTF-8."""
+    takes too long, 400 for bytes that are no UTF-8, CLIENT_CLOSED where the client goes before its end."""
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and (len(declared) > 18 or int(declared) > settings.body_bytes):
         raise _too_large(settings)

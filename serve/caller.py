@@ -1,9 +1,8 @@
 """Who calls: tokens, the host's own function, and what of a request is bound to parameters (S-1.3, S-1.7).
 
-Hands on `Caller` and `Gate` to the application, which hands the former to the protocols beside it, `required_name` for names of
-other headers, ANYONE and LONGEST_NAME to `mcp_server.py`, LOCAL, the names of this machine, to the command. Tokens are compared
-in constant time, by their digests; none is kept, logged or handed on. What a caller may use is for `admission.py` and
-`day_budgets.py`.
+Hands on `Caller` and `Gate` to the application and the protocols beside it, `required_name` for other names in their requests,
+ANYONE and LONGEST_NAME to `mcp_server.py`, LOCAL, the names of this machine, to the command. Tokens are compared in constant
+time, by their digests; none is kept, logged or handed on. What a caller may use is for `admission.py` and `day_budgets.py`.
 """
 
 from __future__ import annotations
@@ -82,7 +81,8 @@ class Gate:
             raise Problem(403, "origin", "requests from pages of other sites are refused")
 
     def session_of(self, request: Request) -> str | None:
-        """Return the name of the session of a request, None for none. Raise Problem (400) for one that is no name."""
+        """Return the name of the session of a request, None for none. Raise Problem (400) for one that is no name, and
+        what the host's function `session_of` raises."""
         if self.settings.session_of is not None:
             name = self.settings.session_of(request)
         else:

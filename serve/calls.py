@@ -1,8 +1,8 @@
 """The calls of a server from their admission to their end (S-1.1, S-1.2, S-1.7).
 
-Hands on `Calls`, which begins calls and knows those that run and those that ended lately, `ServedCall`, and `Wanted`, what a
-request asks for, to the application and to the protocols beside it; to durable calls `Paused`, too. How an end is told is in
-`problems.py` and `events.py`.
+Hands on `Calls`, which begins calls and knows those that run and those that ended lately, to the application and to durable
+calls, to the latter `Paused` too; `ServedCall`, and `Wanted`, what a request asks for, to the other files of `serve/`. How an end
+is told is in `problems.py` and `events.py`.
 """
 
 from __future__ import annotations

@@ -52,7 +52,8 @@ def _takes_messages(parameter: Parameter) -> bool:
 
 
 def messages_of(given: Any, name: str, *, unread: tuple[str, ...] = ()) -> list[Json]:
-    """Return messages as a program takes them, those of the roles `unread` left out. Raise Problem (400) for what are none."""
+    """Return messages as a program takes them, those of the roles `unread` left out: an empty list where it has no
+    others. Raise Problem (400) for what are none, an empty array too."""
     if not isinstance(given, list) or not given:
         raise Problem(400, "invalid", f"`{name}` is an array of messages")
     rows = [(one, f"{name}[{at}]") for at, one in enumerate(given)]

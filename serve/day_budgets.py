@@ -1,7 +1,7 @@
 """What a caller may use in a day of UTC (S-1.7).
 
-Hands on `DayBudgets` to the calls. In one process the budget is exact, requests on their way included; what other processes
-with the same file of states have used is seen when a call begins.
+Hands on `DayBudgets` to the application, which makes it, and to the calls. In one process the budget is exact, requests on their
+way included; what other processes with the same file of states have used is seen when a call begins.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class DayBudgets:
         return [self.budgets[caller]]
 
     def spent(self, caller: str, tokens: int, cost: float) -> None:
-        """Keep what a call has used: on the day on which the last call began here, of one that another process began on this
-        one."""
+        """Keep what a call has used, its `cost` in the currency of the prices: on the day on which the last call began here, of
+        one that another process began on this one."""
         if self.state is not None and self._is_set and (tokens or cost):
             self.state.add_used(self.day or self._today(), caller, tokens, cost)
 

@@ -69,8 +69,8 @@ class DurableCalls:
 
     async def begin(self, wanted: Wanted, key: str | None) -> tuple[ServedCall, bool]:
         """Begin a call, or take up the one that the caller began with the same Idempotency-Key; return it, and whether it was
-        there before. Raise Problem: 400 for arguments that do not fit and for a named session, 409 for a key of another
-        request, 429 and 503 for a call that is not admitted."""
+        there before. Raise Problem: 400 for arguments that do not fit and for a named session, 409 for a key of another request,
+        429 and 503 for a call that is not admitted, 503 too where the store fails; for a key that has a call also as `found`."""
         if wanted.session is not None:
             raise Problem(400, "session", "a durable call has a session of its own: leave Concerto-Session out")
         ident = uuid4().hex if key is None else _named(self.program.name, wanted.caller, key)
@@ -107,7 +107,8 @@ class DurableCalls:
 
     async def found(self, ident: str, caller: str) -> ServedCall:
         """Return a durable call by its id, with its events; those of one that another process runs come at its end. Raise
-        Problem: 404 for one that is not there or of another caller, 409 for one of another version of the program."""
+        Problem: 404 for one that is not there or of another caller, 409 for one of another version of the program, 503 without a
+        place for it or where the store fails."""
         call = self.calls.known.get(ident)
         if call is not None and call.wanted.caller == caller:
             return call
@@ -125,7 +126,8 @@ class DurableCalls:
         return "over", call
 
     def cancel(self, ident: str, caller: str) -> None:
-        """End a call for all processes. Raise Problem (404) as `found`; one that is over stays as it is."""
+        """End a call for all processes. Raise Problem: 404 as `found`, 503 where the store cannot be read. One that is over stays
+        as it is."""
         row = self._own(ident, caller)
         if not self.store.cancel(row.id):
             return
@@ -311,7 +313,7 @@ class DurableCalls:
 
     async def answer(self, question: Question, text: str) -> None:
         """Keep the answer to a question, a JSON text, and go on with its call. Raise Misfitting for one that does not fit, and
-        Problem (409) where another answer was first."""
+        Problem: 409 where another answer was first, 503 without a place for the call or where the store fails."""
         question.require(text)
         row = self._find(question.call)
         keys = [] if row is None else [one["key"] for one in row.waits if _question_key(row.id, one["key"]) == question.key]

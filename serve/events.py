@@ -1,8 +1,9 @@
 """The events of one call, in order and with numbers, for readers that lag, go and come again (S-1.2).
 
 Hands on `EventLog` to the calls, `EventStream`, the answer that sends a log as server-sent events, with `sse`, `data_line`,
-`Event` and `Lost` to the application and the protocols beside it, `disconnected` to the former. Events are kept up to an amount:
-of more, the oldest are dropped, and a reader that has not had those is dropped too. What events there are is for the calls.
+`Event` and `Lost` to the application and the protocols beside it, `disconnected` to the former and to `a2a.py`. Events are kept
+up to an amount: of more, the oldest are dropped, and a reader that has not had those is dropped too. What events there are is for
+the calls.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class Lost(Exception):
 
 
 class EventLog:
-    """The events of a call, `kept` up to `most` characters of their data, `bytes` so far. `count` is how many there have been. It
-    has `ended` with an event of a kind of LAST. Its methods are for one event loop."""
+    """The events of a call, `kept` up to `most` characters of their data, of which `bytes` are kept now. `count` is how many
+    there have been. It has `ended` with an event of a kind of LAST. Its methods are for one event loop."""
 
     def __init__(self, most: int) -> None:
         self.most = most

@@ -41,8 +41,8 @@ class FirstAnswers:
         self.running: dict[tuple[str, str], tuple[str, asyncio.Future[Answer | None]]] = {}
 
     async def answered(self, key: str | None, wanted: Wanted, work: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Return what `work` gives, or the answer that the key had before. Raise Problem (409) for a key of another request, and
-        what `work` raises."""
+        """Return what `work` gives, or the answer that the key had before; without a key (None) there is none. Raise Problem
+        (409) for a key of another request, and what `work` raises."""
         if key is None:
             return await work()
         place, digest = (wanted.caller, key), digest_of(wanted)

@@ -49,7 +49,8 @@ def server_of(app: Application) -> Server[Any]:
 
 
 async def serve_stdio(app: Application) -> None:
-    """Serve one client on standard input and output until it closes the input. What the program prints goes to standard error."""
+    """Serve one client on standard input and output until it closes the input, and close the application then. What the program
+    prints goes to standard error."""
     out = TextIOWrapper(sys.stdout.buffer, encoding="utf-8", line_buffering=True)
     sys.stdout = sys.stderr
     server = server_of(app)

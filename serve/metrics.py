@@ -25,7 +25,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
 
 class Spent(NamedTuple):
-    """Tokens in and out, and their cost."""
+    """Tokens in and out, and their cost in the currency of the prices."""
 
     tokens_in: int
     tokens_out: int

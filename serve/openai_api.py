@@ -1,9 +1,9 @@
 """The endpoints of OpenAI, so that any client of theirs talks to a program (S-1.4).
 
-Hands on `OpenAiApi`, whose routes the application takes, and `refusal`. What is asked for as `model` is a public model (`pub
-model`), or a public function of one parameter Array<Message>. A result that is no text is its JSON. Settings of a model
-(temperature and the like) are the program's own and left unread; what would change what an answer means, and is not done here,
-is refused.
+Hands on to the application (`app.py`) `OpenAiApi`, whose routes it has, and `refusal`, the answer to what they refuse. What is
+asked for as `model` is a public model (`pub model`), or a public function whose one parameter that must be given is an
+Array<Message>. A result that is no text is its JSON. Settings of a model (temperature and the like) are the program's own and
+left unread; what would change what an answer means, and is not done here, is refused.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ TYPES = {400: "invalid_request_error", 401: "authentication_error", 403: "permis
 
 
 class OpenAiApi:
-    """The endpoints of one application."""
+    """The endpoints of one application. Its handlers raise Problem: 404 for a `model` that is not offered, 400 for what is not
+    served, as `bodies.py` for a body, and what a call ends with; the application answers it by `refusal`."""
 
     def __init__(self, app: Application) -> None:
         self.app = app

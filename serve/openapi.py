@@ -1,7 +1,7 @@
 """The description of a served program in OpenAPI 3.1 (S-1.1).
 
 Hands on `description` to the application. The schemas of arguments and results are those of `Program.signatures`
-(`api/channels.py`), moved to where OpenAPI keeps them. Addresses of protocols that describe themselves are left out on purpose:
+(`api/json_calls.py`), moved to where OpenAPI keeps them. Addresses of protocols that describe themselves are left out on purpose:
 OpenAI's, MCP, AG-UI and A2A.
 """
 

@@ -1,8 +1,8 @@
 """Questions of calls that wait for an answer from outside: what a program asks by an awaited emit (S-1.6).
 
-Hands on `Questions` to the calls and the application, `Question` to the calls and to MCP (`mcp_server.py`). A question is
-answered once, by who may; an answer that does not fit the channel is refused and the question stays. A question ends with its
-call, and so with the process.
+Hands on `Questions` to the application, its calls and the protocols beside it, `Question` to the calls and to these too. A
+question is answered once, by who may; an answer that does not fit the channel is refused and the question stays. A question ends
+with its call, and so with the process; those of durable calls, which do not, are in `durable_calls.py`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Question:
 
 
 class Declined(Exception):
-    """A person would not answer."""
+    """A person would not answer: the emit of the program that asked fails."""
 
 
 class Questions:

@@ -1,8 +1,8 @@
 """Named sessions: what a program keeps from call to call, by caller and name (S-1.3).
 
-Hands on `Sessions` to the calls. A call without a name gets a session of its own. Of many that are idle most are held as bytes
-(`Session.dump`), a tenth of what a live one takes; with a file of states they outlive the process too. Nothing of one caller is
-reached by another one.
+Hands on `Sessions` to the application, which makes it, and to the calls. A call without a name gets a session of its own. Of many
+that are idle most are held as bytes (`Session.dump`), a tenth of what a live one takes; with a file of states they outlive the
+process too. Nothing of one caller is reached by another one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class _Kept:
 
 
 class Sessions:
-    """The sessions of one process. `options` are those of each, `state` the file of states, None without one."""
+    """The sessions of one process. `options` are those of each, `state` the file of states, None without one. The constructor
+    raises what `Program.session` raises for wrong options; what SQLite raises of the file of states passes through."""
 
     def __init__(self, program: Program, options: Mapping[str, Any], settings: Serving, state: State | None) -> None:
         self.program = program
@@ -55,8 +56,8 @@ class Sessions:
 
     @asynccontextmanager
     async def lent(self, caller: str, name: str | None) -> AsyncIterator[Session]:
-        """Lend a session to a call: that of the name, or a new one that ends with the call. Raise Problem (503) where all that
-        can be kept are in use."""
+        """Lend a session to a call: that of the name, or a new one that ends with the call. Raise Problem: 503 where all that can
+        be kept are in use, 500 where the state of the session cannot be restored."""
         if name is None or not self.settings.sessions:
             session, self.spare = self.spare or self.program.session(**self.options), None
             async with session:

@@ -1,8 +1,8 @@
 """What a served program is given besides the options of its sessions (S-1.1, S-1.3, S-1.7).
 
-Hands on `Serving`, the settings with their bounds, and `settings_of`, which takes them out of the keyword arguments of
-`concerto.asgi`, to it. A new setting is a field of `Serving` with a row in `RULES`, and a flag of `cli/serve.py` where the
-command has it.
+Hands on `Serving`, the settings with their bounds, to the other files of `serve/` and to `concerto mcp`, and `settings_of`, which
+takes them out of the keyword arguments of `concerto.asgi`, to `asgi.py`. A new setting is a field of `Serving` with a row in
+`RULES`, and a flag of `cli/serve.py` where the command has it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..api.json_calls import KEY_SOURCE
 @dataclass(frozen=True, slots=True)
 class Serving:
     """How a program is served. None for a limit is no limit. Raises ValueError for a value that is not what its row of RULES
-    says, and for two callers with one token.
+    says, for two callers with one token, and for one of `durable` and `store` without the other.
 
     `tokens`: bearer tokens by the name of the caller that has each; `authorize`: a function of the request (Starlette's) that
     returns who calls, as a name or as a mapping with `name` and further claims, or None for nobody; it may be awaitable. Without
@@ -30,13 +30,13 @@ class Serving:
     which others reach the service, as its agent card says it; None: the one that the request for the card was sent to.
 
     `body_bytes` of a request and `body_seconds` until it is there; `concurrent` calls run at once, `queue` more wait, each
-    `queue_seconds` at most; `rate`: calls a second and caller, up to twice as many in a burst. `day_tokens`, `day_cost`: of all
-    calls of a caller in a day of UTC. `buffer_bytes`: how much of a stream is kept for a reader that lags or comes again;
-    `linger_seconds`: how long a stream may be without a reader before its call is cancelled; `keep_seconds`: how long the end of
-    a call is kept for a reader that comes again. `durable`: public functions whose calls are runs of `store`, a run store (a
-    path, or a URL of PostgreSQL), so that they go on in another process and without a client. `sessions`: named sessions that are
-    kept, 0: none, each call gets a new one; `session_seconds`: those that nobody used for so long are forgotten. `state`: a file
-    that keeps budgets of the day, first answers and sessions across restarts."""
+    `queue_seconds` at most; `rate`: calls a second and caller, up to twice as many in a burst. `day_tokens`, `day_cost` (in the
+    currency of the prices): of all calls of a caller in a day of UTC. `buffer_bytes`: how much of a stream is kept for a reader
+    that lags or comes again; `linger_seconds`: how long a stream may be without a reader before its call is cancelled;
+    `keep_seconds`: how long the end of a call is kept for a reader that comes again. `durable`: public functions whose calls are
+    runs of `store`, a run store (a path, or a URL of PostgreSQL), so that they go on in another process and without a client.
+    `sessions`: named sessions that are kept, 0: none, each call gets a new one; `session_seconds`: those that nobody used for so
+    long are forgotten. `state`: a file that keeps budgets of the day, first answers and sessions across restarts."""
 
     tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
     authorize: Callable[[Any], Any] | None = None

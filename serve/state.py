@@ -1,8 +1,8 @@
 """The file of states: what a server remembers across restarts (S-1.3, S-1.7).
 
-Hands on `State` to sessions, budgets and idempotency: a SQLite file with the states of named sessions, what each caller used on
-each day, and the first answers by their keys. Several processes of one machine may have it open. It holds data of programs:
-keep it as such.
+Hands on `State` to the application, which opens it, and to sessions, budgets and idempotency: a SQLite file with the states of
+named sessions, what each caller used on each day, and the first answers by their keys. Several processes of one machine may have
+it open. It holds data of programs: keep it as such.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class State:
         self.database.execute("DELETE FROM sessions WHERE used < ?", (time.time() - seconds,))
 
     def used(self, day: str, caller: str) -> tuple[int, float]:
-        """Return the tokens and the cost that a caller has used on a day."""
+        """Return the tokens and the cost, in the currency of the prices, that a caller has used on a day; zeros for none."""
         row = self.database.execute("SELECT tokens, cost FROM days WHERE day=? AND caller=?", (day, caller)).fetchone()
         return (0, 0.0) if row is None else (int(row[0]), float(row[1]))
 

@@ -1,10 +1,10 @@
 """The lines of the loop for a run of opcodes, made from the functions that say what each of them does.
 
-Hands on to `gen_loop.py` `Meaning`, `Library` and `Run`, whose `body` returns the lines; LOOP_NAMES are the variables of the
-loop. The functions are put behind one another, with a stack of expressions between them: what a run pushes and takes again never
-reaches the operand stack, since a push and a pop cost more than the dispatch that a run saves. Reads of locals and fields wait
-until somebody needs them, and are made before the next write. Where an opcode moves to another instruction, the run is left, with
-the operand stack as it is there.
+Hands on to `gen_loop.py` `Meaning`, `Library` and `Run`, whose `body` returns the lines, and LOOP_NAMES, the variables of the
+loop; `Library` and `Run` to `choose_runs.py` too. The functions are put behind one another, with a stack of expressions between
+them: what a run pushes and takes again never reaches the operand stack, since a push and a pop cost more than the dispatch that a
+run saves. Reads of locals and fields wait until somebody needs them, and are made before the next write. Where an opcode moves to
+another instruction, the run is left, with the operand stack as it is there.
 """
 
 from __future__ import annotations
@@ -196,7 +196,8 @@ Results = list[ast.expr] | None  # what a path pushes; None: it does not come to
 
 
 class Run:
-    """The lines of one run, as they are written. A name of a run is that of an opcode, with `/n` where its group has n values."""
+    """The lines of one run, as they are written. A name of a run is that of an opcode, with `/n` where its group has n values.
+    The constructor, as `body`, raises AssertionError for opcodes that cannot stand behind one another."""
 
     def __init__(self, library: Library, names: tuple[str, ...]) -> None:
         self.library = library

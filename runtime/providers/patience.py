@@ -1,9 +1,9 @@
 """Time limits that the work of this process itself does not use up (G-15.3).
 
 While the event loop computes, no reply can arrive, so that time must not count against the provider. Hands on `Countdown`, one
-limit that can be paused, to `sdk.py`, and `Patience`, the limits of one request, to that and to the platforms (`bedrock.py`,
-`vertex.py`, `cloud_accounts.py`). How long they are is said in `records.TimeLimits`, and what failure one makes in
-`base.timed_out`. Nothing is retried here.
+limit that can be paused, to `gate.py`, and `Patience`, the limits of one request, to that, to `sdk.py` and to the platforms
+(`bedrock.py`, `vertex.py`, `cloud_accounts.py`). How long they are is said in `records.TimeLimits`, and what failure one makes
+in `base.timed_out`. Nothing is retried here.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 O-2.40, O-2.54 to O-2.59).
 
 Hands on `judge`, which decides about a reply, with its `Verdict`, to the calls of models; `accept_data`, which decides about data
-that is parsed already, to those of agents; and `program_validators`, which makes the `Validators` that both take. What a
-validator raises passes through both. How JSON is found is `extraction.py`, how it is compared `validation.py`.
+that is parsed already, to those of agents; and `program_validators`, which makes the `Validators` that both take, to the
+performers of models and agents (`effects/models.py`, `effects/agents.py`) and to `agents/calls.py`. What a validator raises
+passes through both. How JSON is found is `extraction.py`, how it is compared `validation.py`.
 """
 
 from __future__ import annotations

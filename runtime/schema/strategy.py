@@ -2,9 +2,9 @@
 
 Hands on `Schema` to the session, which has one for each schema of the program, and to all that asks it for one. Hands on `Plan`,
 what a request carries for the schema, and where the text of the answer stands in a reply, to the call algorithm (`calls/call.py`)
-and to `effects/models.py`, which makes it for typed streams; `why_block`, what a retry says of the reply before, to the call
-algorithm; and `minimal_instance`, which the offline provider answers with (O-1.32). Nothing here judges a reply: that is
-`acceptance.py`.
+and to typed streams (`calls/typed_streams.py`), for which `effects/models.py` makes it; `why_block`, what a retry says of the
+reply before, to the call algorithm; and `minimal_instance`, which the offline provider answers with (O-1.32). Nothing here judges
+a reply: that is `acceptance.py`.
 """
 
 from __future__ import annotations

@@ -207,7 +207,8 @@ class SearchIndex:
         return self._tables.read(self._tables.state).size
 
     def search(self, text: str, limit: int, label: str = "", vector: bytes | None = None, skip: int = 0) -> list[Hit]:
-        """Return the `limit` best documents for a query behind the first `skip`, best first, of equals the earlier one.
+        """Return the `limit` best documents for a query behind the first `skip`, best first, of equals the earlier one;
+        an empty list where `limit` is not above 0 or nothing is found.
 
         By words a document is found that has one of the query's tokens (M-10.8), by the `vector` of the query every one that has
         a vector of its `label`; without a vector only words count. The score of a hit is the sum of 61 / (60 + rank) over the

@@ -2,7 +2,8 @@
 
 Hands on `SearchDatabase` to `index.py`. The tables stand beside those of a memory store (`memory/stores/postgres.py`); either may
 come first. Documents are written in READ COMMITTED behind a lock of the index's row, so that writers come one after the other,
-and read in REPEATABLE READ, which sees one state and waits for nobody.
+and read in REPEATABLE READ, which sees one state and waits for nobody. Which tables there are, and what the methods promise and
+raise, is said in `search_tables.py`; how the rankings by words and by vectors are made one in `index.py`.
 """
 
 from __future__ import annotations

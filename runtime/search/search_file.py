@@ -1,7 +1,8 @@
 """A search index in a SQLite file, or in memory: transactions, failures, and the words by FTS5 (O-1.241).
 
-Hands on `SearchFile` to `index.py`. A file on the disk is opened and made as that of a memory store
-(`memory/stores/sqlite.py`), so that either may come first.
+Hands on `SearchFile` to `index.py`. A file on the disk is opened and made as that of a memory store (`memory/stores/sqlite.py`),
+so that either may come first. Which tables there are, and what the methods promise and raise, is said in `search_tables.py`; how
+the rankings by words and by vectors are made one in `index.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The ranking of documents by the words of a query (O-1.241): BM25 over the tokens of M-10.8.
 
 Hands on to `index.py` `tokens_of`, the form in which a text's words are stored, and `ranked_by_words`. A query is any of its
-tokens. A token of more than half of the documents says nothing of any of them and costs the most; it is left out unless there
-are only such. How tokens are counted and ranked is the matter of what keeps them (`search_file.py`, `search_database.py`).
+tokens. A token of more than half of the documents says nothing of any of them and costs the most; it is left out unless there are
+only such. What `tables` raise passes through. How tokens are counted and ranked is the matter of what keeps them
+(`search_file.py`, `search_database.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Emits on their way out of a session: at once, or buffered until an interval or a count is reached (O-5.28, O-5.32).
 
-Hands on `EmitBus` to the session, which sends every emit through it, those of the runtime too. What a host does with an emit is
-the `sink` that it gives; the answer to an awaited emit comes another way (`effects/world.py`). Secrets must be taken out before
-(`Session.emit`).
+Hands on `EmitBus` to the session and its protocol (`running.py`); the session sends every emit through it, those of the runtime
+too. What a host does with an emit is the `sink` that it gives; the answer to an awaited emit comes another way
+(`effects/world.py`). Secrets must be taken out before (`Session.emit`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A session: the machine of one program with its memories, providers and counters, and the loop that performs its effects.
 
-Hands on `Session`, the `Outcome` of each call and the type `Arguments` to the command line, the Python API, batches
-(`batches/calls.py`), notebooks (`notebook/worker.py`), the runner of tests (`testing.py`) and the drivers of conformance,
-`Outcome` to `journal/recording.py` too; `run_offline` to `concerto run` and notebooks; and the session itself, as the
-`EffectContext` of `running.py`, to those who perform its effects. A new kind of effect is a row in
+Hands on `Session` and the `Outcome` of each call to the command line, the Python API, batches (`batches/calls.py`), notebooks
+(`notebook/worker.py`), the runner of tests (`testing.py`) and the drivers of conformance, `Session` to `state.py` and `Outcome`
+to `journal/recording.py` too; the type `Arguments` to `api/session.py`; `run_offline` to `concerto run` and notebooks; and the
+session itself, as the `EffectContext` of `running.py`, to those who perform its effects. A new kind of effect is a row in
 `effects/table.py`, not a case here. asyncio is imported only when something really waits (V-8.6). Its state as bytes is
 `state.py`.
 """

@@ -1,9 +1,9 @@
 """Runs the tests of a program, each in a fresh session (O-8.3), and the clocks that tests run by (V-6.6, G-14.5).
 
 Hands on `chosen`, `run_tests` and `TestOutcome` to the verb `test` and the Python API; `SkippingClock`, by which waits take no
-time unless something outside is waited for, to the verbs `run` and `test` and to the Python API; and `judged` and `VirtualLoop`,
-whose clock somebody else moves, to the drivers of conformance and to tests. A program comes here linked; nothing is compiled
-here, and how outcomes are shown is the matter of the verb.
+time unless something outside is waited for, to the command line (`cli/run.py`) and to the Python API; and `judged` and
+`VirtualLoop`, whose clock somebody else moves, to the drivers of conformance and to tests. A program comes here linked; nothing
+is compiled here, and how outcomes are shown is the matter of the verb.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a host demands of an image before it is decoded, and the level of trust that the image has by it (G-1.2, G-3.6).
 
-Hands on to the host API and the command line `demand_of`, which makes a `Demand` of pins and keys, and `named_key`, which finds a
-key by its text or file; `checked_pin` to `cli/run.py`. A demand is checked by the loader, in its place in the order of G-3.1;
-what is in an image is not looked at. How a signature is read and verified stands in `minisign.py`.
+Hands on `Demand` to the Python API and the command line, which have it checked in its place in the order of G-3.1; `demand_of`,
+which makes one of pins and keys, to `api/program.py`; `named_key`, which finds a key by its text or file, to `cli/inputs.py`; and
+`checked_pin` to `cli/run.py`. What is in an image is not looked at. How a signature is read and verified stands in `minisign.py`.
 """
 
 from __future__ import annotations

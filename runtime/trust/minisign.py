@@ -1,12 +1,13 @@
 """Keys and detached signatures in the public format of minisign (G-3.6): texts to keys and back, signing, verifying.
 
-Hands on `PublicKey`, `SecretKey` and `MinisignError`; `read_public_key`, `read_secret_key` and `read_signature`, which take the
-content of a file, `written_public_key` and `written_secret_key`, which give one; `new_key`, `sign` and `verify`;
-`LibraryMissing`; and SUFFIX, which the file of a signature has behind the name of what it signs: what makes keys, and signs, to
-`concerto keygen` and `concerto sign`, what verifies to `levels.py`, and PublicKey, LibraryMissing and SUFFIX to `cli/inputs.py`,
-the last to `concerto verify` too; MOST_BYTES, the size of such a file, to `levels.py` and `concerto sign`. Ed25519 and scrypt are
-those of the package `cryptography`, the extra `sign`, which the first use imports. No file is opened here, and no message holds
-any part of a secret key or a password.
+Hands on to `concerto keygen` what makes keys (`new_key`, `written_public_key`, `written_secret_key`); to `concerto sign` what
+signs (`read_secret_key`, `SecretKey`, `sign`); to `levels.py` what verifies (`read_public_key`, `read_signature`, `verify`) and
+`PublicKey`, which `cli/inputs.py` takes too. The failure `MinisignError` goes to `levels.py` and `concerto sign`,
+`LibraryMissing` to both commands and `cli/inputs.py`; SUFFIX, which the file of a signature has behind the name of what it signs,
+to `levels.py`, `cli/inputs.py`, `concerto sign` and `concerto verify`; MOST_BYTES, the size of such a file, to `levels.py` and
+`concerto sign`. What reads takes the content of a file, what is written is one. Ed25519 and scrypt are those of the package
+`cryptography`, the extra `sign`, which the first use imports. No file is opened here, and no message holds any part of a secret
+key or a password.
 
 A file is lines: a comment, then base64. What the base64 holds, in bytes (numbers are little-endian):
 

@@ -5,9 +5,10 @@ Importing this package fills the tables of `registry`; the functions of `std::` 
 
 Hands on what its users need of three files: of `registry.py` the tables METHODS, ASSOCIATED, FUNCTIONS and KIND_OF, `Row`,
 `lookup` and `method_names`, of `modules.py` the modules of `std::` (STD_MODULES, STD_TYPES, `std_module`, `std_row`), of
-`signatures.py` the parsed form of a signature (`Signature`, `Parameter`, REQUIRED, `parse_signature`, `parse_type`). What each
-promises stands there; no built-in is written here, and none is run. A new built-in is a decorated function, or a text for
-`prelude`, in the file of its kind (CONTRIBUTING.md).
+`signatures.py` REQUIRED and the rest of the parsed form of a signature (`Signature`, `Parameter`, `parse_signature`,
+`parse_type`), which the compiler and this package take from that file itself. What each promises stands there; no built-in is
+written here, and none is run. A new built-in is a decorated function, or a text for `prelude`, in the file of its kind
+(CONTRIBUTING.md).
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ A handle is a value that stands for something outside the program's own data: a 
 place of one call in linked code (`Site` of `interp/linked.py`): the method's name, the number of arguments, and the names of the
 trailing ones that are named. What a method does is the matter of its body.
 
-Hands on `entry_of` to dispatch, and `in_order`, `arguments_of` and `expect` to bodies that take their call site. A body is
-written as `body(machine, task, receiver, *parameters)`, with its signature in the decorator `handle`. The loop calls
-`entry(machine, task, receiver, site, arguments)`; which entry that is depends on the method and the number of arguments alone, so
-it is chosen once.
+Hands on `entry_of` to dispatch, and `in_order`, `arguments_of` and `expect` to bodies that take their call site, `in_order` and
+`expect` to `interp/context_slots.py` too. A body is written as `body(machine, task, receiver, *parameters)`, with its signature
+in the decorator `handle`. The loop calls `entry(machine, task, receiver, site, arguments)`; which entry that is depends on the
+method and the number of arguments alone, so it is chosen once.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@
 Hands on rows only, to the registry: the docstring of a decorated function is its text in the reference, for readers of the
 language. A body raises P007 for an argument of another kind and P103 for a result beyond the limits of G-6.1. `linear` marks one
 whose work grows with its input, for which it charges the run, so that what ends the run may come out of it; no method changes its
-receiver. How base64 and hexadecimal digits
-are read and written is `values/containers.py`.
+receiver. How base64 and hexadecimal digits are read and written is `values/containers.py`.
 """
 
 from __future__ import annotations

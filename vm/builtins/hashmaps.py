@@ -10,8 +10,7 @@ prefix. A method of `access` "read" needs neither the host nor functions of the 
 key in brackets that is not there, P415 for a key or value that is not of the declared type, P411 for a scope where keys are no
 Strings, P015 for a watcher of another number of parameters, P405 for watchers that nest too deep, P407 and P412 for the file,
 P412 for a store, P014 for an image without one of the functions of MACHINERY, and P103 where the JSON text of a key or of the
-entries is too long. Where many entries are walked over, what
-ends the run may come out.
+entries is too long. Where many entries are walked over, what ends the run may come out.
 
 Hands on rows to the registry: the docstring of a decorated function is its text in the reference, for readers of the language.
 Hands on `is_quiet` to dispatch; `finish_call`, `machinery` and `FINISH` to the tools that models get

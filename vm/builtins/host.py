@@ -4,9 +4,8 @@ commands, use, budgets and the context of a call (L-7); and digests, which need 
 Hands on rows only, to the registry, which `modules.py` loads when a program names one of the modules. A function under
 `std_effect` checks its arguments (P007, P013; P103 for a text that is too large or a value that nests too deep; where it shows a
 large value, or hashes a long text, also what ends the run) and returns the payload of an effect, a request to the host, as a
-tuple; a performer in `runtime/effects/` answers it with the value of the call, Err included. What is done, and
-whether it is permitted, is the matter of the runtime. Its docstring is the text of the reference page, for readers of the
-language.
+tuple; a performer in `runtime/effects/` answers it with the value of the call, Err included. What is done, and whether it is
+permitted, is the matter of the runtime. Its docstring is the text of the reference page, for readers of the language.
 """
 
 from __future__ import annotations

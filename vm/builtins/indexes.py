@@ -4,9 +4,8 @@ Hands on its rows, FUNCTIONS to the checker, and DOCUMENTS_FOR_MODELS to the cal
 words and documents are the host's: a method suspends the task with an effect, a request to the host, which
 `runtime/effects/search.py` performs and answers with the value of the call; it returns SUSPENDED then. An argument of another
 type than its row says is P007, before a body runs; bodies panic with P007 for parts of an argument, P013 for a limit below 1 and
-for documents without as many texts and identifiers.
-What calls functions of the program, such as the one that gives the text of a document, is written in Concerto here. The two
-functions of a declaration are configured when a run begins, under FUNCTIONS.
+for documents without as many texts and identifiers. What calls functions of the program, such as the one that gives the text of a
+document, is written in Concerto here. The two functions of a declaration are configured when a run begins, under FUNCTIONS.
 """
 
 from __future__ import annotations

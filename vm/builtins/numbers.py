@@ -2,11 +2,11 @@
 
 Hands on its rows only. Bodies panic with P002 where the result is no Int, with P007 for an argument that is no number, with P013
 where the docstring or `arithmetic.power` says so; `to_string` panics with P103 for a text beyond the limits, and with a large
-value what ends the run comes out of it. Operators on numbers, powers and conversions to Int stand in
-`values/arithmetic.py` and `values/limits.py`; random numbers are made by the host, to which their rows give a tuple of the word
-for the kind and, for an Int, the bounds. `special="numeric"`: a Float parameter takes an Int as it is, and a Float result is an
-Int when all arguments are. On a method of Int it lets an Int parameter take a Float, and the result is a Float then: the checker
-reads the row of Float of the same name, and the body of Int is called all the same.
+value what ends the run comes out of it. Operators on numbers, powers and conversions to Int stand in `values/arithmetic.py` and
+`values/limits.py`; random numbers are made by the host, to which their rows give a tuple of the word for the kind and, for an
+Int, the bounds. `special="numeric"`: a Float parameter takes an Int as it is, and a Float result is an Int when all arguments
+are. On a method of Int it lets an Int parameter take a Float, and the result is a Float then: the checker reads the row of Float
+of the same name, and the body of Int is called all the same.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Hands on its rows only. Bodies panic with P006 where the value that is asked for is not there, with P007 for an argument of
 another type, `context` with P103 for a String that gets too long or an error that nests too deep; with large values what ends the
-run may come out of `context` and `together`. No body changes its receiver, and what it takes out of one is
-marked as shared, so that whoever writes to it writes to a copy. An Err that is made from another keeps its `way`, the places that
-the error has passed. Methods that call a function of the program are written in Concerto, at the end. How `?` on one value works
-stands in `interp/template.py` (`TRY`).
+run may come out of `context` and `together`. No body changes its receiver, and what it takes out of one is marked as shared, so
+that whoever writes to it writes to a copy. An Err that is made from another keeps its `way`, the places that the error has
+passed. Methods that call a function of the program are written in Concerto, at the end. How `?` on one value works stands in
+`interp/template.py` (`TRY`).
 """
 
 from __future__ import annotations

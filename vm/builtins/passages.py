@@ -69,8 +69,8 @@ class Headings:
 
 class Units:
     """The ends of the units of a text in order, in characters, `ranks` by rank and `whole` all of them. `headings`: those of a
-    Markdown text, else without any. `verbatim` has the ends of code blocks
-    and tables that something follows, `end` is that of the ink."""
+    Markdown text, else without any. `verbatim` has the ends of code blocks and tables that something follows, `end` is that of
+    the ink."""
 
     def __init__(self, text: str, by: str) -> None:
         self.text = text

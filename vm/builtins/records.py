@@ -3,11 +3,10 @@
 Hands on, besides its rows, `AWAITED` and `FUNCTION` to the code generator and to the performer of `mock`
 (`runtime/effects/tests.py`). Bodies panic with P007 for an argument of another type, and with what their docstrings say; `len`
 with P002 for a Range that is too long, and what compares values or writes them as JSON with P103 beyond the limits. With large
-values what ends the run may come out. The
-fields of the records stand in `values/objects.py`; `f0`, `f1` and so on are those of a record in the order there, of a Prompt
-text, model, temperature, max_tokens and media. `print`, `emit` and the other rows without a body are instructions, and `env`,
-`parse_schema`, `mock`, `mocked` and `test_emits` only check their arguments here: they return the payload of an effect, a request
-to the host, as a tuple, and the host performs it. It reads PDFs too.
+values what ends the run may come out. The fields of the records stand in `values/objects.py`; `f0`, `f1` and so on are those of a
+record in the order there, of a Prompt text, model, temperature, max_tokens and media. `print`, `emit` and the other rows without
+a body are instructions, and `env`, `parse_schema`, `mock`, `mocked` and `test_emits` only check their arguments here: they return
+the payload of an effect, a request to the host, as a tuple, and the host performs it. It reads PDFs too.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Signatures of built-ins as data: the text a row carries, parsed into descriptors.
 
-Hands on `parse_signature`, `parse_type`, `Parameter`, `Signature` and `REQUIRED` through the package `vm/builtins`, `name_in`
-to `registry.py`, `hashmaps.py` and `interp/context_slots.py`, `EMPTY_MAP` to the code generator. The trees are the descriptors
-of `values/types.py`, so checker and machine read the same types; a name of one capital letter is a type parameter, `("var",
-"T")`. Only texts of our own tables are read, so a malformed one is found by tests, not by a careful message.
+Hands on `parse_signature`, `parse_type`, `Parameter` and `Signature` to `registry.py`, whose rows have them, `parse_type` also to
+the checker (`compiler/checker/memory_steps.py`), `REQUIRED` through the package `vm/builtins` to the checker and to dispatch,
+`name_in` to `registry.py`, `hashmaps.py` and `interp/context_slots.py`, `EMPTY_MAP` to the code generator. The trees are the
+descriptors of `values/types.py`, so checker and machine read the same types; a name of one capital letter is a type parameter,
+`("var", "T")`. Only texts of our own tables are read, so a malformed one is found by tests, not by a careful message.
 
     name<U>(first: Int, rest: fn(T) -> U, last: String = "") -> Array<U>        a parameter `values: Any...` repeats
 """

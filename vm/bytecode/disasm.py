@@ -1,9 +1,9 @@
 """An image as text: readable, complete, and read back by the assembler to the same bytes (V-3.6).
 
-Hands on `disassemble`, `disassemble_function` and `as_data` (for JSON) to `concerto disasm`, `CONSTANT_WORDS` and `flags_of` to
-the assembler, `type_text` to `concerto inspect`, and `printable` to the session, `std::log` (`runtime/effects/world.py`) and all
-of the command line that shows texts of others. Takes any decodable image, verified or not, and changes nothing in it: what does
-not fit the readable form is written as raw bytes.
+Hands on `disassemble`, `disassemble_function` and `as_data` (for JSON) to `concerto disasm`, the first to the driver of
+conformance too, `CONSTANT_WORDS` and `flags_of` to the assembler, `type_text` to `concerto inspect`, and `printable` to the
+session, `std::log` (`runtime/effects/world.py`) and all of the command line that shows texts of others. Takes any decodable
+image, verified or not, and changes nothing in it: what does not fit the readable form is written as raw bytes.
 """
 
 from __future__ import annotations
