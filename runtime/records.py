@@ -7,8 +7,10 @@ make one, and to calls; `Msg`, `Call`, `ToolDef`, `SchemaField`, `CachePlan` wit
 adds calls of hosted tools, to `calls/usage.py`, and `error_value` to `tools/memory_tools.py`; ROLES to the performer of models;
 their `as_json()`, if they have one, to traces and digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings
 and providers. At the end stand the ways between values of the machine and plain data: `to_plain`, `json_form`, `response_value`,
-`failed`, `succeeded`, `TreeBuilder`; the other parts of the runtime take them. The journal writes requests and replies down
-(`journal/forms.py`). Nothing here sends a request, knows the names of a wire, or judges a reply.
+`failed`, `succeeded`, `TreeBuilder`; the other parts of the runtime take them. Those that make values of plain data
+(`response_value`, `error_value`, `failed`, and `TreeBuilder` for a field of the type Any) raise as `from_json`: ValueError for a
+number beyond Float, P103 for too much nesting. The journal writes requests and replies down (`journal/forms.py`). Nothing here
+sends a request, knows the names of a wire, or judges a reply.
 """
 
 from __future__ import annotations

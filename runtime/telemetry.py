@@ -4,7 +4,7 @@ Hands on `telemetry_of`, with MissingExtra, to the command line and `host_teleme
 into `Host.telemetry`; `Telemetry` to the session, calls of models, embedders and tools, its `Span` to calls. OpenTelemetry is
 imported only where something is to be sent: by `telemetry_of` where the environment names an exporter, and by `host_telemetry`
 where the host has imported it itself. What messages say is sent only where OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT
-asks for it, without secrets.
+asks for it, without secrets. Where spans begin and end is decided by whoever calls the methods of `Telemetry`.
 """
 
 from __future__ import annotations

@@ -182,7 +182,8 @@ def state_of(call: ServedCall, questions: Questions) -> str:
 
 
 class Tasks:
-    """The tasks of one process: calls that messages began, and by each the id of its context."""
+    """The tasks of one process: calls that messages began, and by each the id of its context. What shows a call that no message
+    began raises KeyError."""
 
     def __init__(self, questions: Questions) -> None:
         self.questions = questions

@@ -2,7 +2,8 @@
 
 Hands on `AgUi`, whose `run` the application has as the route `/ag-ui/NAME`. A run is a call, its events are those of the call's
 log in the forms of version 1.0 of the protocol, and its thread names the session. A question ends a run as an interrupt, whose id
-is that of the event; the run that resumes it goes on with the same call behind that event.
+is that of the event; the run that resumes it goes on with the same call behind that event. What of a program may be called so is
+decided in `conversations.py`, how a call runs and ends in `calls.py`.
 """
 
 from __future__ import annotations

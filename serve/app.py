@@ -2,7 +2,8 @@
 
 Hands on `Application`, the ASGI application, to `asgi.py`, which makes it for users, to the server (`server.py`) and to `concerto
 mcp`; the protocols beside it have it as their `app`. A route is a method with a row in `Application.routes`; what it refuses is a
-Problem, which is answered in one place. Protocols of others are files beside this one, with routes of their own.
+Problem, which is answered in one place. Protocols of others are files beside this one, with routes of their own. Who calls is
+found out in `caller.py`, how calls run and end is decided in `calls.py`.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class Application:
     """A program as an ASGI application. Whatever mounts it calls `aclose` at its end, or has it run its lifespan. `options` are
     those of its sessions. The attributes are its parts, which the protocols beside it use: `gate` (who calls), `calls`,
     `sessions`, `questions`, `admission`, `counters`, `days`, `first` (answers given again), and `signatures`, the public
-    functions by name. Raises ValueError and TypeError for wrong options, OSError for a file of states that cannot be used."""
+    functions by name. Raises ValueError and TypeError for wrong options, OSError for a file of states or a run store that cannot
+    be used."""
 
     def __init__(self, program: Program, settings: Serving, options: dict[str, Any]) -> None:
         _require_known(program, settings)

@@ -25,8 +25,8 @@ def asgi(target: Program | str | os.PathLike[str], **options: Any) -> Applicatio
 
     `options` are settings of the service (the fields of `concerto.serve.settings.Serving`, such as `tokens`, `keys`,
     `concurrent`), and those of `Program.session`, which every session gets. `keys` left out are `[serve.keys]` of the project.
-    Raises TypeError and ValueError for wrong ones, OSError for a file of states that cannot be used; CompileError, ImageError
-    and OSError as `run` for a path; ImportError where a library of the extra `serve` is not installed."""
+    Raises TypeError and ValueError for wrong ones, OSError for a file of states or a run store that cannot be used; CompileError,
+    ImageError and OSError as `run` for a path; ImportError where a library of the extra `serve` is not installed."""
     try:
         from .app import Application
         from .settings import settings_of

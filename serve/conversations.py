@@ -1,7 +1,7 @@
 """What of a program a client converses with: public models, and functions that take messages or a text (S-1.4, S-1.9).
 
-Hands on `conversing`, which finds them, `Takes`, how each is asked, `messages_of` and `text_of`, which turn messages of
-protocols into those of programs and results into text, to the protocols of chats beside this file.
+Hands on `conversing`, which finds them, `Takes`, how each is asked, `messages_of` and `text_of`, which turn messages of protocols
+into those of programs and results into text, to the protocols of chats beside this file. Nothing is called here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What a caller may use in a day of UTC (S-1.7).
 
 Hands on `DayBudgets` to the application, which makes it, and to the calls. In one process the budget is exact, requests on their
-way included; what other processes with the same file of states have used is seen when a call begins.
+way included; what other processes with the same file of states have used is seen when a call begins. The budgets of a session are
+not decided here: they are among its options.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 Hands on `server_of`, the server of the official SDK that an application is, to the endpoint (`mcp_endpoint.py`), and
 `serve_stdio` to `concerto mcp`. Calls are those of the application, with its limits. A question goes to the client that called,
-and stands among the open questions as well: whoever answers first does. Clients of the revisions with a handshake are asked
-while the call runs; newer ones get the question as the answer, and call again with what the person said.
+and stands among the open questions as well: whoever answers first does. Clients of the revisions with a handshake are asked while
+the call runs; newer ones get the question as the answer, and call again with what the person said. How the server is reached by
+HTTP, and who calls there, is not decided here (`mcp_endpoint.py`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Hands on `description` to the application. The schemas of arguments and results are those of `Program.signatures`
 (`api/json_calls.py`), moved to where OpenAPI keeps them. Addresses of protocols that describe themselves are left out on purpose:
-OpenAI's, MCP, AG-UI and A2A.
+OpenAI's, MCP, AG-UI and A2A. What the routes do is decided in `app.py`; a new one is not described by itself.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ class Recipe:
     quiet: bool = False
 
     def application(self) -> UntilBroken:
-        """Make the application, in a process of several."""
+        """Return the application, made in a process of several. Raises as `asgi`."""
         lines_on(sys.stderr, quiet=self.quiet)
         return UntilBroken(asgi(self.path, **self.options))
 

@@ -2,7 +2,7 @@
 
 Hands on `Serving`, the settings with their bounds, to the other files of `serve/` and to `concerto mcp`, and `settings_of`, which
 takes them out of the keyword arguments of `concerto.asgi`, to `asgi.py`. A new setting is a field of `Serving` with a row in
-`RULES`, and a flag of `cli/serve.py` where the command has it.
+`RULES`, and a flag of `cli/serve.py` where the command has it. What a setting does is decided by the file that reads it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Hands on `State` to the application, which opens it, and to sessions, budgets and idempotency: a SQLite file with the states of
 named sessions, what each caller used on each day, and the first answers by their keys. Several processes of one machine may have
-it open. It holds data of programs: keep it as such.
+it open. How long something is kept is decided by those who take it. The file holds data of programs: keep it as such.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The page of a served program, by which a person tries its functions, watches a stream and answers questions (S-1.1).
 
 Hands on `page` and `policy` to the application. The page is what stands in the folder `page/`, in one file; it loads nothing, and
-speaks with its own server only. What functions there are it asks for.
+speaks with its own server only. What functions there are it asks for. Both raise OSError where a file of that folder cannot be
+read.
 """
 
 from __future__ import annotations

@@ -170,7 +170,8 @@ class Choice:
 
 
 def main() -> int:
-    """Write the file; return the exit status 0."""
+    """Write the file; return the exit status 0. Raise SystemExit as `read_meanings`, ValueError where no run is left to
+    choose."""
     parser = argparse.ArgumentParser(description="Choose the runs of opcodes that have lines of their own in the loop.")
     parser.add_argument("--runs", type=int, default=MANY, help="how many")
     parser.add_argument("--longest", type=int, default=LONGEST, help="how many opcodes one has at most")

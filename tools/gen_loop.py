@@ -136,7 +136,7 @@ def read_meanings() -> tuple[Library, tuple[str, ...], dict[str, tuple[str, str]
 
 def inlined(template: Source, sources: list[Source]) -> dict[str, ast.FunctionDef]:
     """Return the functions whose text stands for their call: the methods of `Loop`, and those that the template names, whose
-    files are added to `sources`."""
+    files are added to `sources`. Raise SystemExit for a template without INLINED."""
     (loop,) = [n for n in template.tree.body if isinstance(n, ast.ClassDef) and n.name == "Loop"]
     functions = {f"loop.{n.name}": n for n in loop.body if isinstance(n, ast.FunctionDef)}
     names = template.assigned("INLINED")
@@ -149,7 +149,8 @@ def inlined(template: Source, sources: list[Source]) -> dict[str, ast.FunctionDe
 
 
 def group_sizes() -> dict[k.OperandKind, ast.Lambda]:
-    """Return the expressions that say how many values a counted group has, by the kind of the operand."""
+    """Return the expressions that say how many values a counted group has, by the kind of the operand. Raise SystemExit where
+    vm/interp/linked.py has no GROUP_SIZES."""
     sizes = Source(LINKED).assigned("GROUP_SIZES")
     assert isinstance(sizes, ast.Dict)
     expressions = {}
@@ -241,7 +242,7 @@ def identifiers(lines: list[Line]) -> set[str]:
 
 def main() -> int:
     """Write the loop if it has changed, or with `--check` only say so; return the exit status, 1 for a stale file that is
-    checked."""
+    checked. Raise SystemExit as `generate`."""
     text = generate()
     old_text = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
     if "--check" in sys.argv:

@@ -89,7 +89,7 @@ def _link(file: str) -> str:
 
 def main(arguments: list[str]) -> int:
     """Write the page if it has changed, or with `--check` only say so; return the exit status, 1 for a stale page that is
-    checked."""
+    checked. Raise SystemExit as `page` and `shown_by`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="fail if the page is stale, write nothing")
     text, options = page(), parser.parse_args(arguments)

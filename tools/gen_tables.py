@@ -1,8 +1,8 @@
 """Writes compiler/generated/parser_tables.py, which `compiler/syntax/lr_machine.py` reads, from the grammar; with --check only
 tells whether it is up to date.
 
-Both modes fail on any conflict of the grammar (L-11.1.1). Rows that several states share are written once, which makes
-the module fast to load.
+Both modes fail on any conflict of the grammar (L-11.1.1). Rows that several states share are written once, which makes the module
+fast to load. The productions stand in `compiler/syntax/productions_*.py`; what a reduction does is decided there.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The build backend: that of setuptools, and one archive of the suite's programs in the wheel (C-9.5).
 
-In the repository and in the source distribution the programs are files, for people who read and change them. Two thousand
-small files would take longest of all when a wheel is installed, so there they are `conformance/programs.zip`, which
+In the repository and in the source distribution the programs are files, for people who read and change them. Two thousand small
+files would take longest of all when a wheel is installed, so there they are `conformance/programs.zip`, which
 `conformance/suite.py` reads. Equal programs give equal bytes. Hands on the hooks of `__all__` to whatever builds the package
-(`[build-system]` of `pyproject.toml`); all but `build_wheel` are those of setuptools.
+(`[build-system]` of `pyproject.toml`); all but `build_wheel` are those of setuptools. What else is in the wheel is decided by
+`pyproject.toml`, what else is in the source distribution by `MANIFEST.in`.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class OpenAIProvider(SdkProvider):
     here: of a wire `lower` returns the arguments of the SDK's function `create`, `read` the Reply of a reply's JSON, `counts` the
     counters of a report of usage by their names in a Reply, `growing` a new `Growing` for a stream; `says_more` is whether a
     message in the provider's own form holds more than its neutral record, and `left_out` are notes on parameters that are not
-    sent."""
+    sent; `make_client` and `create` are explained at `SdkProvider`."""
 
     package = "openai"
 
@@ -510,8 +510,8 @@ class OpenAIResponses(OpenAIProvider):
 
 
 class ResponseStream:
-    """Puts a streamed reply together, as `ChatStream` does; the last event holds the whole reply, for `OpenAIResponses.read`, so
-    that before it `is_empty` is true and `whole` must not be called."""
+    """Puts a streamed reply together, and raises, as `ChatStream` does; the last event holds the whole reply, for
+    `OpenAIResponses.read`, so that before it `is_empty` is true and `whole` must not be called."""
 
     def __init__(self) -> None:
         self._whole: Fields | None = None

@@ -1,7 +1,8 @@
 """Claude at Google Cloud (Vertex AI), through Anthropic's own client for it (O-1.282, O-1.283, O-1.288, O-1.289).
 
 Hands on `Vertex`, which `pool.py` makes by the row of a connection. The client puts project, region and model id into the path;
-what else is different from `anthropic.py` stands here: who asks, and the list of models.
+what else is different from `anthropic.py` stands here: who asks, and the list of models. How messages are written and replies
+read is `anthropic.py`, where the token of a Google account comes from `cloud_accounts.py`.
 """
 
 from __future__ import annotations

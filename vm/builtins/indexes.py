@@ -5,7 +5,8 @@ words and documents are the host's: a method suspends the task with an effect, a
 `runtime/effects/search.py` performs and answers with the value of the call; it returns SUSPENDED then. An argument of another
 type than its row says is P007, before a body runs; bodies panic with P007 for parts of an argument, P013 for a limit below 1 and
 for documents without as many texts and identifiers. What calls functions of the program, such as the one that gives the text of a
-document, is written in Concerto here. The two functions of a declaration are configured when a run begins, under FUNCTIONS.
+document, is written in Concerto here. The two functions of a declaration are configured when a run begins, under FUNCTIONS. How
+documents are stored and ranked is `runtime/search/`.
 """
 
 from __future__ import annotations

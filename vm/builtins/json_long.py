@@ -1,8 +1,9 @@
 """Long JSON texts, read piece by piece, so that a run can look whether it is to stop between two pieces (G-6.3).
 
 Hands on `LongText` to `json.py`, which takes it for texts of more than `SHORT` characters. Python's own decoder takes each
-element within a window of the text; an element that is longer than the window is opened here and its parts are read one by one.
-A position (`at`) is a 0-based offset into the text in characters; `depth` is how many arrays and objects are around an element.
+element within a window of the text; an element that is longer than the window is opened here and its parts are read one by one. A
+position (`at`) is a 0-based offset into the text in characters; `depth` is how many arrays and objects are around an element.
+Where and why a text is no JSON is not told here: `json.py` reads a refused one again.
 """
 
 from __future__ import annotations

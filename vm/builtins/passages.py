@@ -4,6 +4,7 @@ where one alone is longer than a passage may be.
 Hands on `cuts` and WAYS to `text.py`. Offsets and lengths are code points; ink is any character but white space. The text is read
 once into the ends of its units, in order and by rank; a passage then ends at the last end of the highest rank that it reaches.
 The time is in proportion to the text and to what overlaps repeat. What ends the run may come out of here (`values/metering.py`).
+Where sentences end is `sentences.py`, what a line of Markdown is `markdown.py`; arguments are checked by `text.py`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 Hands on `sentence_ends`, and what finds white space in long texts (`ink_from`, `ink_before`, BLANK), to `passages.py`. Offsets
 are code points of the text; ink is any character but white space. What ends the run may come out of each (`values/metering.py`).
+Nothing is cut here.
 """
 
 from __future__ import annotations
