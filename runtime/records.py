@@ -538,7 +538,7 @@ def json_form(value: Any) -> Any:
 
 
 def response_value(response: responses.Response) -> Any:
-    """Return the response of a call as the language's record `Response` (O-1.106 ff.)."""
+    """Return the response of a call as the language's record `Response` (O-1.106 ff.). Raises also what ends the run."""
     citations = Array([CitationValue.of([each.url, each.title, each.start, each.end]) for each in response.citations])
     value = Response.of([*[from_json(part) for part in response.as_json().values()], citations])
     return value.of_run((response.run_id, tuple(message_array(response.appended).items)))

@@ -17,7 +17,8 @@ from .state import State
 
 
 class DayBudgets:
-    """The budgets of this day by caller."""
+    """The budgets of the day of UTC `day` by caller. `state` is the file of states, None without one; `clock` gives the seconds
+    since 1970."""
 
     def __init__(self, settings: Serving, state: State | None, clock: Callable[[], float] = time.time) -> None:
         self.settings = settings

@@ -114,10 +114,11 @@ def _never() -> bool:
 
 class EventStream:
     """The answer that streams a log from behind event `number` on. `opened` and `closed` are told when a reader begins and ends;
-    `form(event)` gives the bytes of an event, b"" for one that is not sent, `begin` those before the first one, `end` those
-    behind the last one; after each `heartbeat` seconds of silence a comment is sent. `over` tells whether the stream ends behind
-    the event that `form` was given last; it ends with its log at the latest. A reader for whom events are lost is cut off, by the
-    `abort` that `server.py` puts into the state of a request; under another server its stream just ends."""
+    `headers` go with those of every stream; `form(event)` gives the bytes of an event, b"" for one that is not sent, `begin`
+    those before the first one, `end` those behind the last one; after each `heartbeat` seconds of silence a comment is sent.
+    `over` tells whether the stream ends behind the event that `form` was given last; it ends with its log at the latest. A reader
+    for whom events are lost is cut off, by the `abort` that `server.py` puts into the state of a request; under another server
+    its stream just ends."""
 
     def __init__(
         self, log: EventLog, number: int, form: Callable[[Event], bytes], *, headers: dict[str, str], opened: Callable[[], None],

@@ -33,7 +33,8 @@ class Answer(NamedTuple):
 
 
 class FirstAnswers:
-    """The first answers of one process. `state` is the file of states, None without one."""
+    """The first answers of one process. `state` is the file of states, None without one, where `known` has the answers. Both
+    `known` and `running`, the requests on their way, are by caller and key."""
 
     def __init__(self, state: State | None) -> None:
         self.state = state

@@ -42,7 +42,7 @@ class Declined(Exception):
 
 
 class Questions:
-    """The open questions of one process, oldest first."""
+    """The open questions of one process, `open` by their keys, oldest first. `channels` are those that the program declares."""
 
     def __init__(self, program: Program) -> None:
         self.channels = program.channels

@@ -3,10 +3,10 @@
 Hands on to the wires (`openai.py`, `anthropic.py`): `SdkProvider`, of which a wire is a subclass that lowers the record, makes
 its client and reads the JSON of a reply; `Refusal` and `stream_failure`, in which reading may end; what checks a request or a
 reply (`require_carried`, `not_carried`, `require_countable`); BARE_CALLS and CONTINUES. Hands on `SdkProvider` to `pool.py` too,
-and with `shown_address` to `concerto models`; MOST_MODELS to `vertex.py`. Batches (`batches/provider_wires.py`) call its `fetch`,
-`lines`, `body` and `answered` on the providers of the wires. SDKs are imported with the first request (O-1.24). They must only
-carry bytes: they retry nothing, limit no time, and take nothing from the environment but what their HTTP client reads there, such
-as proxies (O-1.25). Whether a failed request is sent again is decided in `calls/call.py`.
+and with `shown_address` to `concerto models`; MOST_MODELS to `vertex.py`. Batches (`batches/`) call its `fetch`, `lines`, `body`
+and `answered` on the providers of the wires. SDKs are imported with the first request (O-1.24). They must only carry bytes: they
+retry nothing, limit no time, and take nothing from the environment but what their HTTP client reads there, such as proxies
+(O-1.25). Whether a failed request is sent again is decided in `calls/call.py`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """JSON from outside, under the bounds of the language (G-9.2), and JSON in the spellings that models write (O-2.55).
 
 Hands on `parse_json` with its `JsonRefused`, `compact_json` and `digest` to everybody who reads or writes JSON, and
-`LenientReader`, with what it knows of spellings, to `extraction.py`: it rewrites a bracket pair as JSON, in time linear in the
-text, which `parse_json` then reads or refuses. Brackets, colons and values are never made up, so what is missing stays missing.
-A spelling that models write gets its branch in `_STEP` and in `_Rewriting.odd`. `re` is loaded with the first text that needs
-it.
+`LenientReader`, with what it knows of spellings (BYTE_ORDER_MARK, CLOSING, STRINGS, WHITE_SPACE), to `extraction.py`: it rewrites
+a bracket pair as JSON, in time linear in the text, which `parse_json` then reads or refuses. Brackets, colons and values are
+never made up, so what is missing stays missing. A spelling that models write gets its branch in `_STEP` and in `_Rewriting.odd`.
+`re` is loaded with the first text that needs it.
 """
 
 from __future__ import annotations

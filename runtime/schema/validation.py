@@ -2,10 +2,10 @@
 
 Hands on `validate` to whoever has JSON for a schema type (tools, MCP servers, `acceptance.py`) and `validate_reply` to
 `acceptance.py`: both return an `Accepted` with the tree of the value, or all `Violation`s in field order. `PartValidator` judges
-parts of a value for `partial_values.py`. Hands on to `acceptance.py` the violations that it finds itself (`parse_violation` and
-its neighbours) and `objects_of`, and to the calls of models `schema_failure` and `retries_exhausted`, which make SchemaErrors of
-violations. `acceptance.py` finds the JSON in a reply and runs the program's validators; `records.py: TreeBuilder` makes values of
-trees. A node of the tree is
+parts of a value for `partial_values.py`. Hands on to `acceptance.py` the violations that it finds itself (`parse_violation`,
+`truncated_violation`, `several_violation`, `validator_violation`) and `objects_of`, and to the calls of models `schema_failure`
+and `retries_exhausted`, which make SchemaErrors of violations. `acceptance.py` finds the JSON in a reply and runs the program's
+validators; `records.py: TreeBuilder` makes values of trees. A node of the tree is
 
     a str, int, float, bool, bytes or None   for String, Int, Float, Bool, Bytes, Nil and string sets
     ("enum", TYPE, VARIANT)              for an enum with unit variants

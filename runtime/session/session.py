@@ -128,9 +128,9 @@ class Session:
 
     Others use of it: `metrics`, the counters over all calls; `account`, what its calls have used of budgets; `machine`,
     `memories` and `state` (what families of effects keep for the session, by their names); `pool`, the providers by connection;
-    `initialised`, whether the statements outside of functions have run; `deadline`, the time at which the call that runs ends,
-    by the clock of its loop, None for never; `name`, `written` and `unread`, which `state.py` reads and sets; and what
-    `EffectContext` names."""
+    `initialised`, whether the statements outside of functions have run; `deadline`, the time at which the call that runs ends, by
+    the clock of its loop, None for never; `generation`, how many sessions it goes on from, one from another; `journal`, None
+    without one; `name`, `written` and `unread`, which `state.py` reads and sets; and what `EffectContext` names."""
 
     def __init__(self, program: Program, host: Host, *, earlier: Session | None = None) -> None:
         self.earlier = earlier

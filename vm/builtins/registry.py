@@ -3,12 +3,12 @@
 Checker, completion, dispatch and the reference page read these tables; no other place lists built-ins. `STD` fills module by
 module: ask `modules.std_row`. `HIDDEN` has methods of handles that no program can write: the compiler calls them.
 
-Hands on the tables, `Row`, `KIND_OF`, `lookup` and `method_names`, mostly through the package `vm/builtins`; the functions that
-declare a row (`method`, `associated`, `function`, `prelude`, `special`, `handle`, `hidden`, `std`, `effect` and their like) and
-the guards of arguments (`text`, `integer`, `array` and so on, and `mismatch`, which raises) to the files beside it, which have
-the rows; `hidden` and `HIDDEN` also to `interp/context_slots.py`, and `HIDDEN` to `interp/dispatch.py`. What declares a row takes
-fields of `Row` as its `options` or named arguments, and raises ValueError for a second row of one name (and receiver or module);
-a decorator gives the function back unchanged.
+Hands on the tables (METHODS, ASSOCIATED, FUNCTIONS, STD, HIDDEN), `Row`, `KIND_OF`, `lookup` and `method_names`, mostly through
+the package `vm/builtins`; the functions that declare a row (`method`, `associated`, `function`, `prelude`, `special`, `handle`,
+`hidden`, `std`, `effect` and their like) and the guards of arguments (`text`, `integer`, `array` and so on, and `mismatch`, which
+raises) to the files beside it, which have the rows; `hidden` and `HIDDEN` also to `interp/context_slots.py`, and `HIDDEN` to
+`interp/dispatch.py`. What declares a row takes fields of `Row` as its `options` or named arguments, and raises ValueError for a
+second row of one name (and receiver or module); a decorator gives the function back unchanged.
 
 A row's `kind` says who does the work: `python` (its `body`, called with the receiver, if there is one, and every parameter),
 `prelude` (its `source`, Concerto text with `self` and the parameters, for what calls functions), `handle` (its `body`, called
