@@ -112,6 +112,7 @@ class Field:
 
 
 def is_text(value: Any) -> bool:
+    """Return whether a value is a text."""
     return type(value) is str
 
 

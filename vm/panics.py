@@ -1,8 +1,8 @@
 """The panic codes and the exception that carries one (L-5.13, O-11, memory.md 2 and 6).
 
-Hands on `Panic` to every part of the machine, to the runtime, the API, the command line and the checker's constants, and the
-table `PANICS` to documentation and tests. The machine fills in where a panic happened: whoever raises one gives code and text
-only. A new code is a row of `PANICS`. Nothing is caught or printed here: the machine ends the run, and the host shows the panic.
+Hands on `Panic` to every part of the machine, to the runtime and the rooms above it and to the checker's constants, and the table
+`PANICS` to documentation and tests. The machine fills in where a panic happened: whoever raises one gives code and text only. A
+new code is a row of `PANICS`. Nothing is caught or printed here: the machine ends the run, and the host shows the panic.
 """
 
 from __future__ import annotations

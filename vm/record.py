@@ -7,10 +7,10 @@ constructor runs as fast as one that is written by hand. There is no equality by
 A written class is still cheaper to import, by a fiftieth of a millisecond, so those that every run of an image imports are
 written by hand.
 
-Hands on `record`, a decorator, and `field` to the compiler, the runtime and parts of the machine, and `fields_of` and `FieldSpec`
-to `compiler/syntax/ast.py`. As in a plain function, a field without a default must not come behind a positional one with a
-default, also not behind an inherited one: nothing checks that, nor what class a value has. A constructor raises TypeError for
-arguments that do not fit its fields, as any function does.
+Hands on `record`, a decorator, to the compiler, the runtime and parts of the machine, `field` to the compiler, and `fields_of`
+and `FieldSpec` to `compiler/syntax/ast.py`. As in a plain function, a field without a default must not come behind a positional
+one with a default, also not behind an inherited one: nothing checks that, nor what class a value has. A constructor raises
+TypeError for arguments that do not fit its fields, as any function does.
 """
 
 from __future__ import annotations

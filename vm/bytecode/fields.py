@@ -107,7 +107,8 @@ class Misshapen(Exception):
     """A value of another shape. The text says what was expected; whoever knows the place puts it in front with `at`."""
 
     def at(self, place: str) -> Misshapen:
-        """Return a new exception whose text has `place` before that of this one; a place is of the form `[3]` or `.name`."""
+        """Return a new exception whose text has `place` before that of this one; a place is of the form `[3]`, `['key']` or
+        `.name`."""
         return Misshapen(f"{place}{'' if str(self)[0] in '[.' else ': '}{self}")
 
 
@@ -141,11 +142,13 @@ def number(value: Any, limits: Limits) -> None:
 
 
 def boolean(value: Any, limits: Limits) -> None:
+    """Check a Bool."""
     if type(value) is not bool:
         raise Misshapen("a Bool expected")
 
 
 def binary(value: Any, limits: Limits) -> None:
+    """Check bytes, of any number."""
     if type(value) is not bytes:
         raise Misshapen("bytes expected")
 

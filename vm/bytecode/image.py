@@ -1,14 +1,13 @@
 """The image as data (V-3.2, O-10): what a compiled program is, before encoding and after decoding.
 
-Hands on `Image`, with one record per section entry, to code generation, verifier, linker, snapshots, the runtime, the API and the
-commands that show images, and to the readers and writers of images beside it; and, to whoever of these asks, their base `Record`,
-the names `SECTIONS`, of which SECTIONS_BEFORE says how many are in earlier formats, the numbers of kinds of constants (`K_…`) and
-flags of functions (`F_…`), the versions `FORMAT` and `STD_VERSION`, `ImageError`, `Limits` with `DEFAULT`, `STANDARD`, and the
-tests of names (`is_identifier`, `is_path`, `is_unicode`). Hands on what an entry says of others: `memories_of` and `fallbacks_of`
-a model, to `runtime/effects/models.py` among others, `logs_of` views, and `memory_of_hashmap` its hashmap, to machine, translated
-tier and tools. The encoding of a record is its fields in the order of `__slots__`, so a new field goes to the end and
-`STD_VERSION` or `FORMAT` tells older readers. Only data stands here: `shape.py` says what each field must look like,
-`encoding.py` how it becomes bytes, `verify.py` which rules hold between fields.
+Hands on `Image`, with one record per section entry, to all of `vm/` and to the other rooms that make, run or show images; and, to
+whoever of these asks, their base `Record`, the names `SECTIONS`, of which SECTIONS_BEFORE says how many are in earlier formats,
+the numbers of kinds of constants (`K_…`) and flags of functions (`F_…`), the versions `FORMAT` and `STD_VERSION`, `ImageError`,
+`Limits` with `DEFAULT`, `STANDARD`, and the tests of names (`is_identifier`, `is_path`, `is_unicode`). Hands on what an entry
+says of others (`memories_of` and `fallbacks_of` of a model, `logs_of` of views, `memory_of_hashmap` of a hashmap) to the
+verifier, the machine, the runtime and whoever else reads these entries. The encoding of a record is its fields in the order of
+`__slots__`, so a new field goes to the end and `STD_VERSION` or `FORMAT` tells older readers. Only data stands here: `shape.py`
+says what each field must look like, `encoding.py` how it becomes bytes, `verify.py` which rules hold between fields.
 """
 
 from __future__ import annotations

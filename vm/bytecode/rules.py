@@ -71,9 +71,9 @@ HEAVIEST_TYPE = 6_000  # types that one type is made of: the compiler's 5,000, a
 
 
 def refuse(code: str, place: str, what: str) -> None:
-    """Raise ImageError with the code of a rule, and `place`, `what` breaks the rule and its text as the message (V-4.2). Do
-    nothing for a code that is not in RULES, as when a test has taken it out: the caller must be able to go on. `code` is that of
-    the rule, `place` where in the image it is broken."""
+    """Raise ImageError for an image that breaks the rule `code`: its message is `place`, where in the image, `what`, what is
+    wrong there, and the text of the rule (V-4.2). Do nothing for a code that is not in RULES, as when a test has taken it out:
+    the caller must be able to go on."""
     if code in RULES:
         raise ImageError(code, f"{place}: {what} (rule: {RULES[code]})")
 

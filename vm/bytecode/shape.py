@@ -109,13 +109,14 @@ def questions(descriptor: list[Any]) -> list[int]:
 
 
 def listed_functions(image: i.Image, kind: str) -> list[i.Function]:
-    """Return the functions that a verified image lists as channels (`kind` "channels"), or as by models ("by_model"; V-3.10)."""
+    """Return the functions that a verified image lists as channels (`kind` "channels"), or as by models ("by_model"; V-3.10); []
+    where it lists none."""
     return [image.functions[number] for entry in image.types if entry[0] == kind for number in questions(entry)]
 
 
 def offers(image: i.Image) -> tuple[dict[int, str], dict[int, str]]:
     """Return what a verified image offers (V-3.11): by number the doc comments of its public functions that have one, and those
-    of its public models, "" for one without."""
+    of its public models, "" for one without. Both are empty where it offers nothing."""
     rows: list[Any] = next((entry for entry in image.types if entry[0] == "offers"), ["offers", [], []])
     return dict(rows[1]), dict(rows[2])
 

@@ -2,12 +2,12 @@
 
 The machine makes an `Effect`, and a performer of the host (`runtime/effects/`) gives the answer, which `Machine.resume` takes:
 the value of the call that made the effect, as its signature has it, unless a record says another thing. Nothing is performed
-here. Hands on `Effect` and the records of payloads to the built-ins and the machine, which make them, to the performers and to
-snapshots. The payload of an effect is one of the records below, or for the smaller kinds a text, a tuple, a value of the program,
-a list of effects or None, as the row in `vm/builtins/` or the method of `machine.py` says that makes the effect. `MachineContext`
-is what handles' methods use of the machine, `Memories` what the machine uses of the session's memories. A change of what an
-effect carries is a change of its record here and of its performer, and of `vm/snapshot/kinds.py`, which writes the records.
-`runtime/effects/table.py` says which performer a kind has.
+here. Hands on `Effect` and the records of payloads to the built-ins and the machine, which make them, to snapshots, and to the
+runtime and the hosts above it, which perform, count and record them. The payload of an effect is one of the records below, or for
+the smaller kinds a text, a tuple, a value of the program, a list of effects or None, as the row in `vm/builtins/` or the method
+of `machine.py` says that makes the effect. `MachineContext` is what handles' methods use of the machine, `Memories` what the
+machine uses of the session's memories. A change of what an effect carries is a change of its record here and of its performer,
+and of `vm/snapshot/kinds.py`, which writes the records. `runtime/effects/table.py` says which performer a kind has.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
         """The memories of a session by name, handed to its machine. `failure`: the exception of a store that fails; `must_wait`:
         the exception, raised before anything was done, of a method that has to wait for a store, a lock, a vector or a function
         of the program; `attended`: the names of memories of which `append` and the readers of the log may have to, so that they
-        are called through `at_once` too; `computed` runs a function without parameters to its end and
-        returns its value; `is_shared`: whether others may write the store of a memory meanwhile; `is_queued` notes that a change
-        of a slot in place begins or ends, and returns whether that has to wait, since sessions change it in turns."""
+        are called through `at_once` too; `computed` runs a function without parameters to its end and returns its value;
+        `is_shared`: whether others may write the store of a memory meanwhile; `is_queued` notes that a change of a slot in place
+        begins or ends, and returns whether that has to wait, since sessions change it in turns."""
 
         failure: Any
         must_wait: Any
@@ -157,14 +157,14 @@ class StoreFile:
 class ModelCall:
     """Effect `model`: execute, execute_with_schema, chat, stream or view on a model or builder.
 
-    `prompt`: its text, of `chat` that of the last message. `model`: the name of a declared model; `instance`: the number of an
-    instance that `spawn` made of it, 0 for the model itself. `memory`: the attached memory, or a tuple of memories; None for
-    none, UNSET for the model's own (O-3.24). `auto`: whether the turn is appended to it. `turn`: `tokens` (a count) and `meta` of
-    with_memory, None for neither. `context`: a value or UNSET. `overrides`: what a Prompt and `with` replace (O-1.67, O-3.30).
-    `schema`: the name of a schema or None. `retry_message`: what stands behind the faults of a reply when the model is asked
-    again, or None (O-2.48). `tools`: handles of added tools; `own_tools`: whether the model's static ones are offered too
-    (O-3.20, O-3.21). `messages`: those of chat, as the program passed them, else None. `media`: those of a Prompt, values of
-    Media.
+    `method`: one of these names. `prompt`: its text, of `chat` that of the last message. `model`: the name of a declared model;
+    `instance`: the number of an instance that `spawn` made of it, 0 for the model itself. `memory`: the attached memory, or a
+    tuple of memories; None for none, UNSET for the model's own (O-3.24). `auto`: whether the turn is appended to it. `turn`:
+    `tokens` (a count) and `meta` of with_memory, None for neither. `context`: a value or UNSET. `overrides`: what a Prompt and
+    `with` replace (O-1.67, O-3.30). `schema`: the name of a schema or None. `retry_message`: what stands behind the faults of a
+    reply when the model is asked again, or None (O-2.48). `tools`: handles of added tools; `own_tools`: whether the model's
+    static ones are offered too (O-3.20, O-3.21). `messages`: those of chat, as the program passed them, else None. `media`: those
+    of a Prompt, values of Media.
     """
 
     __slots__ = (

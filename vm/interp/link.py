@@ -1,10 +1,10 @@
 """From a verified image to a program that runs: operands resolved to objects, jumps to nodes (V-2.4).
 
-Hands on `Program` to the machine, the translated tier, snapshots and hosts (the runtime, the API, the command line); `Trust`, the
-type of its level, to the API and to journals; `load_bytes` and `load_image`, which verify before they link, to the API and the
-command line; `run_costs` to the translated tier; what concerns runs of opcodes (`run_names`, `tiling`, …) to
-`tools/choose_runs.py`. A function is linked at its first call into nodes; a node is the list [opcode number of the loop, operand,
-next node, its marks in the loop's search tree]. No file is read here: callers bring the bytes or the image.
+Hands on `Program` to the machine, the translated tier, snapshots, the runtime and the rooms above it; `Trust`, the type of its
+level, to the API and to journals; `load_bytes` and `load_image`, which verify before they link, to the API, the command line and
+whoever else begins with bytes or an image; `run_costs` to the translated tier; what concerns runs of opcodes (`run_names`,
+`tiling`, …) to `tools/choose_runs.py`. A function is linked at its first call into nodes; a node is the list [opcode number of
+the loop, operand, next node, its marks in the loop's search tree]. No file is read here: callers bring the bytes or the image.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ The linker (`link.py`) makes them, and hooks and counters in them change while t
 dispatch, tasks, the loop and the translated tier read them without importing one another. Bodies of built-ins that take their
 call site get a `Site`.
 
-Hands on `Code`, `LoopSite`, `Site`, `HostFunction`, `PythonFunction` and `ErrorForm` to these, `Code` also to snapshots, the
-session and `builtins/hashmaps.py`, and `GROUP_SIZES` to the linker and `template.py`.
+Hands on `Code`, `LoopSite`, `Site`, `HostFunction`, `PythonFunction` and `ErrorForm` to these; `Code` and `PythonFunction` also
+to snapshots and the runtime, `PythonFunction` to the API, `Code` and `Site` to `vm/builtins/`; and `GROUP_SIZES` to the linker
+and `template.py`.
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@ continues a task. A slice is what one task runs between two waits; fuel is what 
 built-in works on many items, one for 16 of them. `limit` sets fuel, call depth, tasks at work, bytes of Strings and bytes of all
 values (G-6.1).
 
-Hands on `Machine`, `Stopped`, `UNLIMITED` and `LARGEST_MEMORY` to the runtime, `Stopped` also to the Python API and
-`concerto run`. Another thread may set `stop` and call `weigh_soon` while the machine runs. Which task runs next, and waiting and
-cancelling, stand in `scheduler.py`; what opcodes do, in `ops.py` and `template.py`; who performs effects, in `runtime/`.
+Hands on `Machine`, `Stopped`, `UNLIMITED` and `LARGEST_MEMORY` to the runtime, `Machine` also to snapshots, `Stopped` to the
+rooms that run programs: the API, batches, the notebook and `concerto run`. Another thread may set `stop` and call `weigh_soon`
+while the machine runs. Which task runs next, and waiting and cancelling, stand in `scheduler.py`; what opcodes do, in `ops.py`
+and `template.py`; who performs effects, in `runtime/`.
 """
 
 from __future__ import annotations

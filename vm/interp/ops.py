@@ -3,14 +3,14 @@
 Each opcode that needs no control over the machine is one function. Its parameters are the left side of the opcode's stack effect,
 then, by name, what else it needs: `operand` (the linked operand), `locals_`, `cells`, `machine`. Its return value is the right
 side, a tuple where that has several names. The interpreter loop is generated from these bodies (tools/gen_loop.py), so run
-`make gen` after a change; `template.py` and translated code (`jit/library.py`) call them. Opcodes that move between instructions,
-frames or tasks have a function in `vm/interp/template.py`.
+`make gen` after a change; `template.py` and translated code (`vm/jit/library.py`) call them. Opcodes that move between
+instructions, frames or tasks have a function in `vm/interp/template.py`.
 
 A value that more than one place holds is marked as shared (`share`): whoever writes to it writes to a copy (`own`). A function
-raises the Panic of the operation, whose code the sentence of the opcode in `bytecode/opcodes.py` says, or the function of
-`values/` that does the work. A typed opcode trusts the compiler about the kinds of its values: for others it may raise a Python
-error, which `dispatch.as_panic` makes P007 (G-4.4). What ends the run (P102, P103, or what the host has set) comes out where
-large values are copied, compared, joined or shown. Hands on, besides the opcodes, what their bodies call (`iterate`,
+raises the Panic of the operation, whose code the sentence of the opcode in `vm/bytecode/opcodes.py` says, or the function of
+`vm/values/` that does the work. A typed opcode trusts the compiler about the kinds of its values: for others it may raise a
+Python error, which `dispatch.as_panic` makes P007 (G-4.4). What ends the run (P102, P103, or what the host has set) comes out
+where large values are copied, compared, joined or shown. Hands on, besides the opcodes, what their bodies call (`iterate`,
 `not_bool`, `write_element`, `index_place`, `parse_as`, `fill`) to the generated loop, `iterate` to `scheduler.py` too, and
 `not_bool` to `template.py` and translated code.
 """

@@ -1,7 +1,7 @@
 """The shared stores of a run: hashmaps and ledgers (O-5.1 to O-5.22).
 
 `Stores` finds the store behind a handle; `View` is a hashmap or a scope of it. This is plain data: the methods of a program, with
-what watchers, files and wrong arguments need, are in `builtins/hashmaps.py` and `builtins/ledgers.py`.
+what watchers, files and wrong arguments need, are in `vm/builtins/hashmaps.py` and `vm/builtins/ledgers.py`.
 
 Hands on `Stores` to the machine, which has one, and with the classes of stores, HashStore as a type, to snapshots; `HashStore`
 also to `builtins/hashmaps.py` and the translated tier, `Change` to the former; `View`, `HashStore` and `Change` to
@@ -62,7 +62,7 @@ class HashStore:
         return (self.key_type, self.value_type, self.path, self.kept)
 
     def empty(self) -> HashStore:
-        """Return a hashmap of the same declaration that holds nothing, and that nothing follows."""
+        """Return a hashmap of the same name and types that holds nothing, has no file, and that nothing follows."""
         return HashStore(self.name, self.key_type, self.value_type, None)
 
     def view(self, scope: Iterable[str]) -> View:

@@ -9,9 +9,9 @@ change what the interpreter would do; a case it cannot translate stays a branch.
 `s` is the `Structure` of `control`, which walks through the blocks: its `emitter` has the operand stack of abstract values (a
 `Value` is a Python expression with what is known of it), the `facts` about locals on this path, and `out`, the list that
 statements are written to. A block is named by the index of its first instruction. `s.go` translates what comes next, and raises
-Unshaped where that is nested too deeply; so does what calls it here. A single opcode within a block is translated by its family,
-not here. Names in the text are those of `emitter`, and what is called there is in `library`; `END` is an absent payload or the
-end of a walk, `NONE_VALUE` the Option None.
+Unshaped where that is nested too deeply or a jump leads to no construct around it; so does what calls it here. A single opcode
+within a block is translated by its family, not here. Names in the text are those of `emitter`, and what is called there is in
+`library`; `END` is an absent payload or the end of a walk, `NONE_VALUE` the Option None.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SITE = MARK + END + "0123456789"  # the characters of the mark that tells which 
 
 def end_block(s: Structure, start: int, last: int) -> None:
     """Translate the instruction `last`, which ends the block `start`, and all that comes after it in the same construct. Raises
-    Unshaped as `Structure.go`."""
+    Unshaped as `Structure.statements`."""
     e = s.emitter
     op = OPCODES[s.instructions[last][1]]
     succs = s.flow.blocks[start].succs

@@ -39,14 +39,13 @@ CALL = BY_NAME["CALL"].number
 
 class Function:
     """What is known of function `number` of a linked `program`, with its call graph `graph`, before any part of it is translated:
-    `image_function`, its record in the image; `body`, its code with what is inlined; `flow`, its
-    blocks; `handlers`, by instruction that may throw to one, the start of its handler; `uses`, how its locals are used;
-    `invariants`, what holds of its locals; `costs`, the fuel of the straight run from each instruction on; `fuel`, the most that
-    it uses without a loop; `suffix`, the end of the names of its parts. Where fuel is counted (`metered`) nothing is inlined.
-    With `closures` (pairs of a parameter and the number of a function) it is specialised for calls that give closures of these
-    functions. The constructor and the methods that make parts raise Unshaped if it is too large, nested too deeply, or has a jump
-    into a loop or to no construct around it, and RecursionError where Python has too little room left for the depth of its
-    blocks."""
+    `image_function`, its record in the image; `body`, its code with what is inlined; `flow`, its blocks; `handlers`, by
+    instruction that may throw to one, the start of its handler; `uses`, how its locals are used; `invariants`, what holds of its
+    locals; `costs`, the fuel of the straight run from each instruction on; `fuel`, the most that it uses without a loop;
+    `suffix`, the end of the names of its parts. Where fuel is counted (`metered`) nothing is inlined. With `closures` (pairs of a
+    parameter and the number of a function) it is specialised for calls that give closures of these functions. The constructor and
+    the methods that make parts raise Unshaped if it is too large, nested too deeply, or has a jump into a loop or to no construct
+    around it, and RecursionError where Python has too little room left for the depth of its blocks."""
 
     def __init__(
         self, program: Any, graph: CallGraph, number: int, metered: bool, closures: tuple[tuple[int, int], ...] = ()

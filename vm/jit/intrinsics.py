@@ -6,11 +6,11 @@ types. `{items}` is the storage of the receiver, `{body}` the body itself for wh
 characters of a constant last argument and one more. In it `Q` characters are surely not too many for a String of the run, `M` is
 the most elements that a container has, `BN` the body of the built-in in constant N, `END` an absent entry, `NONE_VALUE` the
 Option None, `w` and `x` are variables for the moment; other names are those of `emitter`, and what is called is in `library`.
-Hands on `EMIT` to `control`. A method that is to be written out as an expression gets a row of
-`INTRINSICS`, or of `UNBOXED` if it gives an Option or the Result of an Int. One that is a statement, takes its parts from the
-stack itself, or unwraps what was not built is a case of `call_builtin`. Any other is a call of its body. Functions here take the
-emitter `e`; they pop abstract values (a `Value` is a Python expression with what is known of it) from `e.stack`, push the result,
-write statements to `e.out`, and compute nothing of the program.
+Hands on `EMIT` to `control`. A method that is to be written out as an expression gets a row of `INTRINSICS`, or of `UNBOXED` if
+it gives an Option or the Result of an Int. One that is a statement, takes its parts from the stack itself, or unwraps what was
+not built is a case of `call_builtin`. Any other is a call of its body. Functions here take the emitter `e`; they pop abstract
+values (a `Value` is a Python expression with what is known of it) from `e.stack`, push the result, write statements to `e.out`,
+and compute nothing of the program.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def _induction(
 
 def translate_loop(s: Structure, start: int, inside: list[int]) -> None:
     """Translate the loop with the head `start`, the blocks `inside` that stand behind the construct of its head, and where
-    control goes from the loop. Raises Unshaped where that is nested too deeply."""
+    control goes from the loop. Raises Unshaped as `Structure.statements`."""
     e = s.emitter
     scope = s.open_loop(start)
     lists, room_tested, hoisted = e.lists, e.room_tested, s.hoisted

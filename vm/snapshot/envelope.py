@@ -7,9 +7,9 @@ V004 hash, V005 of another program, V006 decoding, V007 canonical form, V008 sha
 
 Hands these on to the other files of `snapshot/`, with `fits`, `misshapen`, `identity_of` and the protocols of what they ask of
 each other (`Writer`, `Reader`) and of the host (`Secrets`, `Heads`); `SnapshotError` also to the API and the journal
-(`runtime/journal/`), `identity_of` to the journal and `concerto trace`, which tell by it whether a recording is of a program,
-`misshapen` to `runtime/session/state.py`. Nothing here reads or writes a file, or knows what a body is made of: rows of values
-are for `kinds.py`, `writer.py` and `reader.py`.
+(`runtime/journal/`), `identity_of` to the journal, the calls that the API keeps (`api/stored_calls.py`) and `concerto trace`,
+which tell by it whether what was kept is of a program, `misshapen` to `runtime/session/state.py`. Nothing here reads or writes a
+file, or knows what a body is made of: rows of values are for `kinds.py`, `writer.py` and `reader.py`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def seal(what: str, identity: str, body: Any) -> bytes:
 
 def unseal(data: bytes, what: str, program: Program) -> Any:
     """Return the body of a snapshot of kind `what` of this program: plain data whose shape is not checked. Raises SnapshotError,
-    V001 to V008, for anything else."""
+    V001 to V008, for anything else, and ImageError as `identity_of`."""
     _check_frame(data, what)
     payload = bytes(memoryview(data)[_HEAD:-_HASH])
     parts = _read(payload, what)

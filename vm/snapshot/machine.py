@@ -428,7 +428,7 @@ def _effect(w: Writer, effect: Effect) -> list[Any]:
 def write_run(machine: Machine, host_values: list[Any], secrets: Secrets, head: Heads, own: Any) -> bytes:
     """Return the bytes of a run. `host_values`: as in `HostRecords`; `own`: plain data of the host itself. The machine stays as
     it is. Raises SnapshotError V008 when the run holds a value that no snapshot can hold or a task stands at no suspension point,
-    V001 when the bytes are too many."""
+    V001 when the bytes are too many; and ImageError as `identity_of`."""
     w = RunWriter(machine.program, secrets, head)
     for root in machine.roots:
         for task in root.subtree():

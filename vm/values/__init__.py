@@ -1,7 +1,7 @@
 """The values of the machine: their classes, copy on write, equality, display, JSON, casts, arithmetic (V-5).
 
-This file exports the names that are used most, to the other folders of `vm/`, the compiler, the runtime, the API and the command
-line; less common ones are imported from the file that has them. Nothing is defined here: what a name promises is said where it is
+This file exports the names that are used most, to the other folders of `vm/`, the compiler, the runtime and the rooms above it;
+less common ones are imported from the file that has them. Nothing is defined here: what a name promises is said where it is
 defined, and a new one goes into the imports and `__all__`. The kinds of values are a closed set: no object of Python's or of the
 host's stands inside a value, apart from `MemoryRef.life`, which no program and no snapshot sees (V-5.8).
 """

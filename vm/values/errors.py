@@ -188,8 +188,8 @@ FOR_MODEL = "for model"
 
 class ErrorValue:
     """A built-in error, immutable: of the family of the name `family`, with a `variant`, None for none, and its `message`.
-    `fields`: the extra fields it carries, without nil ones. `way`: how it came to the handler
-    that took it last, which is no part of the value (L-5.11.3)."""
+    `fields`: the extra fields it carries, without nil ones. `way`: how it came to the handler that took it last, which is no part
+    of the value (L-5.11.3)."""
 
     __slots__ = ("family", "variant", "message", "fields", "way")
 

@@ -3,9 +3,9 @@
 Hands on `ModelRef`, `AgentRef`, `MemoryRef`, `KeyedRef`, `SchemaRef`, `ToolRef`, `McpRef`, `HashMapRef`, `LedgerRef`,
 `LedgerQuery`, `PipelineRef`, `EmbedderRef`, `IndexRef` and what they have in common, `Ref` and `ScopedRef`; `ModelBuilder` with
 `UNSET`; `TaskHandle`; `Stream`, `TypedStream`, `ItemStream` and `HostStream`. A handle holds a declared name or a record of the
-machine (a task, an effect); only `MemoryRef.life` is a live object of the host. They go to built-ins, both tiers, snapshots and
-the runtime, those of declarations to `bytecode/declarations.py` too. Nothing here asks or changes what a handle names: its
-methods are in `builtins/`, and the host does the work. A kind of declaration that programs name as a value has a subclass of
+machine (a task, an effect); only `MemoryRef.life` is a live object of the host. They go to built-ins, both tiers, snapshots, the
+runtime and the API, those of declarations to `bytecode/declarations.py` too. Nothing here asks or changes what a handle names:
+its methods are in `builtins/`, and the host does the work. A kind of declaration that programs name as a value has a subclass of
 `Ref` here, which its row of `bytecode/declarations.py` names.
 """
 
@@ -282,6 +282,7 @@ class ModelBuilder:
 
     @property
     def name(self) -> str:
+        """The name of the model or agent."""
         return self.model.name
 
 

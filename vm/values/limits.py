@@ -1,12 +1,12 @@
 """The bounds of values: of Int and Float, and the size limits of G-6.1 that values and built-ins hold to.
 
-Hands on, to all of `vm/` that makes values and, with what follows of Int, Float and text, to the API and the runtime: `limits`,
-one settings object whose String size the machine sets for each slice (LONGEST_STRING bytes without a budget), checks that raise
-P103 (`check_string_size`, `check_items` …), `concat`, `repeat` and `join`, which make Strings under the limit, `with_strings_of`
-(to `runtime/access/files.py`), `utf8_size`, the Int bounds INT_MIN and INT_MAX, the text of a Float (`float_text`,
-`float_literal`), and `to_int`, the saturating conversion from Float to Int. What `metering.look` raises, which is what ends the
-run (P102 for its time, P103 for its memory, or what the host has set), may come out of `concat`, `check_concat` and `join`. Fuel,
-time and memory of a run are not bounded here: that is for the machine.
+Hands on, to all of `vm/` that makes values and, with what follows of Int, Float and text, to the API, the runtime and `batches/`:
+`limits`, one settings object whose String size the machine sets for each slice (LONGEST_STRING bytes without a budget), checks
+that raise P103 (`check_string_size`, `check_items` …), `concat`, `repeat` and `join`, which make Strings under the limit,
+`with_strings_of` (to `runtime/access/files.py`), `utf8_size`, the Int bounds INT_MIN and INT_MAX, the text of a Float
+(`float_text`, `float_literal`), and `to_int`, the saturating conversion from Float to Int. What `metering.look` raises, which is
+what ends the run (P102 for its time, P103 for its memory, or what the host has set), may come out of `concat`, `check_concat` and
+`join`. Fuel, time and memory of a run are not bounded here: that is for the machine.
 """
 
 from __future__ import annotations

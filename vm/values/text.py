@@ -1,12 +1,11 @@
 """The text of every value: Display and debug form (L-5.1, columns Display; L-5.1.19), and JSON of plain values.
 
 Hands on `display`, `debug` and `brief`, `quote`, `to_json`, `json_fits`, `key_text` and `from_json`, and `cut_to` with its sign
-CUT, to the rest of the machine, the compiler, the runtime, the API and the command line. Display and debug form have the same
-rows for composite kinds and differ in Strings, Floats and errors. With large values, what ends the run (P102 for its time, P103
-for its memory, or what the host has set: `metering.py`) may come out of `display`, `debug`, `to_json`, `json_fits` and
-`from_json`. How the parts of a Float or of Bytes are written stands in `limits.py` and `containers.py`. Texts are read into
-JSON data elsewhere, and secrets removed by the host; nothing is printed here. How a kind is shown is its row in DISPLAY, DEBUG
-or JSON.
+CUT, to the rest of the machine, the compiler, the runtime and the rooms above it. Display and debug form have the same rows for
+composite kinds and differ in Strings, Floats and errors. With large values, what ends the run (P102 for its time, P103 for its
+memory, or what the host has set: `metering.py`) may come out of `display`, `debug`, `to_json`, `json_fits` and `from_json`. How
+the parts of a Float or of Bytes are written stands in `limits.py` and `containers.py`. Texts are read into JSON data elsewhere,
+and secrets removed by the host; nothing is printed here. How a kind is shown is its row in DISPLAY, DEBUG or JSON.
 """
 
 from __future__ import annotations

@@ -6,13 +6,13 @@
 `("schema", key)`, `("enum", key)`, `("trait", name, (t, …))` with the types that implement it, `("error", family)`,
 `("error", family, variant)`, `("record", name)` of a built-in record, `("handle", type name)`; and of no type, but lists of
 numbers of the image, `("errors", (n, …))` of the types that have `impl Error`, `("channels", (n, …))` and `("by_model", (n, …))`
-of functions. Only signatures of built-ins have `("var", name)`, `hashmap`, `index`, `pipeline`, `task`, `typed_stream` and
-`item_stream`.
+of functions, `("offers", …)` of what the program offers. Only signatures of built-ins have `("var", name)`, `hashmap`, `index`,
+`pipeline`, `task`, `typed_stream`, `item_stream` and `host_stream`.
 
 Hands on `type_text`, which writes a descriptor as source does, and `typeof`, the type name of a value, to everything that writes
-messages; `plain_name` to linking, dispatch and the API, `kind_of_type` to linking; the type `Descriptor` to built-ins, effects
-and `runtime/tools/`. What a value of a type is, `casts.py` decides; nothing is raised here. An image has another form of types
-(`bytecode/shape.py`).
+messages; `plain_name` to linking, dispatch and the API, `kind_of_type` to linking; the type `Descriptor` to the files beside it,
+built-ins, effects and `runtime/tools/`. What a value of a type is, `casts.py` decides; nothing is raised here. An image has
+another form of types (`bytecode/shape.py`).
 """
 
 from __future__ import annotations

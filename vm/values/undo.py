@@ -1,14 +1,13 @@
 """What a call that may fail has changed in a value, so that the value can be had again as it was (O-4.4).
 
 Hands on `Undo` to the states of tools (`runtime/tools/states.py`), and `own` of it to `containers.own`. What ends the run (P102,
-P103, or what the host has set: `metering.py`) may come out of `Undo.own` and `divide` with LARGE items. A method of
-a tool that changes the state gets the state itself, not a copy: its containers carry an `Undo` as their mark, and
-`containers.own` asks it where another mark would make a copy. The storage of an Array, Map, Set or Stack goes on in a new
-container then, and from there on each write notes what it replaces (`StoredList`, `StoredDict`); structs are copied, which costs
-their fields. So a call costs what it writes, whatever the size of the state. `keep` forgets the notes; `divide` makes the old
-containers from them, each with a storage of its own. Wrappers (Options, tuples, enum values) and Queues are marked as shared as
-ever: a write copies what is in them. A key that is removed from a Map, and what else the notes cannot tell (sorting, inserting),
-copies the storage once.
+P103, or what the host has set: `metering.py`) may come out of `Undo.own` and `divide` with LARGE items or more. A method of a
+tool that changes the state gets the state itself, not a copy: its containers carry an `Undo` as their mark, and `containers.own`
+asks it where another mark would make a copy. The storage of an Array, Map, Set or Stack goes on in a new container then, and from
+there on each write notes what it replaces (`StoredList`, `StoredDict`); structs are copied, which costs their fields. So a call
+costs what it writes, whatever the size of the state. `keep` forgets the notes; `divide` makes the old containers from them, each
+with a storage of its own. Wrappers (Options, tuples, enum values) and Queues are marked as shared as ever: a write copies what is
+in them. A key that is removed from a Map, and what else the notes cannot tell (sorting, inserting), copies the storage once.
 """
 
 from __future__ import annotations
