@@ -7,12 +7,12 @@ declaration is one row here; what it does is the matter of whoever reads the dec
 Hands on the rows (`CONNECTION`, `MODEL`, `EMBEDDER`, `AGENT`, `PROCESS`, `MCP`, `RETRY`, `TIMEOUT`, `BREAKER`, `HOSTED`,
 `DECORATORS`), `CALL_SETTINGS`, PRICES, OTHER_PRICES, RETRY_CLASSES, RETRY_ARGUMENTS, DEFAULT_SECONDS, KEPT_LONG, WITH_UNIT and
 the kinds of fields to compiler, runtime and `vm/`, PRICES and OTHER_PRICES to the options of the API too; KEY_SOURCE to
-`compiler/manifest.py` and the API; `Field` to who reads rows (`compiler/checker/config.py`, `runtime/connections.py`); `is_text`
-to `runtime/connections.py`, `anything` to `runtime/providers/offline.py`; `milliseconds`, which reads a duration; what knows the
-other names of a field (`named`, `as_held`, `stated`, `twice`); `hosted_fault`; and the functions that make a `Field` to whoever
-has rows of its own (`compiler/fields.py`, `compiler/manifest.py`, `runtime/providers/offline.py`, `runtime/agents/messages.py`).
-Nothing is reported here: `takes` says whether a value is right, `hosted_fault` what is wrong, and the caller makes the message.
-Fields of memories are steps and stand in `vm/memory_steps.py`.
+`compiler/manifest.py` and the API; `Field` to who reads rows, such as `compiler/checker/config.py` and `runtime/connections.py`;
+`is_text` to `runtime/connections.py`, `anything` to `runtime/providers/offline.py`; `milliseconds`, which reads a duration; what
+knows the other names of a field (`named`, `as_held`, `stated`, `twice`); `hosted_fault`; and the functions that make a `Field` to
+whoever has rows of its own (`compiler/fields.py`, `compiler/manifest.py`, `runtime/providers/offline.py`,
+`runtime/agents/messages.py`). Nothing is reported here: `takes` says whether a value is right, `hosted_fault` what is wrong, and
+the caller makes the message. Fields of memories are steps and stand in `vm/memory_steps.py`.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def is_address(value: Any) -> bool:
 
 
 def text(default: str | None = None) -> Field:
-    """Return the field of any String."""
+    """Return the field of any String. `default`, here and below, is that of the Field."""
     return Field(TEXT, "a String", is_text, default=default)
 
 

@@ -3,7 +3,8 @@
 Hands on `RULES`, `LOADING` and `NOT_APPLICABLE` to the reference page, and to the checks (`verify.py`, `verify_code.py`,
 `verify_tables.py`) `refuse`, `place`, `decoded`, `MOST_VISITS`, `DEEPEST_TYPE`, `HEAVIEST_TYPE`, `Scope` (the tables of one
 image), `Code` (the decoded instructions of a function) and the type `Effect` (what an instruction does to the stack). `refuse`
-enforces the rules of RULES only: the tests take one out at a time and see what is then accepted.
+enforces the rules of RULES only: the tests take one out at a time and see what is then accepted. Whether an image breaks a rule
+is found by the checks, not here; a new rule is a row of RULES and a check that refuses by its code.
 """
 
 from __future__ import annotations

@@ -352,7 +352,8 @@ class Program:
         code.entry = code.nodes[0]
 
     def leave_alone(self, code: Code, site: LoopSite | None = None) -> None:
-        """Stop counting a function's calls, or a loop's rounds, because the machine that runs it does not translate."""
+        """Stop counting a function's calls, or with `site` the rounds of that loop in it, because the machine that runs it does
+        not translate."""
         if site is None:
             self.untranslated(code)
         else:

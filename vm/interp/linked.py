@@ -2,7 +2,7 @@
 
 The linker (`link.py`) makes them, and hooks and counters in them change while the program runs, for all of its sessions;
 dispatch, tasks, the loop and the translated tier read them without importing one another. Bodies of built-ins that take their
-call site get a `Site`.
+call site get a `Site`. Nothing is linked, run or translated here.
 
 Hands on `Code`, `LoopSite`, `Site`, `HostFunction`, `PythonFunction` and `ErrorForm` to these; `Code` and `PythonFunction` also
 to snapshots and the runtime, `PythonFunction` to the API, `Code` and `Site` to `vm/builtins/`; and `GROUP_SIZES` to the linker

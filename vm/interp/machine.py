@@ -73,11 +73,12 @@ class Stopped(Exception):
 
 class Machine(Scheduler):
     """One run. `memories` are those of the session; `limit` sets the limits of the run before it starts; `make_tier` makes the
-    translated tier, None for a run in the interpreter alone. `configured` has the fields of declarations that are no constants,
-    by (section, number of the entry, name); `stores` the hashmaps and ledgers; `panic` is what ended the run, None before.
-    `stop`, an exception that the host sets at any time, is raised where the run next looks: at a chunk, in translated code at a
-    loop or call, in a built-in every few milliseconds. `gauge` counts what the run makes (G-6.8); any thread of the host may call
-    `weigh_soon`, and the values are weighed where the run next looks."""
+    translated tier, None for a run in the interpreter alone. `steps`, `value_bytes` and `memory_bytes` are limits as `limit`
+    takes them, UNLIMITED steps for none. `configured` has the fields of declarations that are no constants, by (section, number
+    of the entry, name); `stores` the hashmaps and ledgers; `panic` is what ended the run, None before. `stop`, an exception that
+    the host sets at any time, is raised where the run next looks: at a chunk, in translated code at a loop or call, in a built-in
+    every few milliseconds. `gauge` counts what the run makes (G-6.8); any thread of the host may call `weigh_soon`, and the
+    values are weighed where the run next looks."""
 
     def __init__(self, program: Program, memories: Memories, make_tier: MakeTier | None = None) -> None:
         super().__init__(program)

@@ -5,10 +5,10 @@ with the top of the stack. A node is a linked instruction, a cell the box of a v
 scheduler decides when a task runs and what ends its wait, and the loop runs its instructions. An effect is a request to the host,
 which a task waits for; a slice is what a task runs in one go.
 
-Hands on `Task` and its states READY, WAITING and DONE to the machine, snapshots and the runtime, `Task` as a type to built-ins
-too; what methods and opcodes return to the loop: `Invoke` and `SUSPENDED` to the machine, built-ins and the loop, `Invoke` also
-to the translated tier and `runtime/effects/memories.py`, `NOTHING` to scheduler and template alone; and `is_below` to the
-runtime.
+Hands on `Task` and its states READY, WAITING and DONE to the machine and snapshots, `Task` and DONE to the runtime too, `Task` as
+a type to built-ins; what methods and opcodes return to the loop: `Invoke` and `SUSPENDED` to the machine, built-ins and the loop,
+`Invoke` also to the translated tier and `runtime/effects/memories.py`, `NOTHING` to scheduler and template alone; and `is_below`
+to the runtime.
 """
 
 from __future__ import annotations

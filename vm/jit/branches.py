@@ -165,7 +165,8 @@ def pure_condition(
 
 
 def merged_conditions(s: Structure, start: int) -> list[int]:
-    """Return the blocks whose conditions become part of the condition that a block ends in: found by a trial of the block."""
+    """Return the blocks whose conditions become part of the condition that a block ends in, [] for none: found by a trial of the
+    block."""
     e, flow = s.emitter, s.flow
     block = flow.blocks[start]
     last = block.end - 1

@@ -305,7 +305,8 @@ def optimistic(joined: Value, values: list[Value]) -> Value:
 
 
 def confirms(joined: Value | None, assumed: Value) -> bool:
-    """Return whether the join of all stores, computed under an assumption, implies it. What nothing stores is never read."""
+    """Return whether the join of all stores, computed under an assumption, implies it. True without stores (`joined` None): what
+    nothing stores is never read."""
     if joined is None:
         return True
     kind = assumed.kind in (ANY, joined.kind) or (assumed.kind[1] == -1 and assumed.kind[0] == joined.kind[0])

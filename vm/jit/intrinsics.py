@@ -216,7 +216,7 @@ def result_kind(e: Emitter, row: Any, parts: list[Value]) -> Kind:
 
 
 def call_method(e: Emitter, form: Intrinsic | None, parts: list[Value], kind: Kind, operand: int) -> None:
-    """Push a call of a built-in, or the expansion of its intrinsic."""
+    """Push a call of a built-in, or the expansion of its intrinsic `form`, where it has one that holds for the parts."""
     form = None if form is None else form.fitting(parts)
     if form is None:
         e.push_expression(f"B{operand}({', '.join([part.text for part in parts])})", parts, kind, fails=True)

@@ -65,6 +65,7 @@ def is_word(sign: str) -> bool:
 
 
 def is_blank(sign: str) -> bool:
+    """Return whether a character is of the class `s`: white space."""
     return sign in WHITE_SPACE
 
 

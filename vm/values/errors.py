@@ -204,6 +204,7 @@ class ErrorValue:
 
     @property
     def type_name(self) -> str:
+        """The name of its family, which `typeof` gives."""
         return self.family
 
     def get(self, name: str) -> Any:

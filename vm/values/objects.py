@@ -2,11 +2,11 @@
 
 Hands on `StructType` and `make_struct_class` (one slotted Python class per declared type) with its base `Struct`, the built-in
 record types and their table `RECORDS`, `EnumType`, `Variant` and `EnumValue`, `Cell` and `Closure`, `Some`, `NONE` with its class
-`NoneOption`, `Ok` and `Err`, and the type `Way`, to all of `vm/` and, mostly through the package `vm/values`, to the runtime and
-the API, which make and read such values. Fields of a struct are slots `f0`, `f1`, … in declaration order, so code that knows the
-type reads them by position; code that knows only the name asks `StructType.index`. Copy on write is in `containers.py`, equality,
-display and casts in files of their own, and nothing here checks that a value fits its type. A record is a struct type of the
-language's own; a new one is a `_record` that RECORDS has too.
+`NoneOption`, `Ok` and `Err`, and the type `Way`, to all of `vm/` and, mostly through the package `vm/values`, to the compiler,
+the runtime and the rooms above it, which make and read such values. Fields of a struct are slots `f0`, `f1`, … in declaration
+order, so code that knows the type reads them by position; code that knows only the name asks `StructType.index`. Copy on write is
+in `containers.py`, equality, display and casts in files of their own, and nothing here checks that a value fits its type. A
+record is a struct type of the language's own; a new one is a `_record` that RECORDS has too.
 """
 
 from __future__ import annotations
@@ -360,6 +360,7 @@ class EnumValue:
 
     @property
     def type_name(self) -> str:
+        """The name of its type, which `typeof` gives."""
         return self.decl.name
 
     def __repr__(self) -> str:
