@@ -1,7 +1,7 @@
 """Elements of a Set as dict keys: equal keys for structurally equal values (L-6.7.3, L-5.3.1).
 
-Hands on `set_key` and `make_set` to casts, snapshots, the API, copies without secrets (`runtime/access/secrets.py`) and the
-methods of Sets and JSON in `builtins/`. What is equal is decided in `equality.py`, not here; keys of a Map are in
+Hands on `make_set` to casts, snapshots, the API, copies without secrets (`runtime/access/secrets.py`) and JSON in `builtins/`,
+and with `set_key` to the methods of Sets there. What is equal is decided in `equality.py`, not here; keys of a Map are in
 `containers.py`. Scalars and tuples of them are their own keys, apart from Bools, for which `TRUE_KEY` and `FALSE_KEY` stand, and
 NaN; any other value stands behind a `StructuralKey`, which hashes part of the value and compares whole values with `equal`. With
 large values, what ends the run (P102, P103 or what the host has set: `metering.py`) may come out of making a key and of comparing
