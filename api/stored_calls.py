@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..runtime.journal.recording import given_again, new_header, stored
-from ..runtime.journal.rows import EffectRow, JournalRefused
+from ..runtime.journal.rows import EffectRow, JournalRefused, StoreFailed
 from ..runtime.journal.run_store import CANCELLED as CANCELLED
 from ..runtime.journal.run_store import OVER as OVER
 from ..runtime.journal.run_store import Claim, Held, RunStore
@@ -109,19 +109,23 @@ class CallStore:
             raise RecordingError(str(refused)) from None
 
     def cancel(self, ident: str) -> bool:
-        """End a call for all processes, and return True; False for a call that is over already or unknown, and where the store
-        fails."""
+        """End a call for all processes, and return True; False for a call that is over already or unknown. Raises
+        RecordingError."""
         try:
             self.store.cancel(ident)
+        except StoreFailed as failed:
+            raise RecordingError(str(failed)) from None
         except JournalRefused:
             return False
         return True
 
     def answer(self, row: RunRow, key: str, text: str) -> bool:
         """Keep the answer, a JSON text, to what a call waits for at the effect key `key`, and return whether it is the first one;
-        False also where the store refuses it. Raises ValueError for a text that is no JSON."""
+        False also where the call does not wait for it. Raises RecordingError, and ValueError for a text that is no JSON."""
         try:
             self.store.answer(row.id, key, {"json": json.loads(text)})
+        except StoreFailed as failed:
+            raise RecordingError(str(failed)) from None
         except JournalRefused:
             return False
         return True

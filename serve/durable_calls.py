@@ -126,11 +126,14 @@ class DurableCalls:
         return "over", call
 
     def cancel(self, ident: str, caller: str) -> None:
-        """End a call for all processes. Raise Problem: 404 as `found`, 503 where the store cannot be read. One that is over stays
+        """End a call for all processes. Raise Problem: 404 as `found`, 503 where the store fails. One that is over stays
         as it is."""
         row = self._own(ident, caller)
-        if not self.store.cancel(row.id):
-            return
+        try:
+            if not self.store.cancel(row.id):
+                return
+        except RecordingError as refused:
+            raise self._unusable(refused) from None
         call = self.calls.known.get(ident)
         if call is not None:
             self._end_cancelled(call)
@@ -317,7 +320,11 @@ class DurableCalls:
         question.require(text)
         row = self._find(question.call)
         keys = [] if row is None else [one["key"] for one in row.waits if _question_key(row.id, one["key"]) == question.key]
-        if row is None or not keys or not self.store.answer(row, keys[0], text):
+        try:
+            is_first = row is not None and bool(keys) and self.store.answer(row, keys[0], text)
+        except RecordingError as refused:
+            raise self._unusable(refused) from None
+        if row is None or not is_first:
             raise Problem(409, "answered", "the question has been answered, or its call has ended")
         known = self.calls.known.get(row.id)
         if known is None or not known.is_running:

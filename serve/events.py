@@ -35,7 +35,7 @@ class Lost(Exception):
 
 
 class EventLog:
-    """The events of a call, `kept` up to `most` characters of their data, of which `bytes` are kept now. `count` is how many
+    """The events of a call, `kept` up to `most` bytes of their data, of which `bytes` are kept now. `count` is how many
     there have been. It has `ended` with an event of a kind of LAST. Its methods are for one event loop."""
 
     def __init__(self, most: int) -> None:
@@ -57,7 +57,7 @@ class EventLog:
             return
         self.count += 1
         self.kept.append(Event(self.count, kind, data))
-        self.bytes += len(data)
+        self.bytes += _size(data)
         self.ended = self.ended or kind in LAST
         self._arrivals.wake()
         if self.bytes > BURST * self.most:
@@ -73,7 +73,7 @@ class EventLog:
     def _trim(self) -> None:
         self._trims = False
         while self.bytes > self.most and len(self.kept) > 1:
-            self.bytes -= len(self.kept.popleft().data)
+            self.bytes -= _size(self.kept.popleft().data)
         self._drops.wake()
 
     @property
@@ -96,6 +96,11 @@ class EventLog:
         """Return when an event is dropped that the reader has not had, whose last one was that of number `position()`."""
         while position() + 1 >= self.first:
             await self._drops.woken()
+
+
+def _size(data: str) -> int:
+    """Return the bytes of a text on the wire."""
+    return len(data) if data.isascii() else len(data.encode())
 
 
 def sse(call: str, event: Event) -> bytes:

@@ -82,6 +82,8 @@ class _Offered:
         try:
             if params.request_state is not None:
                 call = self.app.calls.found(params.request_state, caller.name)
+                if call.log is None:  # a call by another way, which has no questions of MCP
+                    raise Problem(404, "call", "there is no such call, or it ended too long ago")
                 self._take_answers(call, params.input_responses or {})
             else:
                 wanted = self._wanted(context, caller, session, params)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .answers import ident_of, json_response
+from .answers import SAFE, ident_of, json_response
 from .bodies import arguments_of
 from .caller import Caller
 from .calls import ServedCall, Wanted
@@ -126,7 +126,7 @@ class OpenAiApi:
         call = await self.app.calls.begin(ident_of(request), wanted, streams=True)
         assert call.log is not None
         return EventStream(
-            call.log, 0, lambda event: form.told(event, call), headers={"concerto-call": call.id},
+            call.log, 0, lambda event: form.told(event, call), headers={**SAFE, "concerto-call": call.id},
             opened=lambda: self.app.calls.opened(call), closed=lambda: self.app.calls.closed(call), end=form.end,
         )  # fmt: skip
 

@@ -68,8 +68,10 @@ class Sessions:
         kept.users += 1
         try:
             session = await self._live(key, kept)
-            yield session
-            await self._save(key, session)
+            try:
+                yield session
+            finally:  # what a call has changed before it failed stays changed
+                await self._save(key, session)
         finally:
             kept.users -= 1
             kept.used = time.monotonic()

@@ -37,6 +37,10 @@ class JournalRefused(Exception):
     fails = False
 
 
+class StoreFailed(JournalRefused):
+    """A run store that cannot be read or written, whatever it is asked for: its file or server fails, or it is damaged."""
+
+
 class Header:
     """What a journal begins with: of which `program` (its name) and `image` (content hash) the `run` is, the `args` of its main,
     the `seed` of its random numbers, and the time at which it began, in seconds since 1970 (`wall`); `offline` says that every

@@ -22,7 +22,7 @@ from ..memory.failures import MemoryFailure
 from ..memory.stores.postgres_connection import CREATING, FORM, PostgresConnection, enter_schema, reason_of
 from ..memory.stores.postgres_connection import Database as Address
 from ..memory.stores.sqlite import DAMAGED, FILE_WAY_OUT, NO_ROOM, WAYS_OUT, is_on_network, put
-from .rows import JournalRefused
+from .rows import JournalRefused, StoreFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class SqliteRuns:
 
     def _live(self) -> sqlite3.Connection:
         if self._connection is None:
-            raise JournalRefused(f"the run store {self.name} is closed")
+            raise StoreFailed(f"the run store {self.name} is closed")
         return self._connection
 
     @contextmanager
@@ -219,15 +219,15 @@ class SqliteRuns:
         try:
             yield
         except UnicodeDecodeError:  # in what SQLite says of a damaged schema, too
-            raise JournalRefused(f"the run store {self.name} is damaged: a text is not UTF-8; {FILE_WAY_OUT}") from None
+            raise StoreFailed(f"the run store {self.name} is damaged: a text is not UTF-8; {FILE_WAY_OUT}") from None
         except (sqlite3.Error, sqlite3.Warning) as error:
             reason = str(error).partition(" with text ")[0]  # that of a column, which is nobody's business
             if any(word in reason for word in DAMAGED):
-                raise JournalRefused(f"the run store {self.name} is damaged: {reason}; {FILE_WAY_OUT}") from None
+                raise StoreFailed(f"the run store {self.name} is damaged: {reason}; {FILE_WAY_OUT}") from None
             way = next((way for said, way in WAYS_OUT.items() if said in reason), "what is committed is kept")
-            raise JournalRefused(f"the run store {self.name} failed: {reason}; {way}") from None
+            raise StoreFailed(f"the run store {self.name} failed: {reason}; {way}") from None
         except OSError as error:
-            raise JournalRefused(f"the run store {self.name} failed: {error.strerror or error}; name another place") from None
+            raise StoreFailed(f"the run store {self.name} failed: {error.strerror or error}; name another place") from None
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
@@ -351,7 +351,7 @@ class PostgresRuns:
             raise JournalRefused(f"run {failure.message}") from None
         except (self._connection.errors, OSError) as error:  # of the socket
             reason = f"no answer in {PATIENCE:g} s" if self._watch.ran_out else reason_of(error)
-            raise JournalRefused(f"the run store {self.name} failed: {reason}; what is committed is kept") from None
+            raise StoreFailed(f"the run store {self.name} failed: {reason}; what is committed is kept") from None
 
     def close(self) -> None:
         self._watch.close()

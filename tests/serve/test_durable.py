@@ -429,6 +429,33 @@ def test_a_store_that_fails_is_told(models: ModelServer, tmp_path: Path) -> None
     asyncio.run(test())
 
 
+def test_a_store_that_takes_nothing_any_more_is_told(models: ModelServer, tmp_path: Path) -> None:
+    """It can be read, so the call and its question are there; neither is ended or answered."""
+
+    async def test() -> None:
+        async with served(source(models), **options(tmp_path)) as (client, _):
+            begun = await client.post("/call/order", json={"item": "lamp"}, headers={"Prefer": "respond-async"})
+            ident, asked = begun.headers["concerto-call"], await question(client)
+            with sqlite3.connect(tmp_path / "runs.db") as store:
+                for table in ("runs", "answers"):
+                    for change in ("UPDATE", "INSERT"):
+                        store.execute(
+                            f"CREATE TRIGGER full_{table}_{change} BEFORE {change} ON {table}"
+                            " BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+                        )
+            for method, path in (("DELETE", f"/calls/{ident}"), ("POST", f"/questions/{asked['key']}")):
+                failed = await client.request(method, path, json=True if method == "POST" else None)
+                assert failed.status_code == 503 and "retry-after" in failed.headers, (path, failed.text)
+            with sqlite3.connect(tmp_path / "runs.db") as store:
+                for table in ("runs", "answers"):
+                    for change in ("UPDATE", "INSERT"):
+                        store.execute(f"DROP TRIGGER full_{table}_{change}")
+            assert (await client.get(f"/calls/{ident}")).json() == {"call": ident, "state": "waiting"}
+            assert (await client.delete(f"/calls/{ident}")).status_code == 204
+
+    asyncio.run(test())
+
+
 def test_many_ask_for_one_call_that_is_over(models: ModelServer, tmp_path: Path) -> None:
     async def test() -> None:
         async with served(source(models), **options(tmp_path)) as (client, _):

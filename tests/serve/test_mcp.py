@@ -11,6 +11,8 @@ import concerto
 import httpx2
 import mcp_types as types
 import pytest
+from concerto.serve.caller import ANYONE
+from concerto.serve.calls import Wanted
 from concerto.serve.mcp_server import server_of
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
@@ -131,6 +133,17 @@ async def test_a_question_is_answered_on_the_page_too() -> None:
         assert refused.is_error
     await app.aclose()
     assert app.questions.open == {} and app.admission.running == 0
+
+
+@in_loop
+async def test_a_call_by_another_way_has_no_questions_of_mcp() -> None:
+    app = concerto.asgi(program(SOURCE), offline=True)
+    plain = await app.calls.begin("0123456789abcdef", Wanted("add", {"a": 3}, ANYONE, None), streams=False)
+    async with Client(server_of(app), mode="auto") as client:
+        params = types.CallToolRequestParams(name="add", arguments={}, request_state=plain.id)
+        answer = await client.session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
+        assert answer.is_error and "there is no such call" in answer.content[0].text, answer
+    await app.aclose()
 
 
 def test_bound_keys_are_no_arguments(tmp_path: Path) -> None:

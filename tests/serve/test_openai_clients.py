@@ -76,6 +76,8 @@ async def test_streams() -> None:
     async with client_of(offline_script=["One piece."]) as client:
         whole = await client.chat.completions.create(model="Clerk", messages=MESSAGES, stream=True)
         assert "".join([chunk.choices[0].delta.content or "" async for chunk in whole]) == "One piece."
+        raw = await client.chat.completions.with_raw_response.create(model="Clerk", messages=MESSAGES, stream=True)
+        assert raw.headers["x-content-type-options"] == "nosniff"
 
 
 @in_loop

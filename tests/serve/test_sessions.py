@@ -105,6 +105,27 @@ def test_sessions_and_first_answers_outlive_the_process(tmp_path: Path) -> None:
     check()
 
 
+def test_what_a_failed_call_has_changed_outlives_the_process(tmp_path: Path) -> None:
+    source = """
+        memory chat { retain: 100 }
+        pub fn spoilt(text: String) -> Result<Int> { chat.append("user", text); throw ToolError::new("no") }
+        pub fn ended(text: String) -> Int { chat.append("user", text); panic("no") }
+        pub fn length() -> Int { chat.len() }
+    """
+
+    @in_loop
+    async def check() -> None:
+        for _ in range(2):
+            async with served(source, state=tmp_path / "state.db") as (client, _):
+                for name in ("spoilt", "ended"):
+                    assert (await client.post(f"/call/{name}", json={"text": "x"}, headers=of("a"))).status_code >= 400
+                assert (await client.post("/call/spoilt", json={"text": "x"}, headers=of("a"))).status_code >= 400
+        async with served(source, state=tmp_path / "state.db") as (client, _):
+            assert (await client.post("/call/length", json={}, headers=of("a"))).json() == 6
+
+    check()
+
+
 @in_loop
 async def test_an_idempotency_key_gives_the_first_answer_again() -> None:
     async with served() as (client, _):

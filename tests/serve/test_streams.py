@@ -96,6 +96,15 @@ async def test_a_log_keeps_the_newest() -> None:
 
 
 @in_loop
+async def test_a_log_counts_bytes() -> None:
+    log = EventLog(100)
+    for _ in range(10):
+        log.add("text", "é" * 25)
+    await asyncio.sleep(0)
+    assert (log.first, log.bytes) == (9, 100)
+
+
+@in_loop
 async def test_a_client_that_goes_cancels_its_call() -> None:
     """By the disconnection that the server tells of; with an Idempotency-Key the call goes on, and the answer is there later."""
     async with served() as (client, app):

@@ -87,6 +87,31 @@ def test_a_secret_is_in_no_snapshot() -> None:
     assert not any(b"hunter2" in data for data in seen) and any(b"MY_TOKEN" in data for data in seen[1:])
 
 
+def test_a_secret_among_the_settings_of_one_call_is_in_no_snapshot() -> None:
+    from concerto.runtime.access.permissions import Permissions
+
+    seen: list[bytes] = []
+
+    def watched(session: Between) -> None:
+        seen.append(snapshot(session))
+        resume(session, seen[-1])
+        assert snapshot(session) == seen[-1]
+
+    run = Run(program_of("""
+        model M { provider: offline }
+        fn main() {
+            let t = std::env::require("MY_TOKEN")?;
+            let asked = M.with(system_prompt: "the key is ${t}", stop_sequences: ["a", "${t}b"], temperature: 0.5);
+            emit("a", 1);
+            emit("b", asked.execute("x")?.text);
+        }
+    """), watched)  # fmt: skip
+    run.session.host.permissions = Permissions.of_texts(["env=MY_TOKEN"])
+    shown = run.shown()
+    assert "offline: x" in dict(shown[0])["b"]
+    assert not any(b"hunter2" in data for data in seen) and any(data.count(b"MY_TOKEN") > 2 for data in seen)
+
+
 # ---------------------------------------------------------------- what is refused
 
 

@@ -66,7 +66,7 @@ from .envelope import SnapshotError, fits, misshapen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Protocol
 
     from ..interp.link import Program
@@ -437,19 +437,64 @@ def _scoped(cls: type) -> Kind:
 
 def _builder_parts(value: ModelBuilder) -> list[Any]:
     meta = () if value.turn is None else (value.turn[1],)
-    return [value.model, *(part for part in (value.memory, value.context) if part is not UNSET), *value.tools, *meta]
+    attached = [part for part in (value.memory, value.context) if part is not UNSET]
+    return [value.model, *attached, *value.tools, *meta, *_texts_of(value.settings)]
+
+
+def _texts_of(plain: Any) -> list[str]:
+    """Return the texts in the settings of one call, which are plain data."""
+    if type(plain) is str:
+        return [plain]
+    parts = plain.values() if type(plain) is dict else plain if isinstance(plain, list | tuple) else ()
+    return [text for part in parts for text in _texts_of(part)]
+
+
+def _lower_settings(w: Writer, settings: dict[str, Any]) -> list[Any]:
+    """Return the settings of one call, and behind them the texts that have rows of their own, since a secret may be in them: the
+    way to each, and its place."""
+    apart: list[Any] = []
+
+    def lowered(part: Any, way: list[Any]) -> Any:
+        if type(part) is str and type(place := w.place(part)) is list:
+            apart.append([way, place])
+            return ""
+        if type(part) is dict:
+            return {w.clean(name): lowered(inner, [*way, w.clean(name)]) for name, inner in part.items()}
+        if isinstance(part, list | tuple):
+            return [lowered(inner, [*way, at]) for at, inner in enumerate(part)]
+        return part
+
+    public = lowered(settings, [])
+    return [public, apart] if apart else [public]
+
+
+def _put_back(r: Reader, settings: Any, apart: Any) -> None:
+    """Put the texts that stand apart into the settings of one call. Raises SnapshotError for a way that leads to none."""
+    for row in r.list(apart):
+        way, place = r.list(row)
+        part = settings
+        try:
+            *to, last = r.list(way)
+            for step in to:
+                part = part[step]
+            if part[last] != "":
+                raise misshapen("a builder with settings that none has")
+            part[last] = r.text(r.value(place))
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise misshapen("a builder with settings that none has") from None
 
 
 def _lower_builder(w: Writer, value: ModelBuilder) -> list[Any]:
     memory, context = ([] if part is UNSET else [w.place(part)] for part in (value.memory, value.context))
     turn = None if value.turn is None else [value.turn[0], w.place(value.turn[1])]
-    own = [] if value.settings is None else [value.settings]
+    own = [] if value.settings is None else _lower_settings(w, value.settings)
     return [w.place(value.model), memory, value.auto, context, list(map(w.place, value.tools)), value.without_tools, turn, *own]
 
 
 def _build_builder(
-    r: Reader, model: Any, memory: Any, auto: Any, context: Any, tools: Any, without_tools: Any, turn: Any, settings: Any = None
-) -> ModelBuilder:
+    r: Reader, model: Any, memory: Any, auto: Any, context: Any, tools: Any, without_tools: Any, turn: Any, settings: Any = None,
+    apart: Any = (),
+) -> ModelBuilder:  # fmt: skip
     of, offered = r.value(model), tuple(r.values(tools))
     attached, contexts = ([r.value(part) for part in r.list(setting)] for setting in (memory, context))
     tokens, meta = (None, None) if turn is None else (r.list(turn)[0], r.value(turn[1]))
@@ -458,6 +503,8 @@ def _build_builder(
     fitting = fitting and all(type(tool) in _OFFERED for tool in offered) and max(len(attached), len(contexts)) < 2
     if not fitting or type(tokens) not in (int, type(None)) or type(meta) not in (Map, type(None)):
         raise misshapen("a builder with settings that none has")
+    if apart:
+        _put_back(r, settings, apart)
     if settings is not None and not (type(settings) is dict and all(_is_setting(*row) for row in settings.items())):
         raise misshapen("a builder with settings that none has")
     return ModelBuilder(
@@ -534,9 +581,17 @@ def _host_stream_parts(value: HostStream) -> list[Any]:
     return [*value.arguments, *(value.items or ())]
 
 
+def _number_in(declared: Sequence[Any], one: Any) -> int:
+    """Return the number of a declaration of the program. Raises SnapshotError V008 for one of an earlier program."""
+    try:
+        return declared.index(one)
+    except ValueError:
+        raise SnapshotError("V008", f"{one.name} belongs to an earlier program; use that of this program") from None
+
+
 def _lower_host_stream(w: Writer, value: HostStream) -> list[Any]:
     items = None if value.items is None else list(map(w.place, value.items))
-    number = w.program.externs.index(value.function)
+    number = _number_in(w.program.externs, value.function)
     return [value.key, number, list(map(w.place, value.arguments)), items, value.asked, value.ended, value.walked]
 
 
@@ -708,9 +763,9 @@ def lower_payload(w: PayloadWriter, payload: Any) -> list[Any]:
     if payload is UNSET:
         return [LEFT_OUT]
     if kind is Pipeline:
-        return [PIPELINE, w.program.image.pipelines.index(payload)]
+        return [PIPELINE, _number_in(w.program.image.pipelines, payload)]
     if kind is PythonFunction:
-        return [EXTERN, w.program.externs.index(payload)]
+        return [EXTERN, _number_in(w.program.externs, payload)]
     if kind in PAYLOAD_RECORDS:
         slots = [lower_payload(w, getattr(payload, name)) for name in kind.__slots__]
         return [RECORD, PAYLOAD_RECORDS.index(kind), slots]
