@@ -138,9 +138,9 @@ async def test_a_question_is_answered_on_the_page_too() -> None:
 @in_loop
 async def test_a_call_by_another_way_has_no_questions_of_mcp() -> None:
     app = concerto.asgi(program(SOURCE), offline=True)
-    plain = await app.calls.begin("0123456789abcdef", Wanted("add", {"a": 3}, ANYONE, None), streams=False)
+    plain = await app.calls.begin("0123456789abcdef", Wanted("pay", {"sum": 3}, ANYONE, None), streams=False)
     async with Client(server_of(app), mode="auto") as client:
-        params = types.CallToolRequestParams(name="add", arguments={}, request_state=plain.id)
+        params = types.CallToolRequestParams(name="pay", arguments={}, request_state=plain.id)
         answer = await client.session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
         assert answer.is_error and "there is no such call" in answer.content[0].text, answer
     await app.aclose()
