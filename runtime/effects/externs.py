@@ -115,9 +115,9 @@ class OpenStreams:
 
     async def aclose(self) -> None:
         """End all of them, with the session."""
-        for begun in self.elements.values():
+        while self.elements:  # others may end theirs meanwhile
+            _, begun = self.elements.popitem()
             await begun.close(waits=False)
-        self.elements.clear()
 
 
 async def _first_element(run: EffectContext, effect: Effect, stream: HostStream, caller: PythonCaller) -> Any:

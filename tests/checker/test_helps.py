@@ -196,6 +196,8 @@ WRITTEN = [
     ('print("a", end: "");', "E2007", "leave it out: `print` writes no line end, `println` does"),
     ("std::io::flush();", "E1004", "leave it out: what is printed goes out at once"),
     ('let o: Option<String> = None; match o { "a" => {}, _ => {} };', "E3003", 'write `Some("a")`'),
+    ("match (1,) { 5 => {}, _ => {} };", "E3003", "write `(a,)`"),
+    ("match (1, 2, 3, 4, 5, 6, 7, 8, 9) { 5 => {}, _ => {} };", "E3003", "write `(a, b, c, d, e, f, g, h, i)`"),
     ('let ok: Bool = emit("approve", 1)?; println(ok);', "E2041", 'for the answer of the host write `await emit("approve", 1)?`'),
     (
         MODEL + '{ let _r = M.execute("a", temperature: 0.2); }', "E2007",

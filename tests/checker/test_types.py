@@ -133,6 +133,7 @@ CASES = [
     ("E2033", "const A: Int = 1 + «2 / 0; print(A);"),
     ("E2033", "const A: Int = «9223372036854775807 + 1; print(A);"),
     ("E2033", 'const A: Int = «"x" as Int; print(A);'),
+    ("E2033", f'const B: String = "{"😀" * 1_000_000}"; const A: String = "${{«[B, B, B, B, B, B]}}"; print(A.len());'),
     ("E2034", "let x = 1; «x = 2; print(x);"),
     ("E2034", "fn f(a: Int) { «a = 2; print(a); } fn main() { f(1); }"),
     ("E2034", "const A: Int = 1; fn main() { «A = 2; }"),
