@@ -369,9 +369,22 @@ class Resolver:
     def elsewhere(self, name: str) -> str | None:
         """Return a help with the `use` that would bring in a public item of that name from another module, or None."""
         for module, scope in self.spaces.items():
-            if name in scope.public and module is not self.at:
-                return f"add `use {'::'.join(('crate', *module.path, name))};`"
+            if name in scope.public and module is not self.at and self._can_reach(module):
+                root = () if module.root.library and module.root is not self.at.root else ("crate",)
+                path = module.path if root == () else module.path[2 * bool(module.root.library) :]
+                return f"add `use {'::'.join((*root, *path, name))};`"
         return None
+
+    def _can_reach(self, module: ModuleSymbol) -> bool:
+        """Whether a path from here leads to a module: each one on the way is `pub`, or this module is inside the one around it. A
+        library does not see the program, nor other libraries that it does not name."""
+        if module.root is not self.at.root and (self.at.root.library or not module.root.library):
+            return False
+        while module.home is not None:
+            if module.name not in self.spaces[module.home].public and not self.at.is_inside(module.home):
+                return False
+            module = module.home
+        return True
 
     def as_variant(self, name: str) -> str | None:
         """Return a help with the path of a variant of that name, if exactly one visible enum has it, else None."""

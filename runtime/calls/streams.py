@@ -133,10 +133,12 @@ class StreamedCall(CallRun):
         return outcome
 
     def _ended(self, outcome: Any) -> Any:
-        """Return what the program gets of an outcome that is no piece of the reply. Raises a panic of the job."""
-        if isinstance(outcome, CallFailure):
-            return failed(outcome)
+        """Return what the program gets of an outcome that is no piece of the reply, and end the stream with it. Raises a panic of
+        the job."""
         if isinstance(outcome, Exception):
+            self._end("error")
+            if isinstance(outcome, CallFailure):
+                return failed(outcome)
             raise outcome
         after = self.conversation.fold if self.conversation is not None and self.conversation.folds else None
         return PendingCommit(lambda: self._commit_turn(outcome), after)
@@ -171,12 +173,13 @@ class StreamedCall(CallRun):
         try:
             self._put_outcome(await self.up_to_commit(self.work))
             await self.over
-        except CallFailure as failure:
-            self._end("error")
-            self._put_outcome(failure)
-        except Exception as error:  # a panic: it ends the run at the place where the chunk is awaited
-            self._end("error")
-            self._put_outcome(error)
+        except Exception as failure:  # a CallFailure, or a panic, which ends the run at the place where the chunk is awaited
+            if self.arrival.done():  # nobody waits: the program first takes the text that has come, then this
+                self._put_outcome(failure)
+                await self.over
+            else:
+                self._end("error")
+                self._put_outcome(failure)
         finally:
             self._end("cancelled")  # only what has not ended yet
             if self.conversation is not None:
@@ -225,9 +228,15 @@ class StreamedCall(CallRun):
     async def _limited(self, limiter: RateLimiter, request: Request) -> Reply:
         limiter.paused.add(self._hurry)
         try:
-            return await super()._limited(limiter, request)
+            reply = await super()._limited(limiter, request)
         finally:
             limiter.paused.discard(self._hurry)
+        if self.hurries and self.arrival.done():
+            # The place is free for others. What follows (tools, checks of the program, another request) is for a program that
+            # waits: its functions are called by the task that asks for the next chunk.
+            self.demand = self.future()
+            await self.demand
+        return reply
 
     async def _give(self, text: str) -> None:
         """Take a chunk from the provider. The request goes on when the program wants the chunk after it (O-1.72)."""

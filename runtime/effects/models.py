@@ -434,7 +434,8 @@ async def perform_streams(run: EffectContext, effect: Effect) -> Any:
     """Wait for the next chunk of a stream (O-1.72 to O-1.75), and return and raise what `StreamedCall.next` does."""
     payload = effect.payload
     stream = payload.stream if type(payload) is ItemStream else payload
+    call = run.state[STREAMS][stream.effect]
     try:
-        return await run.state[STREAMS][stream.effect].next(effect)
+        return await call.next(effect)
     finally:
-        stream.walked = False
+        call.stream.walked = False  # after a snapshot was read it is another object than `stream`

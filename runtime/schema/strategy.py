@@ -84,7 +84,8 @@ class Plan:
         return None
 
     def block(self) -> str:
-        """Return what the prompt says of the schema with the strategy `prompt` (SCHEMA_BLOCK of O-2.48)."""
+        """Return what the prompt says of the schema: with the strategy `prompt` in every attempt, with the others in retries,
+        behind `why_block` (SCHEMA_BLOCK of O-2.48)."""
         head = "\n\nReply with one JSON value that matches this JSON Schema, and nothing else:\n"
         return head + compact_json(self.schema.plain)
 
@@ -128,13 +129,13 @@ def minimal_instance(document: MinimalJson) -> Any:
 
 
 def _instance(form: MinimalJson, definitions: MinimalJson, around: tuple[str, ...]) -> Any:
+    if "default" in form:  # beside a `$ref` too
+        return form["default"]
     if "$ref" in form:
         name = form["$ref"].rpartition("/")[2]
         if name in around:
             raise _Endless
         return _instance(definitions[name], definitions, (*around, name))
-    if "default" in form:
-        return form["default"]
     if "anyOf" in form:
         return _alternative(form["anyOf"], definitions, around)
     if "enum" in form:

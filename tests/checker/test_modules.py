@@ -151,3 +151,8 @@ def test_images_name_files_in_order() -> None:
 def test_the_help_names_the_missing_import() -> None:
     result = program({"main.conc": "mod a; fn main() { f(); }", "a.conc": "pub fn f() {}"})
     assert [d.help for d in result.diagnostics.ordered()] == ["add `use crate::a::f;`"]
+
+
+def test_the_help_names_no_import_that_a_private_module_forbids() -> None:
+    files = {"main.conc": "mod a { mod b { pub fn f() {} } pub mod c { pub fn g() {} } } fn main() { f(); g(); }"}
+    assert [d.help for d in program(files).diagnostics.ordered() if d.code == "E1001"] == [None, "add `use crate::a::c::g;`"]

@@ -101,6 +101,15 @@ def test_a_recursive_schema_has_a_minimal_instance():
     assert minimal_instance(strict_form(kind)) == {"kids": [], "up": None}
 
 
+def test_a_default_ends_a_schema_that_leads_back_to_itself():
+    document = {
+        "$ref": "#/$defs/A",
+        "$defs": {"A": {"type": "object", "properties": {
+            "name": {"type": "string"}, "next": {"$ref": "#/$defs/A", "default": None}}, "required": ["name"]}},
+    }  # fmt: skip
+    assert minimal_instance(document) == {"name": "", "next": None}
+
+
 def test_a_script_is_consumed_in_order_and_then_used_up(bench, finish):
     script = [
         "one",
