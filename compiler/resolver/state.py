@@ -381,9 +381,11 @@ class Resolver:
         if module.root is not self.at.root and (self.at.root.library or not module.root.library):
             return False
         while module.home is not None:
-            if module.name not in self.spaces[module.home].public and not self.at.is_inside(module.home):
+            around = module.home
+            is_file = around in self.rooted and module.name in self.rooted[around].names  # a file beside the root is open to all
+            if not is_file and module.name not in self.spaces[around].public and not self.at.is_inside(around):
                 return False
-            module = module.home
+            module = around
         return True
 
     def as_variant(self, name: str) -> str | None:

@@ -24,7 +24,7 @@ FAMILY.same("primary : block", "primary : loop", "arms : armlist")
 # which may not either, the word is their `kind`.
 _ITEM_NAMES = {
     ast.Trait: "trait", ast.Impl: "impl", ast.Module: "mod", ast.Mcp: "mcp", ast.Tool: "tool",
-    ast.Pipeline: "pipeline", ast.Context: "context", ast.MemoryBlock: "memory", ast.Extern: "extern",
+    ast.Pipeline: "pipeline", ast.Context: "context", ast.MemoryBlock: "memory", ast.Extern: "extern", ast.Channel: "channel",
 }  # fmt: skip
 
 

@@ -48,7 +48,7 @@ async def call_conversation(
     for ref in refs:
         writes = auto and ref is refs[-1]
         if not run.memories.allows(ref.name, by, writes):
-            way = "" if writes else " to be read"
+            way = "" if writes else " to read it"
             raise CallFailure("AgentError", "InvalidRequest", f"the memory {ref.name} does not allow {by}{way}", model=by)
     events: MemoryEvents | None = None
     if any(run.memories.is_heard(ref.name) for ref in refs):

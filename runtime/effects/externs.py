@@ -78,9 +78,9 @@ async def perform_next(run: EffectContext, effect: Effect) -> Any:
     except CallFailed as failure:
         value = _failed(run, effect, function, failure, True)
     except BaseException:
-        stream.walked = False
+        effect.payload.walked = False
         raise
-    return came(stream, value)
+    return came(effect.payload, value)  # after a snapshot was read it is another object than `stream`
 
 
 def came(stream: HostStream, value: Any) -> Any:

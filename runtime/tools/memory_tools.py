@@ -233,7 +233,7 @@ def memory_bindings(run: EffectContext, ref: MemoryRef, by: str) -> list[ToolBin
     """Return the tools of a memory for the model named `by`. One that may only read it gets `recall` alone (M-4.16), and so
     does every model of a derived view. Raises CallFailure for a model that may not read it."""
     if not run.memories.allows(ref.name, by, False):
-        raise CallFailure("AgentError", "InvalidRequest", f"the memory {ref.name} does not allow {by} to be read", model=by)
+        raise CallFailure("AgentError", "InvalidRequest", f"the memory {ref.name} does not allow {by} to read it", model=by)
     writes = run.memories.allows(ref.name, by, True) and not run.memories.is_view(ref.name)
     tools = MemoryTools(run, ref, by)
     bindings: list[ToolBinding] = []

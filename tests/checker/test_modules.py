@@ -155,4 +155,6 @@ def test_the_help_names_the_missing_import() -> None:
 
 def test_the_help_names_no_import_that_a_private_module_forbids() -> None:
     files = {"main.conc": "mod a { mod b { pub fn f() {} } pub mod c { pub fn g() {} } } fn main() { f(); g(); }"}
-    assert [d.help for d in program(files).diagnostics.ordered() if d.code == "E1001"] == [None, "add `use crate::a::c::g;`"]
+    assert [d.help for d in program(files).diagnostics.ordered() if d.code == "E1001"] == [
+        "declare it first, or import it with `use`", "add `use crate::a::c::g;`",
+    ]  # fmt: skip

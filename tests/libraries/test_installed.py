@@ -75,9 +75,10 @@ def test_the_first_of_two_copies_of_one_distribution_counts(site: Path, monkeypa
 def test_the_help_names_the_import_from_a_library(site: Path) -> None:
     more = {**SHAPES, "shapes_pkg/square.conc": "pub fn side(a: Float) -> Float { area(a) }\n"}
     install(site, "concerto-shapes", "1.2.0", "shapes = shapes_pkg", more)
-    found = errors("use lib::shapes::circle;\nuse lib::shapes::square;\nfn main() { area(1.0); circle::area(2.0); square::side(1.0); }\n")
-    helps = [help for code, _, help in found if code == "E1001"]
-    assert helps == ["add `use lib::shapes::circle::area;`", "add `use crate::circle::area;`"]
+    uses = "use lib::shapes::circle;\nuse lib::shapes::square;\n"
+    found = errors(uses + "fn main() { area(1.0); circle::area(2.0); square::side(1.0); }\n")
+    helps = {help for code, _, help in found if code == "E1001"}
+    assert helps == {"add `use lib::shapes::circle::area;`", "add `use crate::circle::area;`"}
 
 
 def test_a_missing_library_names_those_that_are_there(site: Path) -> None:

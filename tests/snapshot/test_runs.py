@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import concerto
 import pytest
+from concerto.runtime.session.session import Session
 from concerto.runtime.session.state import resume, snapshot
 from concerto.vm.bytecode.encoding import MAGIC as IMAGE_MAGIC
 from concerto.vm.interp import effects
@@ -372,3 +374,26 @@ def test_an_error_of_no_variant_is_refused() -> None:
         refused(session, changed(session, change), "V008", "an error SchemaError::Nonesuch")
 
     at_step(2, 'fn main() { let e = SchemaError::ParseError("x"); emit("a", 1); emit("b", e.message); }')[1](checked)
+
+
+def test_a_stream_of_python_goes_on_in_a_run_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is made anew while another task goes on and it waits for its next element."""
+    (tmp_path / "slowly_given.py").write_text(
+        "import asyncio\nasync def numbers(n: int):\n    for i in range(n):\n        await asyncio.sleep(0.02)\n        yield i\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    step = Session._step
+
+    def anew(session: Session) -> Any:
+        resume(session, snapshot(session))
+        return step(session)
+
+    monkeypatch.setattr(Session, "_step", anew)
+    program = concerto.compile("""
+        extern python "slowly_given" { async fn numbers(n: Int) -> Stream<Int>; }
+        fn walk() -> Result<Int, HostError> { let mut sum = 0; for n in numbers(4) { sum += n; } Ok(sum) }
+        fn other() -> Int { for _ in 0..20 { std::time::sleep(5); } 1 }
+        pub async fn both() -> Result<Int, HostError> { let (a, b) = await (walk(), other()); Ok(a? * 10 + b) }
+    """)
+    with program.session(permissions=concerto.Permissions(python=True)) as session:
+        assert session.call("both") == 61

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_performed = threading.local()
+"""`operation`: the one that the calling thread performs."""
 PARTING = 0.03
 """Seconds that a cancelled operation has to come out of its wait; after that its thread is left to end by itself."""
 
@@ -53,7 +55,6 @@ class StoreThread:
         self._settles = settles
         self._is_busy = False
         self._waiting: deque[Any] = deque()
-        self._operation: _Operation | None = None
         self._inbox: SimpleQueue[_Operation | None] | None = None
         self._thread: threading.Thread | None = None
         self._trying = False
@@ -117,7 +118,7 @@ class StoreThread:
 
     async def _perform(self, work: Callable[[], Any], effect: Any) -> Any:
         loop = self._loop()
-        operation = self._operation = _Operation(work, loop, effect)
+        operation = _Operation(self, work, loop, effect)
         holds = getattr(loop, "hold_clock", lambda change: None)
         holds(1)
         try:
@@ -129,7 +130,6 @@ class StoreThread:
                 self._inbox = self._thread = None  # it ends when its call does
             raise
         finally:
-            self._operation = None
             holds(-1)
         if operation.error is not None:
             raise operation.error
@@ -145,7 +145,7 @@ class StoreThread:
 
     def close(self) -> None:
         """End the thread, if there is one, and wait until it has ended; the next operation that waits begins another one. A
-        thread that was left to end by itself is not waited for."""
+        thread that was left to end by itself is not waited for. No operation may be on its way."""
         if self._inbox is not None and self._thread is not None:
             self._inbox.put(None)
             self._thread.join()
@@ -153,8 +153,8 @@ class StoreThread:
 
     def _own(self) -> _Operation | None:
         """Return the operation that the calling thread performs, None outside the thread."""
-        operation = self._operation
-        return operation if operation is not None and operation.thread == threading.get_ident() else None
+        operation = getattr(_performed, "operation", None)  # also one that was given up, which the loop has forgotten
+        return operation if operation is not None and operation.owner is self else None
 
     def wait(self, call: Callable[[], Any], interrupt: Callable[[], object] = lambda: None) -> Any:
         """Return what `call` returns, which waits for a store; in an operation the loop goes on meanwhile, elsewhere it waits in
@@ -169,7 +169,8 @@ class StoreThread:
         return call()
 
     def pause(self, seconds: float) -> None:
-        """Wait some seconds before a lock of a store is asked for again. Raises as `wait` does."""
+        """Wait some seconds, LONGEST_WAIT at most, before a lock of a store is asked for again. Raises MustWait and Cancelled as
+        `wait` does."""
         operation = self._own()
         resting = operation.rest if operation is not None else threading.Event()
         self.wait(lambda: resting.wait(seconds), resting.set)
@@ -222,11 +223,11 @@ class _Operation:
     wait does not end within PARTING seconds the thread is lost: it ends by itself whenever its call returns, and the session
     begins another one."""
 
-    def __init__(self, work: Callable[[], Any], loop: Any, effect: Any) -> None:
+    def __init__(self, owner: StoreThread, work: Callable[[], Any], loop: Any, effect: Any) -> None:
+        self.owner = owner
         self.work = work
         self.loop = loop
         self.effect = effect
-        self.thread = 0
         self.value: Any = None
         self.error: BaseException | None = None
         self.over = False
@@ -249,11 +250,13 @@ class _Operation:
 
     def run(self) -> bool:
         """Perform the operation; return whether the thread may take another one."""
-        self.thread = threading.get_ident()
+        _performed.operation = self
         try:
             self.value = self._context.run(self.work)
         except BaseException as error:
             self.error = error
+        finally:
+            _performed.operation = None
         self.over = True
         self._loop_turn.release()
         return not self._lost
