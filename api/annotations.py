@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 class Spelling(Protocol):
     """How types are written, as objects or as texts. `plain` gives a type of Python by its name, `own` one of the package
-    `concerto`, `generic` one with arguments, `either` a union, `words` that of string literals, `declared` a type of the program
-    by its key, `kind` being "struct", "schema" or "enum". `argument` says that it is what a function takes, which may be more
-    than it gives."""
+    `concerto`, `generic` one with arguments (the name Array comes only with `argument`), `either` a union, `words` that of string
+    literals, `declared` a type of the program by its key, `kind` being "struct", "schema" or "enum". `argument` says that it is
+    what a function takes, which may be more than it gives."""
 
     def plain(self, name: str) -> Any: ...
     def own(self, name: str) -> Any: ...
@@ -34,8 +34,9 @@ class Spelling(Protocol):
 
 
 def annotated(classes: DeclaredClasses, number: int, spelling: Spelling, *, argument: bool = False) -> Any:
-    """Return the annotation of a type of the image, by its number there: of what a value of it is in Python, or with `argument`
-    of all that is taken for one. What no value of Python is taken for is Never."""
+    """Return the annotation of a type of the image, by its number there: of what a value of it is in Python, or with `argument`,
+    which only `stubs` gives, of what is taken for one, as far as types of Python say it; that the host's own classes are taken
+    for records, and pictures for a Media, is not said. What no value of Python is taken for is Never."""
     rows = classes.program.image.types
     head, *rest = rows[number]
 
@@ -89,7 +90,8 @@ _PLAIN = {"int": "int", "float": "float", "string": "str", "bool": "bool", "nil"
 
 class Objects:
     """Annotations as Python has them in signatures at run time; a Spelling whose methods return objects of `typing` and classes.
-    `classes` are those of the program, of which `declared` takes the class of a type."""
+    `classes` are those of the program, of which `declared` takes the class of a type. It is for what values are: it has no
+    `generic` of the name Array."""
 
     PLAIN = {
         "int": int, "float": float, "str": str, "bool": bool, "None": None, "Any": Any, "Never": Never, "bytes": bytes,

@@ -31,8 +31,9 @@ class PlainWords:
         self.epilog = ""
 
     def add_argument(self, *names: str, **row: Any) -> None:
-        """Keep an option or a file, described as for `ArgumentParser.add_argument`; nothing is checked. A row with an action
-        outside of KNOWN_ACTIONS makes `read` leave all to argparse."""
+        """Keep an option or a file, described as for `ArgumentParser.add_argument`; nothing is checked. An action outside of
+        KNOWN_ACTIONS, or a second row for files, makes `read` leave all to argparse. No row may have what is not known here:
+        `nargs` and `const` of an option, `nargs` of files other than `?` and `*`, a default that `type` has to convert."""
         named = next((name for name in names if name.startswith("--")), names[0])
         entry = row.get("dest") or named.lstrip("-").replace("-", "_"), row
         self.rows.append(entry)

@@ -37,7 +37,8 @@ class Operator(NamedTuple):
     generic: str = ""
     """The opcode for operands of any kinds; none for operators whose right side may be left out."""
     ints: str = ""
-    """The opcode for two Ints; of comparisons also for other pairs of one kind that need no look at the kinds (V-2.6)."""
+    """The opcode for two Ints; of comparisons also for two Strings, and an Int and a Float, which need no look at the kinds
+    (V-2.6)."""
     floats: str = ""
     """The opcode for two Floats."""
     fold: Callable[[Any, Any], Any] | None = None

@@ -1,9 +1,8 @@
-"""Which of some sources are programs of their own, and which are modules of others: the tests of a file run once, in the program
-that holds it (O-9.16, P-2.5).
+"""Which of some sources are programs of their own, and which are modules of others: the tests of a file run in the program that
+holds it, in each one where several do (O-9.16, P-2.5).
 
 Hands on `sources_under`, `extents_of` and `roots_of` to the verb `test` and to the plugin of pytest. Nothing is checked here:
-files are parsed as far as it takes to find what they name. Which files a program leads to is said by `project.py`, what is done
-with it is for the caller.
+files are only parsed. Which files a program leads to is said by `project.py`, what is done with it is for the caller.
 """
 
 from __future__ import annotations

@@ -267,9 +267,9 @@ class Checker:
         self.fallback_circles: dict[ModelSymbol, ModelSymbol | None] = {}
         self.mockable: list[str] = []  # names of models, agents and tools, for suggestions
         self.tool_sources: list[Offering] = []  # all that offers tools to models
-        self.questions: set[str] = set()  # names of functions by models and of channels that are answered
+        self.questions: set[str] = set()  # names of functions by models and of Python, and of channels that are answered
         self.offered: Any = None  # the names of what they offer, once asked for (`mocks.Offered`)
-        self.offers: list[ToolSymbol] = []  # those of them that a list of tools names
+        self.offers: list[ToolSymbol] = []  # tools made of `questions` that a list of tools names; no declared tool is here
         self.tools: dict[ToolSymbol, Type] = {}  # the types of tools that implement traits
         self.servers: Mapping[str, Mapping[str, object]] = {}  # MCP servers of the manifest by name
         self.agents: Mapping[str, Mapping[str, object]] | None = None  # those of the manifest by name; None: there is none
@@ -338,8 +338,8 @@ class Checker:
     # Questions that lead from one body into others.
 
     def is_answered(self, question: Span) -> bool:
-        """Return whether an earlier check has answered the questions that begin in the file of this place, without an
-        error."""
+        """Return whether the questions that begin in the file of this place need not be asked: an earlier check has answered
+        them without an error, or nobody reads what is reported of the file."""
         return self.reuse is not None and question.file in self.reuse.records
 
     def called(self, target: object) -> FunctionSymbol | None:
@@ -354,7 +354,8 @@ class Checker:
 
     def body_of(self, function: FunctionSymbol, question: Span) -> ast.Block | None:
         """Return the body of a function that a question leads into, None for one without; `question` is where it begins.
-        Raise BodyNeeded for a body that this check leaves out."""
+        Raise BodyNeeded for a body that this check leaves out; where nobody reads what is reported of the file return None for
+        it."""
         if self.reuse is not None:
             self.reuse.follow(question.file, function.declaration)
         return function.declaration.body

@@ -575,9 +575,9 @@ def call(p: Printer, node: ast.Call | ast.MethodCall, piped: ast.Expr | None) ->
 
 
 def arguments(p: Printer, nodes: Sequence[ast.Argument]) -> int:
-    """Write the arguments of a call or decorator, on one line or with one line each. If only the last one ends in an open
-    bracket, or the only one is a call, that bracket alone is broken. Return the row behind the open bracket of the last one, or
-    0."""
+    """Write the arguments of a call or decorator, on one line or with one line each. If the last one ends in a bracket that may
+    stay open, or the only one is a call, and all before that bracket fits on the line, that bracket alone is broken. Return the
+    row behind the open bracket of the last one, or 0."""
     p.token("(")
     inside = len(p.operations)
     if not nodes and not p.comment_follows():

@@ -1,8 +1,9 @@
 """The tokens around a syntax error, as messages and helps look at them.
 
 Hands on `ErrorPlace` to `errors` and to the syntax hints, and to these ELIDED and LONGEST. Rows are counted from the error: 0
-is the wrong token, -1 the one before, 1 the next. How a message names a token is here (`described`), and the message for what
-stands behind a field name (`behind_key`); all others are worded by whoever asks. Nothing here decides how parsing goes on.
+is the wrong token, -1 the one before, 1 the next. How the wrong token is named is here (`described`, by `describe_found` of
+`lexer.py`), and the message for what stands behind a field name (`behind_key`); all others are worded by whoever asks. Nothing
+here decides how parsing goes on.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class ErrorPlace:
         return self.row + first >= 0 and self.tokens.ends[self.row + first] == self.tokens.starts[self.row + second]
 
     def comment_before(self) -> str:
-        """Return the comment that ends the line of the token before, if the error is on a later line; else an empty text."""
+        """Return the `//` comment that ends the line of the token before, if the error is on a later line; else an empty text."""
         between = self.source.text[self.tokens.ends[self.row - 1] : self.tokens.starts[self.row]] if self.row else ""
         rest, newline, _ = between.partition("\n")
         return rest.strip() if newline and rest.lstrip().startswith("//") else ""
@@ -156,4 +157,4 @@ class ErrorPlace:
         """Return the whole line on which the error begins, without its line end."""
         start, text = self.range()[0], self.source.text
         end = text.find("\n", start)
-        return text[text.rfind("\n", 0, start) + 1 : end if end >= 0 else len(text)]
+        return text[text.rfind("\n", 0, start) + 1 : end if end >= 0 else len(text)].removesuffix("\r")

@@ -284,13 +284,17 @@ class CallRun:
             return await work()
         except CallFailure as failure:
             self.services.metrics.errors += 1
-            await self._abandon(failure.model_message, failure.fields.get("text", ""), failure.cause)
+            await self._abandon(failure.model_message, failure.fields.get("text") or self._said(), failure.cause)
             if self.conversation is not None:
                 await self.conversation.tell()
             raise
         except BaseException as stop:  # a cancellation is told by the name of its class: asyncio may not be imported
-            await self._abandon("cancelled", "", "cancelled" if type(stop).__name__ == "CancelledError" else "")
+            await self._abandon("cancelled", self._said(), "cancelled" if type(stop).__name__ == "CancelledError" else "")
             raise
+
+    def _said(self) -> str:
+        """Return what has come of the last reply."""
+        return "" if self.paused is None else self.paused.text
 
     async def _abandon(self, reason: str, text: str, cause: str) -> None:
         if self.conversation is not None:

@@ -274,7 +274,11 @@ class StreamedCall(CallRun):
         request = super()._request()
         request.stream = True
         self.chunks = 0
+        self.progress = None
         return request
+
+    def _said(self) -> str:
+        return super()._said() + ("" if self.progress is None else "".join(self.progress.texts))
 
     async def _wait_or_raise(self, failure: CallFailure, attempt: int) -> None:
         if self.chunks:  # the program has read them already: no retry can take them back (O-1.54)

@@ -144,9 +144,9 @@ class Conversation:
         """Begin the run and return parts 1 to 5 of every request of the call (M-4.17).
 
         `timeout` is the number of seconds it may wait for the turn lock (M-5.19); None waits without end. Raises
-        MemoryFailure ("Conflict" when the lock does not come in time, any other as `open_run`), what a function of the
-        program that gives a view raises (`ask`), and the Panic of a budget that the embedder has used up. After a failure
-        the caller still calls `abandon`, which gives the lock back.
+        MemoryFailure ("Conflict" when the lock does not come in time, any other as `open_run`), what functions of steps and
+        those that give views (`ask`) raise, and the Panic of a budget that the embedder has used up. After a failure the
+        caller still calls `abandon`, which gives the lock back.
         """
         if self.auto and self.locks is not None and self.memory.policy.on_conflict == "Serial":
             await self.locks.take(self.memory, timeout)
@@ -165,16 +165,10 @@ class Conversation:
         return self.run.head
 
     def _begun(self, run_id: str, prompt: Sequence[Msg], system: str | None, tools_offered: bool, by: str | None) -> Run:
-        """Open the run. A turn that cannot begin ends here, and with it the ephemeral facts of its key (M-10.1)."""
-        try:
-            return open_run(
-                self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens,
-                by=by, meta=self.meta, recall=self.recall,
-            )  # fmt: skip
-        except MemoryFailure:
-            if self.auto:
-                self.memory.end_ephemeral()
-            raise
+        return open_run(
+            self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens, by=by,
+            meta=self.meta, recall=self.recall,
+        )
 
     async def _asked(
         self, ask: Ask, run_id: str, prompt: Sequence[Msg], system: str | None, tools_offered: bool, by: str | None
@@ -189,10 +183,6 @@ class Conversation:
             for element, view in zip(self.attached, opening.views, strict=True):
                 if element.policy.view_with is not None:
                     await ask(element, view)
-        except BaseException:
-            if self.auto:
-                self.memory.end_ephemeral()
-            raise
         finally:
             self.is_reading = False
         run: Run = opening.run(
@@ -230,7 +220,7 @@ class Conversation:
 
     async def arrived(self) -> Sequence[Msg]:
         """Return what others have stored since the request before, where a view is refreshed (M-5.31), else nothing. Raises
-        MemoryFailure when a log cannot be read."""
+        MemoryFailure when a log cannot be read, and what functions of steps raise."""
         run = self.run
         if run is None or not run.refreshing:
             return ()
@@ -297,6 +287,8 @@ class Conversation:
         `cause` as `Run.abandon`. Raises the MemoryFailure of a store that cannot record the turn."""
         run = self.run
         try:
+            if run is None and self.auto:  # the turn could not begin, and with it end the ephemeral facts of its key (M-10.1)
+                self.memory.end_ephemeral()
             if run is not None and not run.ended:
                 record = run.roll_back(reason, text, cause=cause)
                 if record is not None:

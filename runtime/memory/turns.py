@@ -176,7 +176,7 @@ class Run:
 
     def arrived(self) -> list[Msg]:
         """Return what others have stored since the request before, for the next one (M-5.31); it counts as shown then. Raises
-        MemoryFailure when a log cannot be read, and MustWait; then nothing counts as shown."""
+        MemoryFailure when a log cannot be read, MustWait, and what functions of steps raise; then nothing counts as shown."""
         arrivals = [(one, *one.arrivals()) for one in self.refreshing]
         for one, newest, _ in arrivals:
             one.after = newest
@@ -220,11 +220,12 @@ class Run:
         """Append this turn to the target memory and return the turn's messages: the prompt without its system messages, all
         rounds, stored or not, and the reply (M-1.3, M-5.8, M-5.22).
 
-        `tokens_in` and `tokens_out` are the provider's counts for the accepted reply; `reasoning` tokens are subtracted
-        from the stored count. Nothing is stored when the run has no target, or when its id is stored already (M-5.10). Raises
-        MemoryFailure("Conflict") when another run committed first and the policy is Reject or Serial, "Redaction" when a redactor
-        fails; a store that fails raises its own MemoryFailure. Raises MustWait where the store has to be waited for: then
-        call it again, and what was done is not done twice.
+        `tokens_in` is what the provider counted for all requests of the call, `tokens_out` for the accepted reply alone; of these
+        `reasoning` tokens do not count for its entry, only for the turn. Nothing is stored when the run has no target, or when
+        its id is stored already (M-5.10). Raises MemoryFailure("Conflict") when another run committed first and the policy is
+        Reject or Serial, "Redaction" when a redactor fails; a store that fails raises its own MemoryFailure. Raises what
+        functions of steps raise, and MustWait where the store has to be waited for: then call it again, and what was done is not
+        done twice.
         """
         self.ended = True
         answer = Msg("assistant", reply) if state is None else self._said(reply, (), state)
@@ -311,7 +312,8 @@ class Run:
     def abandon(self, reason: str, text: str = "", *, cause: str = "") -> None:
         """End a run that failed. Nothing is stored, except by `Record` after at least one reply part (M-5.11, M-5.12). `text` is
         what the model has said of its last reply, `cause` one of RECORDABLE or empty. A run that has ended stays as it is. Raises
-        the MemoryFailure of a store that cannot record it, and MustWait."""
+        the MemoryFailure of a store that cannot record it, and MustWait: whoever may have to wait calls `roll_back`, and repeats
+        what that returns, since the run has ended by then."""
         record = self.roll_back(reason, text, cause=cause)
         if record is not None:
             record()
@@ -326,6 +328,7 @@ class Run:
         if memory is None:
             return None
         memory.end_ephemeral()
+        self.writes.clear()  # what joined the run vanishes with it (M-5.20)
         memory.tell("memory:rollback", {"run": self.run_id, "reason": reason})
         if memory.policy.on_failure == "Record" and cause in RECORDABLE and (text or self.rounds):
             note = f"[interrupted: {reason}]"

@@ -2,9 +2,9 @@
 
 A hashmap or ledger that is the `memory` of a model gives tools too (O-4.22), and so does an index in its list (O-1.254). Hands on
 `memory_bindings`, `store_bindings` and `index_bindings` to `bindings.py`. A fact that a model remembers is stored as the model's
-word (`origin="model"`). How facts are ranked and stored is `memory/remembering.py`, what a hashmap or ledger holds
-`vm/interp/stores.py`. A failure of a memory or of a search, or of a limit of a ledger, becomes an Err for the model; any other
-Panic, such as that of a budget or of the store of a hashmap, passes through.
+word (`origin="model"`). How facts are stored and recalled is `memory/remembering.py`, how they are ranked `memory/recall.py`,
+what a hashmap or ledger holds `vm/interp/stores.py`. A failure of a memory or of a search, or of a limit of a ledger, becomes an
+Err for the model; any other Panic, such as that of a budget or of the store of a hashmap, passes through.
 """
 
 from __future__ import annotations

@@ -370,3 +370,11 @@ def test_a_derived_view_has_a_summary_of_its_own():
     assert memory.summary() is None
     assert memory.summary("short").split() == joiner.seen == ["q0", "a0", "q1", "a1", "q2", "a2"]
     assert texts(memory) == ["a2", "q3", "a3"]
+
+
+def test_what_joined_a_run_vanishes_with_it_also_where_the_turn_is_recorded():
+    memory = Memory(Policy(on_failure="Record", on_conflict="Serial"))
+    run = opened(memory)
+    run.frame().append("system", "x")
+    run.abandon("too late", "half", cause="timeout")
+    assert texts(memory) == ["q", "half\n[interrupted: too late]"]
