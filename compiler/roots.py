@@ -69,15 +69,16 @@ def _has_tests(tree: ast.Program | None) -> bool:
 
 def roots_of(includes: dict[str, set[str]]) -> list[str]:
     """Return the sources to take as roots, in the order given: those that no larger program among them holds already. `includes`
-    has for each source, as it was named, the real paths of the other files of its program. A module of two roots is in both
-    programs. A circle of imports that nobody else imports has one of its files as root."""
+    has for each source, as it was named, the real paths of the other files of its program; of two names of one file the first
+    counts. A module of two roots is in both programs. A circle of imports that nobody else imports has one of its files as
+    root."""
     chosen: set[str] = set()
     covered: set[str] = set()
     # The program of an importer holds more files than those of what it imports.
     for path in sorted(includes, key=lambda path: -len(includes[path])):
         if os.path.realpath(path) not in covered:
             chosen.add(path)
-            covered |= includes[path]
+            covered |= includes[path] | {os.path.realpath(path)}  # which may be named in another way, too
     return [path for path in includes if path in chosen]
 
 

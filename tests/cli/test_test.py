@@ -134,6 +134,12 @@ def test_the_tests_of_a_module_run_once(cli, write):
     assert cli("test", "a.conc", "m.conc", "z.conc", "a.conc").out.count("PASS") == 3
 
 
+def test_a_file_that_is_named_in_two_ways_is_tested_once(cli, write):
+    write("t.conc", PASSING)
+    once = cli("test", "t.conc")
+    assert once.out.startswith("running 2 tests\n") and cli("test", "t.conc", "./t.conc", ".") == once
+
+
 def test_a_key_in_a_failure_is_not_shown(cli, write, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-123")
     write("t.conc", '@test fn f() { let key = std::env::require("OPENAI_API_KEY")?; panic("it is ${key}"); }\n')

@@ -8,9 +8,11 @@ from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.locks import TurnLocks
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, SummaryPolicy
+from concerto.runtime.memory.remembering import Facts
 from concerto.runtime.memory.summaries import due_fold, store_fold
 from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.records import Call, Msg
+from concerto.vm.panics import Panic
 
 ASK = [Msg("user", "q")]
 
@@ -378,3 +380,26 @@ def test_what_joined_a_run_vanishes_with_it_also_where_the_turn_is_recorded():
     run.frame().append("system", "x")
     run.abandon("too late", "half", cause="timeout")
     assert texts(memory) == ["q", "half\n[interrupted: too late]"]
+
+
+class Panicking(Memory):
+    """A memory whose steps panic while a run is opened."""
+
+    def whole_log(self, tools_offered):
+        raise Panic("P013", "a step of the program")
+
+
+def test_ephemeral_facts_end_with_a_turn_that_could_not_begin():
+    memory = Panicking(Policy())
+    facts = Facts(memory)
+    facts.keep(facts.drafted("x", "a fact", tier="ephemeral"))
+    facts.keep(facts.drafted("y", "another one", tier="session"))
+    conversation = Conversation(memory)
+
+    async def call():
+        with pytest.raises(Panic):
+            await conversation.open("r", ASK, system=None, tools_offered=False)
+        await conversation.abandon("panic")
+
+    asyncio.run(call())
+    assert [fact.name for fact in memory.session_facts()] == ["y"]

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 
 import concerto
@@ -375,3 +375,32 @@ def test_a_file_that_is_locked_for_a_moment_is_opened_all_the_same(tmp_path, mon
 
     asyncio.run(main())
     assert {"PRAGMA secure_delete = ON", "PRAGMA cell_size_check = ON", "BEGIN IMMEDIATE"} <= refused
+
+
+def test_an_operation_that_was_given_up_calls_nothing_in_the_loop():
+    """Its wait has not ended in time, so its thread is lost: what it does from then on is refused, wherever it is."""
+    seen = []
+
+    async def main():
+        operations = StoreThread(asyncio.get_running_loop)
+
+        def work():
+            with suppress(BaseException):
+                operations.wait(lambda: time.sleep(0.3))
+            for step in (lambda: operations.home(lambda: seen.append("ran")), operations.changing, lambda: operations.pause(0)):
+                try:
+                    step()
+                except BaseException as stop:
+                    seen.append(type(stop).__name__)
+
+        task = asyncio.ensure_future(operations.later(work, None))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        assert await operations.use(lambda: 7) == 7  # by another thread, while the lost one still waits
+        await asyncio.sleep(0.5)
+        operations.close()
+
+    asyncio.run(main())
+    assert seen == ["Cancelled", "Cancelled", "Cancelled"]
