@@ -1,4 +1,4 @@
-"""MCP servers: their settings, what they offer, connections to them (O-4.36 to O-4.47).
+"""MCP servers: their settings, what they offer, connections to them (O-4.36 to O-4.47, O-4.50 to O-4.56).
 
 `served` merges the settings and compares what a server offers with the program's declarations; `servers` keeps the servers of a
 session, and is what programs and models ask. `opening` opens a connection under the permissions of the program: `wire` speaks the

@@ -206,6 +206,10 @@ class ViewState:
         """Return a copy with another cut."""
         return ViewState(self.name, cut, self.text, self.upto, self.folded, self.folded_at)
 
+    def not_folded_after(self, turns: int) -> ViewState:
+        """Return a copy for a log with so many turns: its last fold was not behind them."""
+        return ViewState(self.name, self.cut, self.text, self.upto, min(self.folded, turns), self.folded_at)
+
     def without_summary(self) -> ViewState:
         """Return a copy without summary: covered entries that are still in the log count as uncovered again (M-9.8)."""
         return ViewState(self.name, self.cut, "", -1, self.folded, self.folded_at)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ...vm.memory_steps import OBSERVED_TOPICS
+from ...vm.values import INT_MAX, INT_MIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ def fact_of(stored: dict[str, Any]) -> Fact:
         raise ValueError
     whole = (fact.id, fact.created, fact.accessed, fact.refreshed, *fact.seqs)
     texts = (fact.name, fact.trust, fact.origin, *fact.about)
-    if any(type(number) is not int for number in whole) or any(type(text) is not str for text in texts):
+    if not all(map(_is_whole, whole)) or any(type(text) is not str for text in texts):
         raise ValueError
     if not all(map(_is_times, fact.elements)):
         raise ValueError
@@ -195,8 +196,13 @@ def fact_of(stored: dict[str, Any]) -> Fact:
     return fact
 
 
+def _is_whole(number: Any) -> bool:
+    """Whether this is an Int of the language, which every store has room for."""
+    return type(number) is int and INT_MIN <= number <= INT_MAX
+
+
 def _is_times(times: Any) -> bool:
-    return type(times) is list and list(map(type, times)) == [int, int, int]
+    return type(times) is list and len(times) == 3 and all(map(_is_whole, times))
 
 
 def lowest(trusts: Sequence[str]) -> str:
@@ -458,7 +464,7 @@ def observation_of(stored: dict[str, Any]) -> Observation:
     """Return the observation of its JSON object. Raises ValueError or TypeError for anything else."""
     observation = Observation(**stored)
     whole = (observation.n, observation.at, *observation.seqs)
-    if any(type(number) is not int for number in whole):
+    if not all(map(_is_whole, whole)):
         raise ValueError
     if type(observation.topic) is not str or type(observation.data) is not dict:
         raise ValueError

@@ -188,28 +188,35 @@ def branch(store: Store, key: Key, name: str) -> Key:
     return branch_key
 
 
-def fork(store: Store, key: Key, name: str, at: int, below: int | None = None) -> Key:
-    """Copy the log, with summaries, facts and observations, to a new branch and return the key of the branch (M-6.16). With
-    `below` only the entries with a smaller number are copied, and of the rest what derives from no later entry; `at` is in Unix
+def fork(store: Store, key: Key, name: str, at: int, snapshot: Head | None = None) -> Key:
+    """Copy the log, with summaries, facts and observations, to a new branch and return the key of the branch (M-6.16). With a
+    `snapshot` only what there was then is copied, as far as it is still there: entries and turns below its numbers, the facts,
+    observations and summaries that derive from no later entry, and cuts of windows that are not behind its end; `at` is in Unix
     ms. Raises MemoryFailure("Exists") when the name is taken, as that of the main branch is."""
     branch_key = with_branch(key, name)
     if name == MAIN_BRANCH or store.head(branch_key).version:
         raise exists(name)
     try:
-        store.commit([(branch_key, 0, _copy(store, key, at, below))])
+        store.commit([(branch_key, 0, _copy(store, key, at, snapshot))])
     except MemoryFailure as failure:
         raise exists(name) if failure.variant == "Conflict" else failure from None
     return branch_key
 
 
-def _copy(store: Store, key: Key, at: int, below: int | None) -> Batch:
+def rewound(state: ViewState, end: int) -> ViewState:
+    """Return the state of a view in a log that ends before entry `end` (M-9.8): a summary that covers a later entry goes, and the
+    cut never lies behind the end of the log."""
+    remaining = state if state.upto < end else state.without_summary()
+    return remaining.with_cut(min(remaining.cut, end))
+
+
+def _copy(store: Store, key: Key, at: int, snapshot: Head | None) -> Batch:
     head = store.head(key)
     works_on(head.length)
-    entries = store.entries(key, before=head.next if below is None else below)
-    next_seq = head.next if below is None else below
-    turns = head.turns if below is None or not entries else entries[-1].turn + 1
+    next_seq, turns = (head.next, head.turns) if snapshot is None else (snapshot.next, snapshot.turns)
+    entries = store.entries(key, before=next_seq)
     copied = Head(1, next_seq, turns, len(entries), sum(entry.tokens for entry in entries), at)
-    states = [state for state in store.views(key).values() if state.upto < next_seq]
+    states = [rewound(state, next_seq).not_folded_after(turns) for state in store.views(key).values()]
     rows = [row for row in store.turns(key) if row.turn < turns]
     observations = [one for one in stored_seen(store, key) if all(seq < next_seq for seq in one.seqs)]
     facts = [fact for fact in stored_facts(store, key) if all(seq < next_seq for seq in fact.seqs)]
@@ -236,11 +243,12 @@ def erase_entries(store: Store, key: Key, wanted: Callable[[Entry], bool], at: i
     cover them and the facts and observations that derive from them; return the numbers of the removed entries by key, an empty
     map when there were none. `at` is in Unix ms. It is tried again when somebody commits meanwhile."""
     while True:
+        head = store.head(key)
         erased = _units_with(store, key, wanted)
         if not erased:
             store.commit([], scrub=True)  # what an interrupted erase left in the store's files
             return {}
-        writes = [_erasing(store, key, erased, at)]
+        writes = [_erasing(store, key, head, erased, at)]
         # Numbers of branches part at the fork, so a copy is recognised by number, run, time and content.
         marks = {_identity(entry) for entry in erased}
         writes += _erasing_copies(store, key, marks, at)
@@ -254,8 +262,9 @@ def erase_entries(store: Store, key: Key, wanted: Callable[[Entry], bool], at: i
 
 def _erasing_copies(store: Store, key: Key, marks: set[tuple[object, ...]], at: int) -> list[Write]:
     others = [with_branch(key, name) for name in [MAIN_BRANCH, *branches(store, key)]]
-    by_branch = {other: _units_with(store, other, lambda entry: _identity(entry) in marks) for other in others if other != key}
-    return [_erasing(store, other, copies, at) for other, copies in by_branch.items() if copies]
+    heads = {other: store.head(other) for other in others if other != key}
+    by_branch = {other: _units_with(store, other, lambda entry: _identity(entry) in marks) for other in heads}
+    return [_erasing(store, other, heads[other], copies, at) for other, copies in by_branch.items() if copies]
 
 
 def erase_keys(store: Store, keys: Sequence[Key], met: MetVersions | None = None) -> int:
@@ -290,8 +299,9 @@ def _identity(entry: Entry) -> tuple[object, ...]:
     return entry.seq, entry.run, entry.at, repr(entry_json(entry)["parts"])
 
 
-def _erasing(store: Store, key: Key, erased: list[Entry], at: int) -> Write:
-    head = store.head(key)
+def _erasing(store: Store, key: Key, head: Head, erased: list[Entry], at: int) -> Write:
+    """Return the write that erases entries. `head` was read before them, so that it does not pass if somebody has committed
+    since."""
     head_after = Head(
         head.version + 1, head.next, head.turns, head.length - len(erased),
         head.tokens - sum(entry.tokens for entry in erased), at,
@@ -453,6 +463,8 @@ def _state(name: str, stored: dict[str, Any]) -> ViewState:
     for field in ("cut", "folded", "folded_at"):
         _count(stored[field])
     if type(stored["text"]) is not str or type(stored["upto"]) is not int or stored["name"] != name:
+        raise ValueError
+    if not -1 <= stored["upto"] <= INT_MAX:
         raise ValueError
     return ViewState(**stored)
 

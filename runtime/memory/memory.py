@@ -20,7 +20,7 @@ from time import time
 from ...vm.values.metering import paced
 from ..records import Msg
 from .changes import Change, Draft, filtered, prepared
-from .entries import Turn, ViewState, check_units
+from .entries import Turn, check_units
 from .facts import EPHEMERAL, PERSISTENT, SESSION, fact_of, observation_of
 from .failures import MemoryFailure, conflict, keeps_no, no_turn
 from .keys import MAIN_BRANCH, branch_of, memory_key
@@ -36,6 +36,7 @@ from .log import (
     facts_naming,
     fork,
     loaded,
+    rewound,
     stored_facts,
     stored_seen,
 )
@@ -326,7 +327,7 @@ class Memory(MemoryReader):
                 log.head, self.now(), next=first, turns=kept_turns, length=log.head.length - len(removed),
                 tokens=log.head.tokens - sum(entry.tokens for entry in removed),
             )  # fmt: skip
-            views = [_rewound(state, first) for state in self.store.views(self.key).values()]
+            views = [rewound(state, first) for state in self.store.views(self.key).values()]
             unseen = [one.place for one in stored_seen(self.store, self.key) if any(seq >= first for seq in one.seqs)]
             facts = facts_naming(self.store, self.key, first.__le__)
             if self._try(log, Batch(head, evict=removed, views=views, gone=facts, unseen=unseen)):
@@ -360,7 +361,7 @@ class Memory(MemoryReader):
     def fork_at(self, head: Head, name: str) -> Memory:
         """Copy the log as it was at the snapshot `head`, without the session's facts beside a store, to the new branch `name` and
         return its memory (M-5.17). Raises MemoryFailure("Exists")."""
-        return self.with_key(fork(self.store, self.key, name, self.now(), below=head.next))
+        return self.with_key(fork(self.store, self.key, name, self.now(), head))
 
     def branch(self, name: str) -> Memory:
         """Return the memory of an existing branch; "" is the main one. Raises MemoryFailure("NotFound") (M-6.17)."""
@@ -468,10 +469,3 @@ def _next_head(head: Head, at: int, **changed: int) -> Head:
     for name, value in changed.items():
         setattr(following, name, value)
     return following
-
-
-def _rewound(state: ViewState, first: int) -> ViewState:
-    """Return the state of a view after a rewind to `first` (M-9.8): a summary that covers a removed entry goes, and the
-    cut never lies behind the end of the log."""
-    remaining = state if state.upto < first else state.without_summary()
-    return remaining.with_cut(min(remaining.cut, first))

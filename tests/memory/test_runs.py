@@ -1,11 +1,16 @@
 """Runs, conflicts, locks and folds (M-5, M-8.13, M-9), the parts that no store changes."""
 
 import asyncio
+import json
 
 import pytest
+from concerto.runtime.memory.changes import Draft
 from concerto.runtime.memory.conversation import Conversation
+from concerto.runtime.memory.entries import Turn, ViewState
+from concerto.runtime.memory.facts import Fact
 from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.locks import TurnLocks
+from concerto.runtime.memory.log import Content, dumped, erase_entries
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, SummaryPolicy
 from concerto.runtime.memory.remembering import Facts
@@ -403,3 +408,71 @@ def test_ephemeral_facts_end_with_a_turn_that_could_not_begin():
 
     asyncio.run(call())
     assert [fact.name for fact in memory.session_facts()] == ["y"]
+
+
+# ---------------------------------------------------------------- branches of an older moment, erasing beside others, dumps
+
+
+def test_a_branch_of_an_older_moment_has_what_was_there_then(store):
+    memory = Memory(Policy(window=6, window_low=2), name="chat", store=store)
+    for number in range(5):
+        memory.append("user", str(number))
+    then = memory.head()
+    for number in range(3):
+        memory.write([Draft(Msg("user", f"later {number}"))], Turn(0, run=f"r{number}", at=5))
+    for _ in range(40):
+        memory.append("user", "x")
+    branch = memory.fork_at(then, "other")
+    assert (branch.head().next, branch.head().turns, [turn.run for turn, _ in branch.turns()]) == (5, 5, [None] * 5)
+    for number in range(2):
+        branch.append("user", f"new {number}")
+    [view, *_] = branch.view()
+    assert [message.content for message in view.window][-3:] == ["4", "new 0", "new 1"]
+
+
+def test_a_branch_of_an_empty_moment_has_no_turns(store):
+    memory = Memory(Policy(), name="chat", store=store)
+    then = memory.head()
+    memory.write([Draft(Msg("user", "later"))], Turn(0, run="r", at=5))
+    branch = memory.fork_at(then, "other")
+    assert (branch.head().next, branch.head().turns, branch.turns(), texts(branch)) == (0, 0, [], [])
+
+
+def test_erasing_beside_a_rewind_of_somebody_else_begins_anew(store):
+    memory, other = (Memory(Policy(), name="chat", store=store) for _ in range(2))
+    for number in range(6):
+        memory.append("user", str(number))
+
+    class Beside:
+        """The store, in which another one rewinds when the entries have been read."""
+
+        def __init__(self):
+            self.rewinds = 1
+
+        def __getattr__(self, name):
+            return getattr(store, name)
+
+        def entries(self, *given, **named):
+            found = store.entries(*given, **named)
+            if self.rewinds:
+                self.rewinds -= 1
+                other.rewind(3)
+            return found
+
+    erased = erase_entries(Beside(), memory.key, lambda entry: entry.seq >= 2, 1)
+    assert erased == {memory.key: [2, 3]} and texts(memory) == ["0", "1"]
+
+
+@pytest.mark.parametrize("number", [2**70, -(2**70)])
+@pytest.mark.parametrize("place", ["upto", "id", "created", "seqs", "elements", "n", "at"])
+def test_a_dump_with_numbers_that_no_store_holds_is_refused(store, place, number):
+    dump = json.loads(dumped(Content(0, 0, [], [], [])))
+    if place == "upto":
+        dump["views"] = {"": ViewState().as_json() | {"upto": number}}
+    elif place in ("n", "at"):
+        dump["seen"] = [{"topic": "turn", "n": 0, "data": {}, "seqs": [], "trust": "program", "at": 0} | {place: number}]
+    else:
+        fact = Fact(id=0, name="a", content=1, tier="persistent", created=0).as_json()
+        dump["facts"] = [fact | {place: {"seqs": [number], "elements": [[number, 0, 0]]}.get(place, number)}]
+    with pytest.raises(MemoryFailure, match="does not decode"):
+        Memory(Policy(), name="chat", store=store).load(json.dumps(dump))
