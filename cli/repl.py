@@ -62,7 +62,7 @@ class Shell(Dialogue):
             except KeyboardInterrupt:  # forgets the line being typed
                 print()
                 continue
-            if text is None or text.strip() == ":quit":
+            if text is None or text.split()[:1] == [":quit"]:
                 return exits.OK
             self.handle(text)
 

@@ -2,7 +2,8 @@
 
 Hands on `CallTable` and `TracePage` to the magics. Each has a text for plain IPython (`repr`) and HTML for a notebook
 (`_repr_html_`). What follows from a recording is for `cli/trace_rows.py`, the page for `cli/trace_page.py`; nothing is displayed
-here. Making either raises JournalRefused and `Exit` as `Recording` of `cli/trace_source.py`.
+here. Making either raises JournalRefused and `Exit` as `Recording` of `cli/trace_source.py`, a `TracePage` also `Exit` (66) where
+the page cannot be written beside it.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ HEIGHT = 640  # of the page, in pixels
 
 
 class CallTable:
-    """The calls of a run by model, from `recording`, the path of its effect file: `rows` has the texts of HEADS for each. False
-    if there were none."""
+    """The requests of a run by model and connection, from `recording`, the path of its effect file: `rows` has the texts of HEADS
+    for each pair, without the connection. False if there were none."""
 
     def __init__(self, recording: str) -> None:
         reading = _read(recording, Reading())

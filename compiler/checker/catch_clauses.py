@@ -1,9 +1,9 @@
 """Which clause of a `try` an error comes to (L-3.11.15).
 
-Hands on to `propagation` `Clauses`, which takes the clauses of a `try` in their order and says which is the first that covers an
-error, or another clause. Each clause is looked at once, and an error only where a clause may suit it: a `try` may have thousands
-of both. Nothing is reported here. A further way in which a clause catches an error is a line of `Clauses._places`. The head of a
-type is what the run tells values apart by: its name without type arguments.
+Hands on to `propagation` `Clauses`, which takes the clauses of a `try` in their order and says whether one of them covers an
+error, and which is the first that covers another clause. Each clause is looked at once, and an error only where a clause may suit
+it: a `try` may have thousands of both. Nothing is reported here. A further way in which a clause catches an error is a line of
+`Clauses._places`. The head of a type is what the run tells values apart by: its name without type arguments.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from ...vm.values.errors import ancestors
 from ..symbols import ErrorFamilySymbol
 from ..syntax import ast
-from ..types import ERROR, STRING, Generic, Nominal, Type, error
+from ..types import ERROR, STRING, Generic, Nominal, Type, bare, error
 from .relations import ERRONEOUS, heads_of, implements, is_error, is_error_value, is_text
 
 
@@ -47,7 +47,7 @@ class Clauses:
             self.everything = place if self.everything is None else self.everything
         elif caught is ERRONEOUS:
             self.unknown = place if self.unknown is None else self.unknown
-        elif self.by_type.setdefault((caught, variant_of(clause)), place) == place:
+        elif self.by_type.setdefault((bare(caught), variant_of(clause)), place) == place:
             if isinstance(caught, Generic):
                 self.by_generic.setdefault(caught.name, place)
             elif isinstance(caught, Nominal) and caught.kind == "trait":
@@ -77,14 +77,14 @@ class Clauses:
     def _places(self, type_: Type, variant: str | None) -> list[int | None]:
         """Return the places of clauses that catch all errors of a type, or of a variant of it, the first among them."""
         get = self.by_type.get
-        places = [self.everything, get((type_, None)), get((type_, variant))]
+        places = [self.everything, get((bare(type_), None)), get((bare(type_), variant))]  # the run sees the bare type (L-3.1.22)
         if is_error(type_) and isinstance(type_, Nominal):
             families = [error(name) for name in ancestors(type_.name)]
             places += [get((family, own)) for family in families for own in (None, variant)]
         if is_error_value(type_):
             places.append(get((ERROR, None)))
         if isinstance(type_, Generic):
-            places.append(self.by_generic.get(type_.name))  # run-time tests see the bare type (L-3.1.22)
+            places.append(self.by_generic.get(type_.name))  # so it does here
         if is_text(type_):
             places.append(get((STRING, None)))
         places.append(next((place for place in self._traits(type_) if implements(type_, self.clauses[place].caught)), None))

@@ -290,7 +290,8 @@ def at_module_level(c: Checker, node: ast.Expr, expected: Expected) -> Type:
 
 def check_constants(c: Checker, symbols: list[Symbol]) -> None:
     """Check all constants and fold their values into `value` of their symbols, each after those it is made of (E2001, E2032,
-    E2033); one that was reported has the value None."""
+    E2033). One that cannot be folded has the value None, one of another type (E2001) the value that it has, which does not fit
+    its type."""
     constants = [symbol for symbol in symbols if isinstance(symbol, ConstSymbol)]
     for symbol in constants:
         at_module_level(c, symbol.declaration.value, Expected(symbol.type, place=f"`{symbol.name}`"))

@@ -53,7 +53,7 @@ def offers_tools(c: Checker, model: ModelSymbol, value: ast.Expr) -> bool:
     """Return whether a value names a hashmap or a ledger, or a scope of one by prefixes that are String literals; if so, set
     the store and the scope of the model, and report a name too long for a tool (E4013) or, of a hashmap that has no entry yet,
     keys and values without JSON form (E4020) or with too large a one (E0114), and defaults in them that a model cannot be told
-    (E4023). False leaves the model as it is, and reports nothing."""
+    (E4023) or whose evaluation fails (E2033). False leaves the model as it is, and reports nothing."""
     scope: list[str] = []
     at = value
     while isinstance(at, ast.MethodCall) and at.name.text in ("scope", "partition") and len(at.arguments) == 1:
@@ -140,7 +140,8 @@ def declare_store(c: Checker, symbol: HashMapSymbol | IndexSymbol) -> None:
 
 def check_store(c: Checker, symbol: HashMapSymbol | LedgerSymbol) -> None:
     """Check the declaration of a hashmap or ledger: its type, its constructor, and `with_persistence` or `store`, by which `path`
-    or `store` of the symbol is set (E2001, E2006, E2009, E4004, E4020, E4508)."""
+    or `store` of the symbol is set (E2001, E2006, E2009, E2033, E3012, E4004, E4020, E4508; for a type those of
+    `written_type`)."""
     node = symbol.declaration
     if isinstance(symbol, LedgerSymbol):
         declared = written_type(c, node.type)
@@ -208,7 +209,7 @@ def _check_storable(c: Checker, node: ast.Store, type_: Type, method: str) -> No
     entry = generic(type_, "HashMap")
     if entry is None:
         return
-    if entry[0] == ANY:
+    if entry[0] == ANY and entry[0] is not ERRONEOUS:
         c.report(
             "E4004", node.type.span, f"a hashmap with {what} needs keys of type String, Int or Bool",
             help=f"declare it `HashMap<String, …>`, or drop `{method}`",

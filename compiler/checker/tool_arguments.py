@@ -31,7 +31,8 @@ def arguments_of(c: Checker, owner: str, method: FunctionSymbol, texts: dict[str
     """Return the parameters of a method, `self` and those without a type apart, as the fields of a schema, with their texts and
     constant defaults: a model is told them so. `owner` is the name of the tool, server or offered function; `texts` are those of
     `parameter_texts`. Report a type without JSON form (E4020) or with too large a one (E0114), and a default that is not
-    constant, is of another type or has no JSON form (E4023), those of structs in the types too."""
+    constant, is of another type or has no JSON form (E4023), whose evaluation fails (E2033) or that throws (E3012), those of
+    structs in the types too."""
     node = method.declaration
     fields: list[ast.Field] = []
     arguments = StructSymbol(f"{owner}.{method.name}", _as_schema(node, fields), Nominal("schema", ""), [])
@@ -81,9 +82,9 @@ def _check_parameter(c: Checker, arguments: StructSymbol, parameter: ast.Paramet
 
 def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> dict[str, str]:
     """Return the texts of the parameters that have one, by name: `@param("name", "text")` above the method, `@param("text")`
-    before the parameter, or else its doc comment (O-4.3); of two the first. E4009 for other arguments of `@param` and for another
-    decorator before a parameter; E4011 for a parameter that is unknown, whose text is returned all the same, described twice, or
-    without text if that is `required`."""
+    before the parameter, or else its doc comment (O-4.3); of two the first. E4009 for other arguments of `@param`; for another
+    decorator before a parameter E4009, or E4001 if there is none of that name; E4011 for a parameter that is unknown, whose text
+    is returned all the same, described twice, or without text if that is `required`."""
     node = method.declaration
     parameters = {p.name.text: p for p in node.parameters if not p.is_self}
     texts: dict[str, str] = {}

@@ -2,9 +2,9 @@
 
 Hands on `OPERATIONS` and `Fault` to `world.py`. Each operation returns the nine fields of a DateTime: year, month, day, hour,
 minute, second, millisecond, offset from UTC in minutes, and the name of the zone. It raises Fault: Invalid for a date that does
-not exist, OutOfRange where Python's calendar ends (there the functions below raise OverflowError or ValueError, which `bounded`
-turns into it), UnknownZone or NoTimeZones as `zone_of`. Nothing here looks at the clock. Arithmetic without zones is
-`vm/builtins/date.py`. What a pattern of `parse` may hold is said by COUNTS and `_Reader.of_pattern`.
+not exist, OutOfRange where Python's calendar ends (the functions below raise it for a year that is none, else OverflowError or
+ValueError, which `bounded` turns into it), UnknownZone or NoTimeZones as `zone_of`. Nothing here looks at the clock. Arithmetic
+without zones is `vm/builtins/date.py`. What a pattern of `parse` may hold is said by COUNTS and `_Reader.of_pattern`.
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ def parse(source: str, zone: str, pattern: str) -> DateFields:
     """Return the date that a text holds, in ISO 8601 (a date, perhaps a time and an offset, with or without signs between their
     parts), or by `pattern` unless that is empty. `zone` counts when the text has no offset.
 
-    Raises Fault: Invalid, or as `zone_of` for a zone, or an offset of the text, that does not exist."""
+    Raises Fault: Invalid, OutOfRange for the year 0, or as `zone_of` for a zone, or an offset of the text, that does not
+    exist."""
     if len(source) > LONGEST:
         raise Fault("Invalid", f"a date has at most {LONGEST} characters", cut_to(source, LONGEST), LONGEST)
     reader = _Reader(source)

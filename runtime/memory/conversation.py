@@ -90,7 +90,7 @@ class Conversation:
         self.ended: Callable[[], object] = unheard
         """Called when the conversation holds no turn any more."""
         self.report: Callable[[str], object] = unheard
-        """Called with the reason why a fold failed (M-9.6)."""
+        """Called with the reason why a fold failed (M-9.6), or why vectors of facts could not be stored."""
         self.handles: Sequence[Any] = ()
         """Kept alive until the conversation has ended: a memory value lives as long as its handles (M-2.21)."""
         self.task: str | None = None
@@ -256,8 +256,9 @@ class Conversation:
 
     async def fold(self) -> None:
         """Fold the summaries that are due after a commit (M-9.5), embed facts that have no vector (M-10.16), then tell the
-        program of all that. A failure of summary or vectors goes to `report`; what is raised is the Panic of a budget that the
-        embedder has used up, and what `tell` raises."""
+        program of all that. A summary that fails, and a store that cannot keep vectors, go to `report`; an embedder that fails
+        reports that itself (`Embedding`). What is raised is the Panic of a budget that the embedder has used up, and what `tell`
+        raises."""
         if self.auto:
             await self._fold()
         await self.tell()

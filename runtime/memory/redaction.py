@@ -254,8 +254,9 @@ def redaction_note(policy: Policy, states: Mapping[str, ViewState], first: int, 
 
 class Shown:
     """The entries and summaries that a key holds, as they may go to a model under the redaction of `policy` (M-8.27): what was
-    stored under it stays as it is, what is older is rewritten. `states` are the stored states of the key's views, among which is
-    the note of the redaction; `mark` is that note, None where nothing is stored under this redaction."""
+    stored since it was last taken up stays as it is, all that is older is rewritten. `states` are the stored states of the key's
+    views, among which is the note of the redaction; `mark` is that note, None where the newest note is of another redaction, or
+    there is none."""
 
     __slots__ = ("policy", "key", "mark", "_kept")
 

@@ -48,8 +48,8 @@ async def bind_tools(run: EffectContext, handles: Iterable[Any], tools: Callable
     order, for the model named `by`.
 
     `tools` gives the declared tools as this model has them: a spawned model has a state of its own for each. Raises CallFailure
-    for a memory that the model may not read, and what connecting to an MCP server raises. Of several tools of one name
-    `BoundTools` takes the first."""
+    for a memory that the model may not read, and what the host's own `server` raises; an MCP server that cannot be connected
+    gives its declared tools, which is logged. Of several tools of one name `BoundTools` takes the first."""
     bindings: list[ToolBinding] = []
     for handle in handles:
         if type(handle) is McpRef:

@@ -308,3 +308,12 @@ def test_models_in_several_circles_are_reported_once() -> None:
     source = "".join(model.format(name, others) for name, others in (("A", "B, C"), ("B", "A"), ("C", "A, B"), ("D", "A")))
     (found,) = compile_source(f"{source}fn main() {{ }}\n".encode(), "main.conc").diagnostics.found
     assert found.code == "E4043" and "`C` to `A` to `C`" in found.message
+
+
+def test_a_key_type_that_is_unknown_is_reported_once(expect: Any) -> None:
+    expect("E1002", 'hashmap e: HashMap<«Nope, Int> = HashMap::new().store("durable"); fn main() { e.clear(); }')
+
+
+def test_a_clause_catches_a_generic_type_whatever_its_arguments_are(expect: Any) -> None:
+    source = "struct W<T> { v: T } fn f() -> Result<Int, W<String>> { Err(W { v: \"x\" }) } fn main() { print(try { f()? }"
+    expect("W0004", source + " catch W<Int>(_e) { 1 } catch «W<String>(_e) { 2 }); }")

@@ -257,3 +257,7 @@ def test_a_value_whose_text_is_too_long_ends_no_dialogue(repl):
     )  # fmt: skip
     shown = "a value that cannot be shown: string size limit exceeded: 16777216 bytes (budget `value_bytes`)"
     assert out == [shown, "2", "2"] and any("1" in line for line in err)
+
+
+def test_quit_leaves_with_words_behind_it_too(repl):
+    assert repl(":quit now", "1 + 1") == ([], [])

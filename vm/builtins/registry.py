@@ -1,7 +1,9 @@
 """The table of built-in functions and methods: one row each, signature, documentation and body together (V-2.8).
 
 Checker, completion, dispatch and the reference page read these tables; no other place lists built-ins. `STD` fills module by
-module: ask `modules.std_row`. `HIDDEN` has methods of handles that no program can write: the compiler calls them.
+module: ask `modules.std_row`. `HIDDEN` has methods of handles that the checker does not know: what code made by the compiler and
+the language's own texts call, and what is refused with a panic of its own when a program calls it behind `Any`. Dispatch looks
+there first.
 
 Hands on the tables (METHODS, ASSOCIATED, FUNCTIONS, STD, HIDDEN), `Row`, `KIND_OF`, `lookup` and `method_names`, mostly through
 the package `vm/builtins`; the functions that declare a row (`method`, `associated`, `function`, `prelude`, `special`, `handle`,
@@ -222,7 +224,8 @@ def handle(receivers: str | tuple[str, ...], text: str, **options: Any) -> Calla
 
 
 def hidden(receivers: str | tuple[str, ...], text: str, **options: Any) -> Callable[[Body], Body]:
-    """Declare a method of a handle that only code made by the compiler calls."""
+    """Declare a method of a handle that the checker does not know: code made by the compiler calls it, or a program behind
+    `Any`."""
     return _of_handles("hidden", receivers, text, {"clause": "", **options})
 
 

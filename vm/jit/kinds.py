@@ -3,7 +3,7 @@
 A kind is the word of a type descriptor and the number of that descriptor: in the image, behind the image's for containers that
 only the translator tells apart, `UNKNOWN` where nothing is known of what is inside, `EMPTY` for an Array or Map that nothing was
 put into yet, `MOVED` for an Option whose payload was taken out of a container. An image may state a type wrongly. So a kind
-chooses a form and proves nothing: every form raises a panic for a value of another kind (V-2.6).
+chooses a form and proves nothing: for a value of another kind a form gives a value or a panic, and nothing else (V-2.6, V-7.2).
 
 Hands on `Kinds` to `liveness`, and the kinds that have names (ANY, INT, STRING …), the sets of their words (SCALARS, CONTAINERS),
 `join` and the type `Kind` to all that translates. The word "" (of ANY) says nothing, `plain` that a value has no mark of sharing;
@@ -152,7 +152,8 @@ class Kinds:
 
 
 def join(kinds: Iterable[Kind]) -> Kind:
-    """Return the least kind that includes all of these, one or more: what is known of a value that may be of any of them."""
+    """Return a kind that includes all of these, one or more: what is known of a value that may be of any of them. What different
+    containers hold is not joined."""
     different = set(kinds)
     if len(different) > 1 and len({word for word, _ in different}) == 1:
         different.discard((next(iter(different))[0], EMPTY))

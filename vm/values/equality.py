@@ -2,8 +2,9 @@
 
 Hands on `equal` to both tiers, built-ins, the compiler, typed streams (`runtime/calls/typed_streams.py`) and Sets, `comparable`
 to arithmetic and `fresh_key` to the methods of Sets (`builtins/maps.py`). No value is changed; how keys of a Set are made is in
-`structural.py`. Equality walks with an explicit stack and holds to the nesting limit of G-6.1. What of a kind is compared is
-its row in `_SPLITTERS`.
+`structural.py`. Equality walks with an explicit stack and holds to the nesting limit of G-6.1, but for Sets in Sets: each such
+level goes through Python's own stack (`structural.py`), so P103 comes where that ends. What of a kind is compared is its row in
+`_SPLITTERS`.
 """
 
 from __future__ import annotations
