@@ -2,8 +2,8 @@
 
 Hands on `open_rows` and `rows_of`, which make a `Source` of `Row`s, and `Unreadable`, for a file that cannot be read as rows at
 all, to `batch.py`; `canonical`, the text by which rows are compared, to `run.py` and `provider_jobs.py`, to the former also
-`written`, the one that people see. A row that cannot be read is a `Row` with a fault; the rows behind it are read. What the cells
-mean to the program is for `binding.py`.
+`written`, the one that people see, and `storable`, which makes a text one of UTF-8. A row that cannot be read is a `Row` with a
+fault; the rows behind it are read. What the cells mean to the program is for `binding.py`.
 """
 
 from __future__ import annotations
@@ -90,8 +90,13 @@ def canonical(value: Any) -> str:
 
 
 def written(cells: Any) -> str:
-    """Return the JSON text of cells, in the order of their columns."""
-    return json.dumps(cells, ensure_ascii=False, separators=(",", ":"), default=_plain)
+    """Return the JSON text of cells, in the order of their columns; it is `storable`."""
+    return storable(json.dumps(cells, ensure_ascii=False, separators=(",", ":"), default=_plain))
+
+
+def storable(text: str) -> str:
+    """Return a text that UTF-8 can write: half a character, which an escape of JSON may stand for, becomes that escape again."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _plain(value: Any) -> Any:

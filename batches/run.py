@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from .binding import Binding
 from .calls import BudgetEnds, Failure, Pending
-from .rows import Row, Source, canonical, written
+from .rows import Row, Source, canonical, storable, written
 from .store import DONE, Answer, Finished, RowStore
 
 WINDOW = 100_000  # rows that are read beyond the first one that is not finished
@@ -147,13 +147,13 @@ class BatchRun:
             self._moved.clear()
             await self._moved.wait()
         if row.cells is None:
-            self._refuse(row.number, f"row {row.number}", row.fault, canonical(row.raw))
+            self._refuse(row.number, f"row {row.number}", row.fault, written(row.raw))
             return
         cells = {name: cell for name, cell in row.cells.items() if name not in self._rule.ignored}
         try:
             text = canonical(cells)
         except (ValueError, TypeError, RecursionError) as error:  # TypeError: keys of several types have no order
-            self._refuse(row.number, f"row {row.number}", f"it cannot be compared: {error}", canonical(str(row.cells)))
+            self._refuse(row.number, f"row {row.number}", f"it cannot be compared: {error}", written(str(row.cells)))
             return
         digest = hashlib.sha256(f"{self._rule.code}\0{text}".encode("utf-8", "surrogatepass")).digest()
         key = self._key(row.number, cells, text)
@@ -173,7 +173,7 @@ class BatchRun:
         rows behind the first their number among them."""
         if self._rule.key is not None:
             cell = cells.get(self._rule.key)
-            return None if cell is None or cell == "" else cell if isinstance(cell, str) else canonical(cell)
+            return None if cell is None or cell == "" else storable(cell if isinstance(cell, str) else canonical(cell))
         same = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
         count = self._store.occurrence(same)
         return same.hex()[:32] if count == 1 else f"{same.hex()[:32]}#{count}"

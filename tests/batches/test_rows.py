@@ -203,3 +203,14 @@ def test_a_file_that_breaks_off_is_unreadable_with_its_place() -> None:
     assert next(found).cells == {"a": 1}
     with pytest.raises(Unreadable, match="rows.jsonl: it cannot be read behind byte 9: Input/output error"):
         next(found)
+
+
+@pytest.mark.parametrize(("options", "key"), [({"key": "s"}, "\\ud800"), ({}, None)])
+def test_half_a_character_fails_no_batch(tmp_path: Path, options: dict[str, Any], key: str | None) -> None:
+    rows = file(tmp_path, "r.jsonl", '{"s": "\\ud800", "n": 1}\n{"s": "b", "n": "\\udfff"}\n{"s": "c", "n": 3}\n')
+    batch = concerto.batch(concerto.compile(TYPES), "plus", rows, ignore=() if options else ("s",), offline=True, **options)
+    first, second, third = batch
+    assert (first.value, third.value) == (6, 8) and key in (None, first.key)
+    assert "expected Int" in second.error["message"]
+    same = concerto.batch(concerto.compile(TYPES), "any", [{"\ud800": "\udfff"}, {"m": {"a": {1: 2, "b\ud800": 3}}}], offline=True)
+    assert [row.ok for row in same] == [True, False]
