@@ -297,7 +297,7 @@ class Batch:
         return self._results()
 
     def _results(self) -> Iterator[RowResult]:
-        results: queue.Queue[Any] = queue.Queue(QUEUE)
+        results: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._in_thread, args=(results,), name="concerto-batch", daemon=True)
         self._thread.start()
         try:
@@ -311,13 +311,12 @@ class Batch:
         finally:
             self.close()
 
-    def _in_thread(self, results: queue.Queue[Any]) -> None:
+    def _in_thread(self, results: queue.SimpleQueue[Any]) -> None:
         async def sink(rows: list[Finished]) -> None:
-            while True:
-                with suppress(queue.Full):
-                    results.put_nowait(rows)
-                    return
+            # The queue has no bound of its own: the ending has room in it when nobody reads any more.
+            while results.qsize() >= QUEUE:
                 await asyncio.sleep(0.005)
+            results.put(rows)
 
         async def work() -> None:
             task = asyncio.ensure_future(self.arun(sink))

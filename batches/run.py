@@ -112,10 +112,11 @@ class BatchRun:
         """Ask what is to be asked, and return the counts. Raise what iterating the source raises, StoreRefused, what the caller
         raises, and what the sink raises. Cancelled, it leaves what is finished in the store."""
         writer = asyncio.create_task(self._write())
+        writer.add_done_callback(lambda _: self._moved.set())  # of a sink that failed, whoever waits for it goes on
         try:
             for row in self._source:
                 self.counts.read += 1
-                await self._take(row)
+                await self._take(row, writer)
                 if row.number % BREATH == 0:
                     self.counts.seconds = time.monotonic() - self._began
                     await asyncio.sleep(0)
@@ -142,8 +143,8 @@ class BatchRun:
 
     # ------------------------------------------------------------ reading
 
-    async def _take(self, row: Row) -> None:
-        while row.number - self._written > WINDOW and self._failure is None:
+    async def _take(self, row: Row, writer: asyncio.Task[None]) -> None:
+        while row.number - self._written > WINDOW and self._failure is None and not writer.done():
             self._moved.clear()
             await self._moved.wait()
         if row.cells is None:

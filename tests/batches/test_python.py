@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -68,3 +71,35 @@ pub fn ask(text: String) -> Result<String, AgentError> { Ok(M.execute(text)?.tex
     with pytest.raises(concerto.BatchError, match=r"OPENAI_API_KEY is not set.*in Python offline=True") as caught:
         list(batch)
     assert caught.value.kind == "configuration" and batch.counts.failed == 0
+
+
+def test_a_batch_is_left_when_all_rows_are_finished_and_wait() -> None:
+    """The first list is with the reader, the queue is full, and the ending has to have room behind it."""
+    script = """
+import time
+import concerto
+from concerto.batches.batch import QUEUE
+
+rows = [{"n": n} for n in range(QUEUE + 1)]
+batch = concerto.batch(concerto.compile("pub fn same(n: Int) -> Int { n }"), "same", rows, limit=1, offline=True)
+for row in batch:
+    while batch.counts.done < len(rows):
+        time.sleep(0.01)
+    time.sleep(0.5)
+    break
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_a_reader_that_fails_ends_a_batch_whose_rows_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from concerto.batches import run
+
+    monkeypatch.setattr(run, "WINDOW", 5)
+    batch = concerto.batch(concerto.compile(TWICE), "twice", [{"n": n} for n in range(100)], retries=0, offline=True)
+
+    async def full(rows: Any) -> None:
+        await asyncio.sleep(0.2)
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        asyncio.run(asyncio.wait_for(batch.arun(full), 20))
