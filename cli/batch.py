@@ -88,9 +88,9 @@ def cluster(word: str) -> str:
 def execute(arguments: argparse.Namespace) -> int:
     """Call the function for each row. Return 0 where all rows are done, 1 where rows failed or were left because a budget is
     spent, 75 where a batch of the provider is on its way, 130 and 143 after Ctrl-C and SIGTERM. Raise `Exit`: as `run` for FILE
-    and the files of flags, 2 for flags, an ending of the output, columns and a configuration that do not fit, a missing key among
-    them, 66 for rows that cannot be read, 1 for a store that is refused, a cluster or a provider that fails, and an output that
-    cannot be written."""
+    and the files of flags, 2 for flags, an output, columns and a configuration that do not fit, a missing key among them, 66 for
+    rows that cannot be read, 1 for a store that is refused, a cluster or a provider that fails, and an output that cannot be
+    written."""
     if arguments.wait and not arguments.provider_batch:
         raise exits.Exit(exits.USAGE, "--wait is for --provider-batch")
     if arguments.provider_batch and arguments.on:
@@ -106,12 +106,13 @@ def execute(arguments: argparse.Namespace) -> int:
         require_lines(arguments.out)
     except ValueError as refused:
         raise exits.Exit(exits.USAGE, f"--out: {refused}") from None
+    if arguments.store is None:
+        arguments.store = f"{arguments.out}.rows"
+    _keep_apart(arguments)
     program = load_program(arguments.file, quiet=arguments.quiet)
     find_modules_beside(arguments.file)
     from ..batches.batch import BatchError
 
-    if arguments.store is None:
-        arguments.store = f"{arguments.out}.rows"
     try:
         batch = _batch(arguments, program)
         output = Output(arguments.out, arguments.key is not None, arguments.store)
@@ -121,6 +122,20 @@ def execute(arguments: argparse.Namespace) -> int:
             output.discard()
     except BatchError as refused:
         raise exits.Exit(CODES.get(refused.kind, exits.FAILED), str(refused)) from None
+
+
+def _keep_apart(arguments: argparse.Namespace) -> None:
+    """Raise `Exit` (2) for an output, or a file of errors beside it, that would be written over a file that the batch reads, or
+    over its store."""
+    from ..batches.output import errors_path
+
+    used = {"FILE": arguments.file, "--in": arguments.rows, "--store": arguments.store, "--env-file": arguments.env_file}
+    used["--offline-script"] = arguments.offline_script
+    for flag, path in used.items():
+        for place in (arguments.out, errors_path(arguments.out)):
+            if path is not None and os.path.realpath(path) == os.path.realpath(place):
+                text = f"--out: the results would be written over {path} of {flag}; name another file"
+                raise exits.Exit(exits.USAGE, text)
 
 
 def _batch(arguments: argparse.Namespace, program: Program) -> Batch:

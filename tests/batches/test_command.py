@@ -210,6 +210,10 @@ def test_two_batches_do_not_share_a_store(tmp_path: Path) -> None:
         (["--store", "ask.conc"], 1, "ask.conc is no store of a batch"),
         (["--out", "out.csv"], 2, "--out: results are written as JSON lines, which out.csv does not say; write out.jsonl"),
         (["--out", "out.JSON"], 2, "write out.jsonl"),
+        (["--out", "ask.conc"], 2, "--out: the results would be written over ask.conc of FILE; name another file"),
+        (["--out", "./rows.jsonl"], 2, "--out: the results would be written over rows.jsonl of --in; name another file"),
+        (["--store", "out.jsonl"], 2, "--out: the results would be written over out.jsonl of --store"),
+        (["--store", "out.errors.jsonl"], 2, "--out: the results would be written over out.errors.jsonl of --store"),
         (["--on", "spark"], 2, "expected ray, or ray=ADDRESS"),
         (["--limit", "0"], 2, "at least 1"),
         (["--retries", "-1"], 2, ""),
@@ -222,7 +226,8 @@ def test_what_cannot_be_begun(tmp_path: Path, words: list[str], code: int, text:
     write_rows(tmp_path / "rows.jsonl", 1)
     ended = batch(tmp_path, *words)
     assert ended.code == code and text in ended.err, ended
-    assert not (tmp_path / "out.jsonl").exists()
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix in (".conc", ".jsonl")) == ["ask.conc", "rows.jsonl"]
+    assert "pub fn ask" in (tmp_path / "ask.conc").read_text() and '"text"' in (tmp_path / "rows.jsonl").read_text()
 
 
 def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
