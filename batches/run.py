@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import reprlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -70,6 +71,14 @@ class Counts:
     def asked(self) -> int:
         """The rows that were finished in this run."""
         return self.done + self.failed - self.kept
+
+
+def _shown(cells: Mapping[str, Any]) -> str:
+    """Return cells that are no JSON as people see them."""
+    try:
+        return str(cells)
+    except RecursionError:
+        return reprlib.repr(cells)  # it shows the first levels
 
 
 class BatchRun:
@@ -154,10 +163,10 @@ class BatchRun:
         try:
             text = canonical(cells)
         except (ValueError, TypeError, RecursionError) as error:  # TypeError: keys of several types have no order
-            self._refuse(row.number, f"row {row.number}", f"it cannot be compared: {error}", written(str(row.cells)))
+            self._refuse(row.number, f"row {row.number}", f"it cannot be compared: {error}", written(_shown(row.cells)))
             return
         digest = hashlib.sha256(f"{self._rule.code}\0{text}".encode("utf-8", "surrogatepass")).digest()
-        key = self._key(row.number, cells, text)
+        key = self._key(row.cells, text)
         if key is None:
             self._refuse(
                 row.number, f"row {row.number}", f"it has nothing in the column {self._rule.key!r} of the key", written(cells)
@@ -169,9 +178,9 @@ class BatchRun:
             return
         await self._look(row.number, key, digest, cells)
 
-    def _key(self, number: int, cells: Mapping[str, Any], text: str) -> str | None:
-        """Return the key of a row: what stands in the column of the key; without one the hash of what it holds, and for equal
-        rows behind the first their number among them."""
+    def _key(self, cells: Mapping[str, Any], text: str) -> str | None:
+        """Return the key of a row: what stands in the column of the key, an ignored one too; without one the hash
+        of what it holds, and for equal rows behind the first their number among them."""
         if self._rule.key is not None:
             cell = cells.get(self._rule.key)
             return None if cell is None or cell == "" else storable(cell if isinstance(cell, str) else canonical(cell))

@@ -179,6 +179,16 @@ def test_a_row_that_cannot_be_compared_is_refused_and_the_others_are_asked() -> 
     rows = [{"m": {"a": 1}}, {"m": {"x": {1: 2, "b": 3}}}, {"m": {"a": 1, "b": 2}}]
     found = results("any", rows)
     assert found[0] == found[2] == 1 and "it cannot be compared" in found[1]["message"]
+    deep: list[Any] = []
+    for _ in range(5_000):
+        deep = [deep]
+    found = results("any", [{"m": deep}, {"m": 1}])
+    assert found[1] == 1 and "it cannot be compared: maximum recursion depth" in found[0]["message"]
+
+
+def test_the_column_of_the_key_may_be_ignored_too() -> None:
+    batch = concerto.batch(concerto.compile(TYPES), "plus", [{"id": "a", "n": 1}], key="id", ignore=["id"], offline=True)
+    assert [(row.key, row.value) for row in batch] == [("a", 6)]
 
 
 class Breaking(io.RawIOBase):
