@@ -8,10 +8,12 @@ parameters, and cells that are texts (CSV) become what the parameter says.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..vm.interp.link import Program
+from ..vm.values.arithmetic import read_float
 
 RECORDS = ("struct", "schema", "record", "map")
 TRUTHS = {"true": True, "false": False}
@@ -93,10 +95,13 @@ def _read(name: str, cell: str, expected: tuple[Any, ...]) -> Any:
     if cell == "":
         return _ABSENT
     try:
-        if head == "int":
+        # Digits as `parse_int` and `parse_float` take them: Python's own also reads 1_000, and digits of other scripts.
+        if head == "int" and _INT.fullmatch(cell):
             return int(cell)
-        if head == "float":
-            return float(cell)
+        if head == "float" and (number := read_float(cell)) is not None:
+            return number
+        if head in ("int", "float"):
+            raise ValueError
         if head == "bool":
             return TRUTHS[cell.lower()]
         if head == "enum" and not cell.startswith("{"):
@@ -106,6 +111,7 @@ def _read(name: str, cell: str, expected: tuple[Any, ...]) -> Any:
         raise TypeError(f"the column {name!r}: {cell[:100]!r} is no {_WORDS.get(head, 'JSON')}") from None
 
 
+_INT = re.compile(r"\s*[+-]?[0-9]+\s*")
 _WORDS = {"int": "Int", "float": "Float", "bool": "Bool: write true or false"}
 
 

@@ -126,6 +126,16 @@ def test_texts_of_csv_become_what_the_parameters_say(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("text", "value"), [
+    ("1_000", "the column 'n': '1_000' is no Int"), ("١٢", "the column 'n': '١٢' is no Int"), (" +7 ", 12), ("-0", 5),
+    ("9" * 20, "argument 'n' of plus: 99999999999999999999 is beyond Int, which has 64 bits"),
+    ("9" * 5000, f"the column 'n': '{'9' * 100}' is no Int"),
+])  # fmt: skip
+def test_numbers_of_csv_are_those_of_the_language(tmp_path: Path, text: str, value: Any) -> None:
+    [found] = results("plus", file(tmp_path, "r.csv", f"n\n{text}\n"))
+    assert found == value if isinstance(value, int) else found["message"] == value
+
+
 def test_parameters_that_are_left_out_have_their_defaults() -> None:
     assert results("plus", [{"n": 1}, {"n": 1, "by": 1}]) == [6, 2]
     assert results("pair", [{"p": [1, "x"]}]) == ["(1, x)"]
