@@ -21,7 +21,7 @@ from ..runtime.calls.usage import Metrics
 from ..runtime.errors import CallFailure
 from ..runtime.providers.base import Provider
 from .calls import Failure, JobsFailure, Pending, RowCalls
-from .provider_wires import Wire, wire_of
+from .provider_wires import UNREADABLE, Wire, wire_of
 from .rows import canonical
 from .store import Answer, RowStore
 
@@ -202,7 +202,7 @@ class ProviderJobs:
             job = await wire.send(name, entries)
         except CallFailure as failure:
             raise JobsFailure(self._calls.clean(f"cannot send the batch: {failure.message}")) from None
-        except (ValueError, KeyError, TypeError) as unreadable:  # whether it was taken, the next run finds out
+        except UNREADABLE as unreadable:  # whether it was taken, the next run finds out
             text = f"the provider's answer to the batch cannot be read: {type(unreadable).__name__}: {unreadable}"
             raise JobsFailure(self._calls.clean(text)) from None
         self._store.sent(name, job)
@@ -234,7 +234,7 @@ class ProviderJobs:
                 await self._fetch(wire, id, job.name)
             except CallFailure as failure:
                 raise JobsFailure(self._calls.clean(f"cannot collect the batch {job.id}: {failure.message}")) from None
-            except (ValueError, KeyError, TypeError) as unreadable:
+            except UNREADABLE as unreadable:
                 text = f"the provider's answer about the batch {job.id} cannot be read: {type(unreadable).__name__}: {unreadable}"
                 raise JobsFailure(self._calls.clean(text)) from None
             self._store.over(job)
@@ -269,7 +269,7 @@ def _reason(body: bytes) -> str:
     """Return what a provider says of a request that it did not answer."""
     try:
         data = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return "the provider gives no reason"
     for _ in range(3):  # an error stands in an error
         inner = data.get("error") if isinstance(data, dict) else None

@@ -2,9 +2,9 @@
 2026-11-27: https://platform.openai.com/docs/api-reference/batch and
 https://platform.claude.com/docs/en/build-with-claude/batch-processing.
 
-Hands on `wire_of`, which gives the `Wire` of a provider, and `Line`, an answer, to `provider_jobs.py`. Requests are written by
-the provider of the connection, as single ones are, and sent with its client, key and limits of time. Which requests are in a
-batch, and when it is sent and looked for, is for `provider_jobs.py`.
+Hands on `wire_of`, which gives the `Wire` of a provider, `Line`, an answer, and UNREADABLE to `provider_jobs.py`. Requests are
+written by the provider of the connection, as single ones are, and sent with its client, key and limits of time. Which requests
+are in a batch, and when it is sent and looked for, is for `provider_jobs.py`.
 """
 
 from __future__ import annotations
@@ -25,16 +25,21 @@ PAGES = 100  # of batches, in which one is looked for
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The answer to one request, by its id in the batch; a `status` below 400 has the body of a reply, any other an error."""
+    """The answer to one request, by its id in the batch; a `status` below 400 has the body of a reply, any other an error. `body`
+    is JSON in ASCII: a text of it may hold half a character, which UTF-8 cannot write."""
 
     id: str
     status: int
     body: bytes
 
 
+# What is raised for an answer that is not as documented: of another shape, or nested too deep.
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+
+
 class Wire:
-    """The batches of one provider. `most_rows` and `most_bytes` bound a batch. Methods raise CallFailure, and ValueError,
-    KeyError or TypeError for an answer that is not as documented; a batch is known by its id there."""
+    """The batches of one provider. `most_rows` and `most_bytes` bound a batch. Methods raise CallFailure, and one of UNREADABLE
+    for an answer that is not as documented; a batch is known by its id there."""
 
     most_rows = 5_000
     most_bytes = 64 << 20
@@ -113,7 +118,7 @@ class OpenAIWire(Wire):
         response, error = data.get("response") or {}, data.get("error")
         status = int(response.get("status_code") or (500 if error else 200))
         body = response.get("body") if response.get("body") is not None else {"error": error}
-        return Line(str(data["custom_id"]), status, json.dumps(body, ensure_ascii=False).encode())
+        return Line(str(data["custom_id"]), status, json.dumps(body).encode())
 
     async def find(self, name: str, rows: int, since: float, known: set[str]) -> str | None:
         after: dict[str, Any] = {}
@@ -152,9 +157,9 @@ class AnthropicWire(Wire):
                 data = json.loads(line)
                 result = data.get("result") or {}
                 if result.get("type") == "succeeded":
-                    yield Line(str(data["custom_id"]), 200, json.dumps(result.get("message"), ensure_ascii=False).encode())
+                    yield Line(str(data["custom_id"]), 200, json.dumps(result.get("message")).encode())
                 elif result.get("type") == "errored":
-                    yield Line(str(data["custom_id"]), 400, json.dumps(result.get("error"), ensure_ascii=False).encode())
+                    yield Line(str(data["custom_id"]), 400, json.dumps(result.get("error")).encode())
 
     async def find(self, name: str, rows: int, since: float, known: set[str]) -> str | None:
         """As of `Wire`. A batch of Anthropic has no name of ours: one that was made at that time with so many requests is taken;

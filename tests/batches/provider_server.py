@@ -2,7 +2,8 @@
 https://platform.openai.com/docs/api-reference/batch, https://platform.openai.com/docs/guides/batch and
 https://platform.claude.com/docs/en/build-with-claude/batch-processing. Bodies are checked by the SDKs' own parameter types.
 
-A prompt with `fail` is an error, one with `gone` expires; `hold` keeps batches unfinished."""
+A prompt with `fail` is an error, one with `gone` expires, `half` is answered by half a
+character; `hold` keeps batches unfinished."""
 
 from __future__ import annotations
 
@@ -30,6 +31,7 @@ class ProviderServer:
         self.hold = False
         self.lose_answer = False  # the connection breaks behind a batch that was made
         self.lose_id = False  # the answer about a batch that was made does not say which
+        self.says: bytes | None = None  # what it says about each batch, in place of how it is
         self.broken: list[str] = []
         outer = self
 
@@ -154,6 +156,9 @@ class ProviderServer:
             id = path.split("/")[4]
             self.answer(to, b"".join(json.dumps(self._result(row)).encode() + b"\n" for row in self.requests[id][::-1]))
         elif path.startswith("/v1/batches/"):
+            if self.says is not None:
+                self.answer(to, self.says)
+                return
             if not self.hold and self.batches[name]["status"] == "validating":
                 self._finish(name)
             self.answer(to, self.batches[name])
@@ -218,7 +223,7 @@ class ProviderServer:
                 "type": "message",
                 "role": "assistant",
                 "model": row["params"]["model"],
-                "content": [{"type": "text", "text": f"re: {prompt}"}],
+                "content": [{"type": "text", "text": f"re: {half(prompt)}"}],
                 "stop_reason": "end_turn",
                 "usage": usage,
             }
@@ -232,14 +237,18 @@ def prompt_of(body: Json) -> str:
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
+def half(prompt: str) -> str:
+    return prompt.replace("half", "\ud800")
+
+
 def openai_reply(url: str, body: Json, asked: list[str]) -> Json:
     prompt = prompt_of(body)
     asked.append(prompt)
     if url.endswith("/responses"):
-        content = [{"type": "output_text", "text": f"re: {prompt}", "annotations": []}]
+        content = [{"type": "output_text", "text": f"re: {half(prompt)}", "annotations": []}]
         item = {"id": "i", "type": "message", "role": "assistant", "status": "completed", "content": content}
         usage = {"input_tokens": 1000, "output_tokens": 500, "total_tokens": 1500}
         return {"id": "r", "object": "response", "status": "completed", "model": body["model"], "output": [item], "usage": usage}
     usage = {"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500}
-    choice = {"index": 0, "message": {"role": "assistant", "content": f"re: {prompt}"}, "finish_reason": "stop"}
+    choice = {"index": 0, "message": {"role": "assistant", "content": f"re: {half(prompt)}"}, "finish_reason": "stop"}
     return {"id": "c", "object": "chat.completion", "created": 1, "model": body["model"], "choices": [choice], "usage": usage}

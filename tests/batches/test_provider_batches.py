@@ -197,3 +197,31 @@ def test_published_prices_of_batches() -> None:
         usual = list_price(address, model, 1000, 1000)
         batch_price = list_price(address, model, 1000, 1000, is_batch=True)
         assert usual is not None and batch_price is not None and batch_price == pytest.approx(usual / 2)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_reply_with_half_a_character_is_collected(tmp_path: Path, form: str) -> None:
+    with ProviderServer() as server:
+        program(tmp_path, server, form)
+        rows(tmp_path, "a", "half")
+        assert batch(tmp_path).code == 75
+        done = batch(tmp_path)
+        assert done.code == 0, done
+        assert [line["result"] for line in lines(tmp_path / "out.jsonl")] == ["re: a", "re: \ufffd"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "kind"),
+    [(b"[" * 50_000, "RecursionError"), (b'{"custom_id": "c", "response": "text"}', "AttributeError"), (b"{", "JSONDecodeError")],
+)
+def test_answers_of_another_shape_are_no_internal_error(tmp_path: Path, answers: bytes, kind: str) -> None:
+    with ProviderServer() as server:
+        program(tmp_path, server, "chat")
+        rows(tmp_path, "a")
+        assert batch(tmp_path).code == 75
+        server.files["other"] = answers + b"\n"
+        server.says = b'{"status": "completed", "output_file_id": "other"}'
+        refused = batch(tmp_path)
+        assert refused.code == 1 and f"answer about the batch batch_0 cannot be read: {kind}" in refused.err, refused
+        server.says = None
+        assert batch(tmp_path).code == 0
