@@ -482,12 +482,10 @@ def answers(path: str) -> dict[str, list[Any]]:
 
 def _answer(form: str) -> Any:
     """Return what the text behind the channel of a comment means, in a form of `answers`. Raise ValueError for what is none."""
-    import json
-
     if form == "none":
         return NEVER
     if not form.startswith("fault "):
-        return json.loads(form)
+        return _json(form)
     failure = _FAILURE.fullmatch(form)
     if failure is None:
         raise ValueError
@@ -496,7 +494,17 @@ def _answer(form: str) -> Any:
 
         return NoListener()
     text = failure[2] or failure[3]
-    return ScriptedFailure(json.loads(text) if text else failure[1])
+    return ScriptedFailure(_json(text) if text else failure[1])
+
+
+def _json(text: str) -> Any:
+    """Return the value of a text of JSON, by the rules for text from outside. Raise ValueError for what is none."""
+    from ..runtime.schema.lenient_json import JsonRefused, parse_json
+
+    try:
+        return parse_json(text)
+    except JsonRefused as refused:
+        raise ValueError(str(refused)) from None
 
 
 class ScriptedFailure(Exception):
@@ -515,13 +523,16 @@ def _reply(text: str) -> dict[str, Any]:
     import json
 
     if word == "text":
-        value = json.loads(rest)
+        try:  # what a model says is no JSON for a program only: a script may have it
+            value = json.loads(rest)
+        except RecursionError:
+            raise ValueError("nested too deep") from None
         return {**reply, "text": value if isinstance(value, str) else rest}
     if word == "call":
         return {**reply, "tool_calls": _calls(rest)}
     if word != "stream":
         raise ValueError
-    return {**reply, "chunks": json.loads(f"[{_between(rest)}]")}
+    return {**reply, "chunks": _json(f"[{_between(rest)}]")}
 
 
 def _calls(text: str) -> list[dict[str, Any]]:
@@ -531,9 +542,13 @@ def _calls(text: str) -> list[dict[str, Any]]:
     calls = []
     while True:
         tool, _, text = text.partition(" ")
-        arguments, end = json.JSONDecoder().raw_decode(text.lstrip())
-        calls.append({"tool": tool, "arguments": arguments})
-        text = text.lstrip()[end:].strip()
+        text = text.lstrip()
+        try:
+            _, end = json.JSONDecoder().raw_decode(text)
+        except RecursionError:
+            raise ValueError("nested too deep") from None
+        calls.append({"tool": tool, "arguments": _json(text[:end])})
+        text = text[end:].strip()
         if not text:
             return calls
         if not text.startswith("& "):

@@ -359,6 +359,12 @@ fn main() { let r = M.execute("q")?; println(r.text); }
         ("// reply: call T__m", "s.conc:2: 'call T__m' is no reply: write"),
         ("// reply: call T__m {} {}", "s.conc:2: 'call T__m {} {}' is no reply: write"),
         ('// reply M: text "a"', "s.conc:2: replies of one model cannot be scripted"),
+        ("// answer: ask " + "[" * 3000, "s.conc:2: 'ask [[["),
+        ("// answer: ask NaN", "s.conc:2: 'ask NaN' is no answer: write"),
+        ("// reply: text " + "[" * 3000, "s.conc:2: 'text [[["),
+        ("// reply: stream " + "[" * 3000, "s.conc:2: 'stream [[["),
+        ("// reply: call T__m " + "[" * 3000, "s.conc:2: 'call T__m [[["),
+        ('// reply: call T__m {"n": NaN}', "s.conc:2: 'call T__m {\"n\": NaN}' is no reply: write"),
     ],
 )
 def test_comments_that_are_no_replies(cli, write, comment, why):
