@@ -228,7 +228,7 @@ def pins_of(file: str) -> Pins:
     from ..runtime.mcp.pins import PinsRefused, read_pins
 
     try:
-        with open(path, encoding="utf-8") as pins:
+        with open(path, encoding="utf-8-sig") as pins:
             return read_pins(pins.read())
     except (OSError, UnicodeError) as error:
         raise exits.Exit(exits.NO_INPUT, f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
@@ -416,7 +416,7 @@ FORM = 'write `// reply: text "…"`, `text {…}`, `stream "…" "…"`, `call 
 def script(path: str) -> list[Any]:
     """Return the replies of a script in order: a JSON array, or a program (a file called .conc) whose comments `// reply: …` hold
     them (O-1.280). Raise `Exit`: as `read`, and 2 for what is wrong with them."""
-    text = read(path).decode("utf-8", "replace")
+    text = read(path).decode("utf-8-sig", "replace")
     from ..runtime.errors import ConfigFailure
     from ..runtime.providers.offline import Script
 
@@ -468,7 +468,7 @@ NEVER = object()  # the answer that does not come
 def answers(path: str) -> dict[str, list[Any]]:
     """Return the answers to awaited emits in the comments of a program, by channel and in order (O-5.39): JSON values, NEVER, and
     exceptions, NoListener or a ScriptedFailure. Raise `Exit`: as `read`, and 2 for a comment that is no answer."""
-    text = read(path).decode("utf-8", "replace")
+    text = read(path).decode("utf-8-sig", "replace")
     by_channel: dict[str, list[Any]] = {}
     for comment in _ANSWER.finditer(text):
         channel, _, form = comment[1].strip().partition(" ")

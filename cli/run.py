@@ -653,7 +653,7 @@ def environment(path: str | None) -> ProcessEnvironment:
     if path is None:
         return ProcessEnvironment(os.environ)
     variables: dict[str, str] = {}
-    for number, line in enumerate(read(path).decode("utf-8", "replace").splitlines(), 1):
+    for number, line in enumerate(read(path).decode("utf-8-sig", "replace").splitlines(), 1):
         name, separator, value = line.partition("=")
         if not line.strip() or line.lstrip().startswith("#"):
             continue

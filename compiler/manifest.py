@@ -390,7 +390,7 @@ class Manifest:
     def _read(self, path: str) -> None:
         try:
             with open(path, "rb") as file:
-                self.source = Source(NAME, file.read().decode())
+                self.source = Source(NAME, file.read().decode().removeprefix("\ufeff"))  # a byte order mark says nothing
             tables = tomllib.loads(self.source.text)
         except OSError as error:
             self._unreadable(f"{NAME} cannot be read: {error.strerror or error}", "make it a file that may be read")

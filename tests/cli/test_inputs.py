@@ -150,3 +150,17 @@ def test_a_word_that_is_no_file_was_meant_for_the_program(cli, write):
     assert cli("run", "ann") == (66, "", said)
     assert cli("run", "--", "ann").out == "[ann]\n"
     assert cli("run", "gone.conc").err == "cannot read gone.conc: No such file or directory\n"
+
+
+def test_a_byte_order_mark_says_nothing(cli, write, tmp_path):
+    """L-1.1.1 has it for sources; editors of Windows put one into the other files too."""
+    mark = "\ufeff"
+    write("Concerto.toml", mark + '[project]\nname = "p"\nversion = "1"\nentry = "m.conc"\n[permissions]\nenv = ["A_OF_FILE"]\n')
+    write("m.conc", mark + 'model M { provider: openai, base: "m" }\nfn main() { println("${std::env::get("A_OF_FILE")}"); '
+          'println(M.execute("q")?.text); }\n')  # fmt: skip
+    write("keys.env", mark + "A_OF_FILE=1\n")
+    write("replies.json", mark + '["hi"]')
+    ran = cli("run", "--env-file", "keys.env", "--offline-script", "replies.json")
+    assert (ran.out, ran.err, ran.code) == ("Some(1)\nhi\n", "", 0)
+    write("first.conc", mark + '// reply: text "ho"\nfn main() {}\n')
+    assert cli("run", "--offline-script", "first.conc", "--env-file", "keys.env").out == "Some(1)\nho\n"
