@@ -126,9 +126,12 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _keep_apart(arguments: argparse.Namespace) -> None:
     """Raise `Exit` (2) for an output, or a file of errors beside it, that would be written over a file that the batch reads, or
-    over its store."""
+    over its store, and for one that stands there and is no file."""
     from ..batches.output import errors_path
 
+    for place in (arguments.out, errors_path(arguments.out)):
+        if os.path.exists(place) and not os.path.isfile(place):  # a folder, or a device, which a file would replace
+            raise exits.Exit(exits.USAGE, f"--out: {place} is no file; name one")
     used = {"FILE": arguments.file, "--in": arguments.rows, "--store": arguments.store, "--env-file": arguments.env_file}
     used["--offline-script"] = arguments.offline_script
     for flag, path in used.items():

@@ -1,7 +1,7 @@
 """`concerto compile`: the image of a source, written by rename (O-9.14, G-5.3).
 
 Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
-`main`; and `write`, which writes a file by rename, to `sign` and `stubs`. Also prints tokens or tree (`cli/dump.py`), and notes
+`main`; `write`, which writes a file by rename, to `sign` and `stubs`; and `is_device` to `trace_page`. Also prints tokens or tree (`cli/dump.py`), and notes
 on memories that keep a provider's prompt cache from working. The program is not run; how an image is made and encoded is for
 `compiler/` and `vm/bytecode/`.
 """
@@ -107,8 +107,21 @@ def default_output(path: str) -> str:
     return "out.concb" if path == "-" else path.removesuffix(".conc") + ".concb"
 
 
+def is_device(path: str) -> bool:
+    """Return whether a device or pipe stands at a path: what is renamed to it would take its place."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
 def write(path: str, data: bytes) -> None:
-    """Write all of the file or nothing: a temporary one beside it is renamed. Raise `Exit` (1) for what cannot be written."""
+    """Write all of the file or nothing: a temporary one beside it is renamed. A device or pipe, such as /dev/null, is written to
+    and stays. Raise `Exit` (1) for what cannot be written."""
+    if is_device(path):
+        try:
+            with open(path, "wb") as device:
+                device.write(data)
+        except OSError as error:
+            raise exits.Exit(exits.FAILED, f"cannot write {path}: {error.strerror or error}") from None
+        return
     # Beside the target, since a rename works within one file system only.
     temporary = os.path.join(os.path.dirname(path), f".{os.getpid()}.tmp")  # the name may be as long as one can be
     try:

@@ -46,15 +46,18 @@ def write_page(path: str, recording: Recording, known: Known | None = None, *, f
     """Write the page of a recording to a file, in place of what is there, once it is whole; `known` is what a program says of it,
     None without one; with `following` the page asks the server that it comes from for more. Raise `Exit` (66) where it cannot be
     written, and what reading the recording raises."""
-    beside = f"{path}.{os.getpid()}.part"
+    from .compile import is_device
+
+    beside = path if is_device(path) else f"{path}.{os.getpid()}.part"
     try:
         with open(beside, "w", encoding="utf-8", newline="\n") as file:
             _Page(file).write(recording, known, template(following))
-        os.replace(beside, path)
+        if beside != path:
+            os.replace(beside, path)
     except OSError as error:
         raise exits.Exit(exits.NO_INPUT, f"cannot write {path}: {error.strerror or error}") from None
     finally:
-        if os.path.exists(beside):
+        if beside != path and os.path.exists(beside):
             os.remove(beside)
 
 

@@ -214,6 +214,7 @@ def test_two_batches_do_not_share_a_store(tmp_path: Path) -> None:
         (["--out", "./rows.jsonl"], 2, "--out: the results would be written over rows.jsonl of --in; name another file"),
         (["--store", "out.jsonl"], 2, "--out: the results would be written over out.jsonl of --store"),
         (["--store", "out.errors.jsonl"], 2, "--out: the results would be written over out.errors.jsonl of --store"),
+        (["--out", "."], 2, "--out: . is no file; name one"),
         (["--on", "spark"], 2, "expected ray, or ray=ADDRESS"),
         (["--limit", "0"], 2, "at least 1"),
         (["--retries", "-1"], 2, ""),

@@ -1,6 +1,9 @@
 """`concerto compile`: what it writes, what it leaves out, what it prints instead (O-9.14)."""
 
 import json
+import os
+import stat
+import subprocess
 from contextlib import suppress
 
 import pytest
@@ -152,3 +155,18 @@ def test_an_interrupted_write_leaves_nothing_behind(cli, write, tmp_path, monkey
         with suppress(KeyboardInterrupt):
             assert cli(command, name).code in (1, 130)
     assert files(tmp_path) == ["program.conc"] and (tmp_path / name).read_text() == source
+
+
+@pytest.mark.parametrize("words", [("compile", "program.conc", "-o", "pipe"), ("trace", "run.effects.jsonl", "--html", "pipe")])
+def test_a_pipe_or_device_is_written_to_and_stays(cli, write, tmp_path, words):
+    write("program.conc", SOURCE)
+    assert cli("run", "program.conc", "--record", "run.effects.jsonl").code == 0
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE)
+    try:
+        ran = cli(*words)
+        assert ran.code == 0 and stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode), ran
+        assert len(reader.communicate(timeout=20)[0]) > 100
+    finally:
+        reader.kill()
+        reader.wait()
