@@ -8,6 +8,7 @@ come from the table of providers (`vm/providers.py`). No provider is asked, and 
 from __future__ import annotations
 
 import os
+import shlex
 
 from ..vm.providers import PROVIDERS
 from . import exits
@@ -114,5 +115,5 @@ def write(path: str, text: str) -> None:
 
 def next_steps(folder: str, *commands: str) -> str:
     """Return the lines that say what to type next, in a project that was written to `folder`."""
-    enter = [] if folder == "." else [f"cd {folder}"]
+    enter = [] if folder == "." else [f"cd {shlex.quote(folder)}"]
     return "\nnext:\n" + "\n".join([f"  {command}" for command in (*enter, *commands)])

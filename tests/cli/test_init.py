@@ -32,6 +32,11 @@ def test_the_name_of_the_folder_in_the_manifest(cli, name):
     assert cli("check", f"{name}/src/main.conc") == (0, "", "")
 
 
+def test_the_next_steps_can_be_typed_as_they_stand(cli):
+    assert "\n  cd 'my app'\n" in cli("init", "my app").out
+    assert "\n  cd app\n" in cli("init", "app").out
+
+
 def test_this_folder(cli, tmp_path):
     assert cli("init", ".", "--quiet") == (0, "", "")
     assert (tmp_path / ".gitignore").read_text() == ".concerto/\n*.concb\n*.effects.jsonl\n.env\n"
