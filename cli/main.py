@@ -47,6 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         discard_output()
         return exits.FAILED
     except OSError as error:  # of a stream: verbs report files themselves
+        if not _has_working_directory():
+            print("the working directory is gone: somebody has removed it; go to one that is there", file=sys.stderr)
+            return exits.NO_INPUT
         discard_output()
         print(f"cannot write the output: {error.strerror or error}", file=sys.stderr)
         return exits.FAILED
@@ -165,6 +168,14 @@ def prepare_streams() -> None:
 def discard_output() -> None:
     """Throw away what is left in the buffer: it would fail again at shutdown, with a traceback."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _has_working_directory() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def _nearest(word: str, names: Iterable[str]) -> str:

@@ -190,6 +190,16 @@ def test_exit_codes_of_what_happens_to_the_command(capsys, monkeypatch, error, c
     assert main(["check", "x"]) == code
 
 
+@pytest.mark.parametrize("words", [["run"], ["check", "{folder}/wrong.conc"], ["init", "new"]])
+def test_a_working_directory_that_is_gone(cli, write, tmp_path, monkeypatch, words):
+    write("wrong.conc", "fn main() { x }")
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    ended = cli(*(word.format(folder=tmp_path) for word in words))
+    assert ended.code == 66 and "the working directory is gone" in ended.err, ended
+
+
 def test_a_misspelt_flag_has_a_suggestion(cli):
     ended = cli("run", "--ofline", "x.conc")
     assert ended.code == 2
