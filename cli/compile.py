@@ -1,9 +1,9 @@
 """`concerto compile`: the image of a source, written by rename (O-9.14, G-5.3).
 
 Hands on `configure`, which describes the flags to a parser, and `execute`, which gets their values and returns the exit code, to
-`main`; `write`, which writes a file by rename, to `sign` and `stubs`; and `is_device` to `trace_page`. Also prints tokens or tree
-(`cli/dump.py`), and notes on memories that keep a provider's prompt cache from working. The program is not run; how an image is
-made and encoded is for `compiler/` and `vm/bytecode/`.
+`main`; `write`, which writes a file by rename, to `sign`, `stubs` and `pin`; and `is_device` to `trace_page`. Also prints tokens
+or tree (`cli/dump.py`), and notes on memories that keep a provider's prompt cache from working. The program is not run; how an
+image is made and encoded is for `compiler/` and `vm/bytecode/`.
 """
 
 from __future__ import annotations

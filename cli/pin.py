@@ -8,6 +8,7 @@ two tools differ, stands in `runtime/mcp/pins.py`. The program itself is not run
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
@@ -118,14 +119,12 @@ def _changes(server: str, old: Mapping[str, Pin] | None, new: Mapping[str, Pin])
 
 
 def _write(file: str, pins: Pins) -> None:
+    """Write the pins of a FILE, whole or not at all: half a file of pins is none, and every run would be refused."""
     from ..runtime.mcp.pins import written_pins
+    from .compile import write
 
     path = pins_path(file)
     if path is None:
         raise exits.Exit(exits.USAGE, "source on standard input has no folder for its pins; write it to a file")
-    try:
-        with open(path, "w", encoding="utf-8") as target:
-            target.write(written_pins(pins))
-    except OSError as error:
-        raise exits.Exit(exits.FAILED, f"cannot write {path}: {error.strerror or error}") from None
+    write(os.path.realpath(path), written_pins(pins).encode())
     print(f"wrote {path}", file=sys.stderr)

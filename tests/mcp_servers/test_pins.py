@@ -10,6 +10,7 @@ from typing import Any
 
 import concerto
 import pytest
+from concerto.cli import exits, pin
 from concerto.runtime.mcp.pins import FILE, Pin, PinsRefused, difference, pinned, read_pins, refused_by, written_pins
 from concerto.runtime.mcp.served import ServedTool
 
@@ -221,3 +222,13 @@ def test_what_cannot_be_pinned(tmp_path: Path) -> None:
         concerto.compile("fn main() {}").session(mcp_pins=tmp_path / FILE)
     with pytest.raises(ValueError, match=r"mcp_pins: .*No such file"):
         concerto.compile("fn main() {}").session(mcp_pins=tmp_path / "none.json")
+
+
+def test_pins_that_cannot_be_written_leave_those_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "main.conc").write_text("fn main() {}")
+    place = tmp_path / "Concerto.pins.json"
+    place.write_text("those of before")
+    monkeypatch.setattr(os, "replace", lambda *paths: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(exits.Exit, match="Concerto.pins.json: No space left on device"):
+        pin._write(str(tmp_path / "main.conc"), {})
+    assert place.read_text() == "those of before" and sorted(one.name for one in tmp_path.iterdir()) == [place.name, "main.conc"]
