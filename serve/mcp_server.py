@@ -9,8 +9,10 @@ HTTP, and who calls there, is not decided here (`mcp_endpoint.py`).
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
+from collections.abc import Mapping
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -37,6 +39,7 @@ SCHEME = "memory://"
 PRIMITIVE = ("string", "number", "integer", "boolean")  # what a form of an elicitation may ask for
 STDIO_SESSION = "stdio"  # the one session of a server on standard input and output
 WRAPPED = "result"  # the field of a result that is no object
+MOST_ASKED = 3  # times that one question is put to a client whose answers do not fit
 
 
 def server_of(app: Application) -> Server[Any]:
@@ -79,18 +82,19 @@ class _Offered:
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Call a function, or go on with a call whose question is answered; return its result, or its next question."""
         caller, session = self._who(context)
+        misfits: dict[str, str] = {}
         try:
             if params.request_state is not None:
                 call = self.app.calls.found(params.request_state, caller.name)
                 if call.log is None:  # a call by another way, which has no questions of MCP
                     raise Problem(404, "call", "there is no such call, or it ended too long ago")
-                self._take_answers(call, params.input_responses or {})
+                misfits = self._take_answers(call, params.input_responses or {})
             else:
                 wanted = self._wanted(context, caller, session, params)
                 call = await self.app.calls.begin(uuid4().hex, wanted, streams=True)
-        except (Problem, Misfitting) as refused:
-            return _failed(refused.message if isinstance(refused, Problem) else str(refused), None)
-        return await self._followed(context, call)
+        except Problem as refused:
+            return _failed(refused.message, None)
+        return await self._followed(context, call, misfits)
 
     def _who(self, context: ServerRequestContext[Any]) -> tuple[Caller, str | None]:
         """Return the caller and the session of a request: over HTTP those of the request, else the one client's."""
@@ -115,9 +119,10 @@ class _Offered:
         return Wanted(params.name, arguments, caller.name, session)
 
     async def _followed(
-        self, context: ServerRequestContext[Any], call: ServedCall
+        self, context: ServerRequestContext[Any], call: ServedCall, misfits: Mapping[str, str]
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Follow a call to its end or its next question. A client that gives up cancels it."""
+        """Follow a call to its end or its next question; `misfits` are why answers did not fit, by the keys of their questions. A
+        client that gives up cancels it."""
         log, number = call.log, 0
         assert log is not None
         call.goes_on = False
@@ -133,18 +138,19 @@ class _Offered:
                     if event.kind == "question":
                         asked = self.app.questions.open.get(json.loads(event.data)["key"])
                         if asked is not None and context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-                            says = self.app.questions.message(asked)
+                            says = self._says(asked, misfits.get(asked.key))
                             params = types.ElicitRequestFormParams(message=says, requested_schema=self._form(asked))
                             requests: Any = {asked.key: types.ElicitRequest(params=params)}
                             return types.InputRequiredResult(input_requests=requests, request_state=call.id)
                         if asked is not None:
-                            says = self.app.questions.message(asked)
-                            said = await context.session.elicit_form(says, self._form(asked), context.request_id)
-                            self._take(asked, said)
+                            await self._ask(context, asked)
                             asked = None
         except MCPError as refused:
             call.cancel()
             return _failed(f"the client cannot be asked: {refused}", None)
+        except Misfitting as refused:
+            call.cancel()
+            return _failed(str(refused), None)
         except BaseException:
             call.cancel()
             raise
@@ -159,13 +165,50 @@ class _Offered:
         except Lost:  # of many emits, which nobody needs here: the end and an open question are always kept
             return list(call.log.kept)
 
-    def _take_answers(self, call: ServedCall, answers: types.InputResponses) -> None:
-        """Give a call the answers that its client brings. Raise Problem and Misfitting for those that do not fit."""
+    async def _ask(self, context: ServerRequestContext[Any], question: Question) -> None:
+        """Ask the client of a revision with a handshake, until its answer fits or somebody else has answered. Raise Misfitting
+        where the last of MOST_ASKED answers does not fit, MCPError where it cannot be asked."""
+        why: str | None = None
+        for left in range(MOST_ASKED, 0, -1):
+            says = self._says(question, why)
+            asking = asyncio.ensure_future(context.session.elicit_form(says, self._form(question), context.request_id))
+            try:
+                await asyncio.wait({asking, question.answered}, return_when=asyncio.FIRST_COMPLETED)
+                if question.answered.done():
+                    return
+                self._take(question, asking.result())
+                return
+            except Misfitting as refused:
+                if left == 1:
+                    raise
+                why = str(refused)
+            finally:
+                asking.cancel()
+                await asyncio.wait({asking})
+
+    def _says(self, question: Question, why: str | None) -> str:
+        """Return the text of a question; `why` an answer before did not fit, None without one."""
+        message = self.app.questions.message(question)
+        return message if why is None else f"{why}\n{message}"
+
+    def _take_answers(self, call: ServedCall, answers: types.InputResponses) -> dict[str, str]:
+        """Give a call the answers that its client brings; return why those that do not fit do not, by the keys of their
+        questions, which stay. One to a question that somebody else has answered is dropped. Raise Problem (409) for one to none
+        of the call's questions."""
+        assert call.log is not None
+        own = [json.loads(event.data)["key"] for event in call.log.kept if event.kind == "question"]
+        misfits = {}
         for key, said in answers.items():
             question = self.app.questions.open.get(key)
-            if question is None or question.call != call.id or not isinstance(said, types.ElicitResult):
+            if key not in own or not isinstance(said, types.ElicitResult):
                 raise Problem(409, "answered", "the question has been answered, or its call has ended")
-            self._take(question, said)
+            if question is None:
+                continue
+            try:
+                self._take(question, said)
+            except Misfitting as refused:
+                misfits[key] = str(refused)
+        return misfits
 
     def _take(self, question: Question, said: types.ElicitResult) -> None:
         if said.action != "accept":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
@@ -133,6 +134,51 @@ async def test_a_question_is_answered_on_the_page_too() -> None:
         assert refused.is_error
     await app.aclose()
     assert app.questions.open == {} and app.admission.running == 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_whoever_answers_a_question_first_does(mode: str) -> None:
+    """Before the client, or instead of it: the call goes on, and the client gets its result."""
+
+    @in_loop
+    async def check() -> None:
+        app = concerto.asgi(program(SOURCE), offline=True)
+        never = asyncio.Event()
+
+        async def answer(context: Any, params: Any) -> types.ElicitResult:
+            (question,) = app.questions.open.values()
+            app.questions.answer(question, "true")
+            if mode == "legacy":  # it has not answered yet
+                await never.wait()
+            return types.ElicitResult(action="accept", content={"answer": True})
+
+        async with Client(server_of(app), mode=mode, elicitation_callback=answer) as client:
+            paid = await asyncio.wait_for(client.call_tool("pay", {"sum": 7}), 20)
+            assert paid.structured_content == {"result": "paid 7"}
+        assert app.questions.open == {} and app.admission.running == 0
+        await app.aclose()
+
+    check()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_answer_that_does_not_fit_is_asked_for_again(mode: str) -> None:
+    @in_loop
+    async def check() -> None:
+        app = concerto.asgi(program(SOURCE), offline=True)
+        answer, asked = answering("no JSON", '{"topic": "better"}', *["no JSON"] * 20)
+        async with Client(server_of(app), mode=mode, elicitation_callback=answer) as client:
+            corrected = await client.call_tool("correct", {"topic": "worse"})
+            assert corrected.structured_content == {"topic": "better", "urgent": False}
+            assert asked[0][0].startswith("reason: ") and asked[1][0] == f"the answer on reason: {asked[1][0][22:]}"
+            assert "no JSON" in asked[1][0] and asked[1][0].endswith(asked[0][0])
+            if mode == "legacy":  # the others count themselves
+                refused = await client.call_tool("correct", {"topic": "worse"})
+                assert refused.is_error and "no JSON" in refused.content[0].text and len(asked) == 5
+        await app.aclose()
+        assert app.questions.open == {} and app.admission.running == 0
+
+    check()
 
 
 @in_loop
