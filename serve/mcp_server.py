@@ -81,9 +81,9 @@ class _Offered:
         self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Call a function, or go on with a call whose question is answered; return its result, or its next question."""
-        caller, session = self._who(context)
         misfits: dict[str, str] = {}
         try:
+            caller, session = self._who(context)
             if params.request_state is not None:
                 call = self.app.calls.found(params.request_state, caller.name)
                 if call.log is None:  # a call by another way, which has no questions of MCP
@@ -97,12 +97,13 @@ class _Offered:
         return await self._followed(context, call, misfits)
 
     def _who(self, context: ServerRequestContext[Any]) -> tuple[Caller, str | None]:
-        """Return the caller and the session of a request: over HTTP those of the request, else the one client's."""
+        """Return the caller and the session of a request: over HTTP those of the request, the latter as all calls have it, else
+        that of the protocol; on standard input and output the one client's. Raise Problem as `Gate.session_of`."""
         request = context.request
         if request is None:
             return Caller(ANYONE), STDIO_SESSION
         caller: Caller = request.scope["concerto_caller"]
-        name = request.headers.get("concerto-session") or request.headers.get("mcp-session-id")
+        name = self.app.gate.session_of(request) or request.headers.get("mcp-session-id")
         return caller, None if name is None else name[:LONGEST_NAME]
 
     def _wanted(
@@ -112,8 +113,7 @@ class _Offered:
             raise Problem(404, "function", f"the program has no public function {params.name!r}")
         arguments = dict(params.arguments or {})
         if context.request is not None:
-            wanted = self.app.wanted(context.request, caller, params.name, arguments)
-            return Wanted(wanted.function, wanted.arguments, wanted.caller, session)
+            return self.app.wanted(context.request, caller, params.name, arguments, session)
         if self.app.settings.keys:
             raise Problem(400, "key", "bound parameters come from a request of HTTP; here there is none")
         return Wanted(params.name, arguments, caller.name, session)
@@ -251,13 +251,18 @@ class _Offered:
     async def read_resource(
         self, context: ServerRequestContext[Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        """Return what a memory of the caller's session holds."""
-        caller, session = self._who(context)
+        """Return what a memory of the caller's session holds. Raise MCPError for a resource that is not there, and where there is
+        no such session or no place for it."""
         name = str(params.uri).removeprefix(SCHEME)
         if name not in self.app.program.memories:
             raise MCPError(types.INVALID_PARAMS, f"there is no resource {params.uri}")
-        async with self.app.sessions.lent(caller.name, session) as lent:
-            text = await lent.start_memory(name)
+        try:
+            caller, session = self._who(context)
+            async with self.app.sessions.lent(caller.name, session) as lent:
+                text = await lent.start_memory(name)
+        except Problem as refused:
+            code = types.INVALID_PARAMS if refused.status == 400 else types.INTERNAL_ERROR
+            raise MCPError(code, refused.message) from None
         contents = types.TextResourceContents(uri=params.uri, mime_type="application/json", text=text)
         return types.ReadResourceResult(contents=[contents])
 

@@ -18,6 +18,7 @@ from concerto.serve.mcp_server import server_of
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 
 from .served import in_loop, program, running
 
@@ -189,6 +190,55 @@ async def test_a_call_by_another_way_has_no_questions_of_mcp() -> None:
         params = types.CallToolRequestParams(name="pay", arguments={}, request_state=plain.id)
         answer = await client.session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
         assert answer.is_error and "there is no such call" in answer.content[0].text, answer
+    await app.aclose()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_host_names_the_session_here_too(mode: str) -> None:
+    """By its function, not by a header of the client; a parameter bound to the session gets that of the protocol else."""
+    source = """
+        memory chat { retain: 20 }
+        pub fn note(text: String) -> Int { chat.append("user", text); chat.len() }
+        pub fn of(session: String) -> String { session }
+    """
+
+    @in_loop
+    async def check() -> None:
+        async def called(app: Any, head: dict[str, str], name: str, arguments: dict[str, Any]) -> Any:
+            async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), headers=head) as http:
+                transport = streamable_http_client("http://testserver/mcp", http_client=http)
+                async with Client(transport, mode=mode) as client:
+                    result = await client.call_tool(name, arguments)
+                    (text,) = (await client.read_resource("memory://chat")).contents
+                    return result, json.loads(text.text)
+
+        app = concerto.asgi(program(source), offline=True, session_of=lambda request: request.headers.get("x-user"))
+        given = [("ada", "ada"), ("eve", "ada"), ("ada", "eve")]
+        rows = [await called(app, {"x-user": user, "concerto-session": own}, "note", {"text": "x"}) for user, own in given]
+        assert [row[0].structured_content["result"] for row in rows] == [1, 1, 2]
+        assert [len(row[1]) for row in rows] == [1, 1, 2]
+        await app.aclose()
+        app = concerto.asgi(program(source), offline=True, keys={"session": "session"})
+        result, _ = await called(app, {"concerto-session": "mine"}, "of", {})
+        assert result.structured_content == {"result": "mine"}
+        result, _ = await called(app, {}, "of", {})
+        if mode == "legacy":  # newer revisions have no session
+            assert not result.is_error and result.structured_content["result"], result
+        else:
+            assert result.is_error and "lacks session" in result.content[0].text
+        await app.aclose()
+
+    check()
+
+
+@in_loop
+async def test_a_resource_without_a_place_for_its_session_is_refused_in_words() -> None:
+    app = concerto.asgi(program(SOURCE), offline=True, sessions=1)
+    async with app.sessions.lent(ANYONE, "another"), httpx2.AsyncClient(transport=httpx2.ASGITransport(app)) as http:
+        transport = streamable_http_client("http://testserver/mcp", http_client=http)
+        async with Client(transport, mode="legacy") as client:
+            with pytest.raises(MCPError, match="^all sessions that are kept are in use$"):
+                await client.read_resource("memory://chat")
     await app.aclose()
 
 
