@@ -64,9 +64,12 @@ class Sessions:
                 yield session
             return
         key = (caller, name)
-        kept = self._kept(key)
+        left: list[Session] = []
+        kept = self._kept(key, left)
         kept.users += 1
         try:
+            for one in left:
+                await one.aclose()
             session = await self._live(key, kept)
             try:
                 yield session
@@ -75,32 +78,42 @@ class Sessions:
         finally:
             kept.users -= 1
             kept.used = time.monotonic()
+            if self.kept.get(key) is kept:  # not where its state could not be restored
+                self.kept.move_to_end(key)
             await self._park_idle()
 
-    def _kept(self, key: Key) -> _Kept:
+    def _kept(self, key: Key, left: list[Session]) -> _Kept:
+        """Return the session of a key, a new one where none is kept; `left` gets those that are to be closed, since others took
+        their places or nobody used them for too long. Raise Problem (503) where all that can be kept are in use."""
         now = time.monotonic()
-        self._forget_old(now)
+        self._forget_old(now, left)
         if key in self.kept:
             self.kept.move_to_end(key)
             return self.kept[key]
         if len(self.kept) >= self.settings.sessions:
-            oldest = next((other for other, kept in self.kept.items() if not kept.users and kept.live is None), None)
+            oldest = next((other for other, kept in self.kept.items() if not kept.users), None)
             if oldest is None:
                 raise busy("all sessions that are kept are in use", self.settings.queue_seconds)
-            del self.kept[oldest]  # what it was is in the file of states, if there is one
+            self._drop(oldest, left)  # what it was is in the file of states, if there is one
         parked = None if self.state is None else self.state.session(self.program.content_hash, key)
         kept = self.kept[key] = _Kept(parked, now)
         return kept
 
-    def _forget_old(self, now: float) -> None:
-        """Forget the parked sessions that nobody used for too long."""
-        while self.kept:
-            key, kept = next(iter(self.kept.items()))
-            if kept.users or kept.live is not None or now - kept.used < self.settings.session_seconds:
+    def _forget_old(self, now: float, left: list[Session]) -> None:
+        """Forget the sessions that nobody used for too long."""
+        for key, kept in list(self.kept.items()):
+            if kept.users:
+                continue
+            if now - kept.used < self.settings.session_seconds:
                 return
-            del self.kept[key]
+            self._drop(key, left)
             if self.state is not None:
                 self.state.forget_session(key)
+
+    def _drop(self, key: Key, left: list[Session]) -> None:
+        session = self.kept.pop(key).live
+        if session is not None:
+            left.append(session)
 
     async def _live(self, key: Key, kept: _Kept) -> Session:
         if kept.live is None:

@@ -83,6 +83,28 @@ async def test_sessions_are_bounded_and_old_ones_forgotten() -> None:
         concerto.serve.sessions.LIVE = before
 
 
+@in_loop
+async def test_live_sessions_are_bounded_and_forgotten_too() -> None:
+    """Also few of them, none of which is bytes yet."""
+    async with served(TALK, sessions=2) as (client, app):
+
+        async def talk(session: str) -> Any:
+            return (await client.post("/call/talk", json={"text": "x"}, headers=of(session))).json()
+
+        assert [await talk(session) for session in "abcbcba"] == [2, 2, 2, 4, 4, 6, 2]
+        assert [key[1] for key in app.sessions.kept] == ["b", "a"]
+        async with app.sessions.lent("anyone", "b"), app.sessions.lent("anyone", "a"):
+            refused = await client.post("/call/talk", json={"text": "x"}, headers=of("c"))
+            assert refused.status_code == 503 and "in use" in refused.json()["error"]["message"]
+    async with served(TALK, session_seconds=0.3) as (client, app):
+        assert (await client.post("/call/talk", json={"text": "x"}, headers=of("a"))).json() == 2
+        assert (await client.post("/call/talk", json={"text": "x"}, headers=of("b"))).json() == 2
+        left = [kept.live for kept in app.sessions.kept.values()]
+        await asyncio.sleep(0.35)
+        assert (await client.post("/call/talk", json={"text": "x"}, headers=of("b"))).json() == 2
+        assert [key[1] for key in app.sessions.kept] == ["b"] and all(session._turns.closed for session in left)
+
+
 def test_sessions_and_first_answers_outlive_the_process(tmp_path: Path) -> None:
     """With a file of states; of another program the states are not taken."""
 
