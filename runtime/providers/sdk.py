@@ -156,6 +156,8 @@ MOST_BATCH_BYTES = 1 << 30  # of the answers of a batch, which are read line by 
 MOST_MODELS = 10_000  # of the list of an endpoint
 MOST_PARTS = 1_000  # calls or content blocks of a reply
 LAST_MOMENT = 0.1  # seconds that the end of a body is waited for
+CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")  # variables that the HTTP library reads
+PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 IDLE_CONNECTIONS = 20  # kept open; each of them costs time with every request and every reply
 
 
@@ -638,7 +640,7 @@ class SdkProvider(Provider):
             headers = resolve_headers(self.settings, self._env, self._redactor, origin)
             sdk = self._imported(origin)
             self._gate = Gate()
-            http_client = self._http_client or self._http(sdk)
+            http_client = self._http_client or self._http(sdk, origin)
             watch(http_client)
             self._client = self._client_of(sdk, key, headers, http_client, origin)
             self._loop = loop
@@ -654,23 +656,41 @@ class SdkProvider(Provider):
             message = f"`base_url` of connection {self.settings.name} is no address: {error}"
             raise origin.not_sent("ConnectionError", "ProviderUnavailable", message) from None
 
-    def _http(self, sdk: Any) -> Any:
+    def _http(self, sdk: Any, origin: Origin) -> Any:
         """Return the SDK's own HTTP client (environment proxies, socket options), which reports to the gate. The number of
-        connections has no limit: a call that waited here for one would use up its time."""
+        connections has no limit: a call that waited here for one would use up its time. Raises NotSent for certificates and
+        proxies of the environment that cannot be used."""
         import httpx2
 
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS)
         hooks = {"request": [self._gate.watch]}
-        trusted = trusted_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-        return sdk.DefaultAsyncHttpxClient(
-            timeout=None, limits=limits, follow_redirects=False, event_hooks=hooks, verify=trusted
-        )  # fmt: skip
+        try:
+            trusted = trusted_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+        except OSError as error:
+            reason = error.strerror or "they are none"
+            message = f"the certificates of {_set_in_environment(CERTIFICATES)} cannot be read: {reason}"
+            raise origin.not_sent("ConnectionError", "ProviderUnavailable", message) from None
+        try:
+            return sdk.DefaultAsyncHttpxClient(
+                timeout=None, limits=limits, follow_redirects=False, event_hooks=hooks, verify=trusted
+            )  # fmt: skip
+        except ImportError:  # the library loads what speaks SOCKS only for such a proxy
+            says = f"is a SOCKS proxy, which needs the package socksio: {package_advice('socksio')}"
+        except (ValueError, httpx2.InvalidURL):  # its text has the URL, in which a password may be
+            says = "is no address of a proxy"
+        message = f"the proxy of {_set_in_environment(PROXIES)} {says}"
+        raise origin.not_sent("ConnectionError", "ProviderUnavailable", message)
+
+
+def _set_in_environment(names: Sequence[str]) -> str:
+    """Return which of these variables, in capitals or not, the process has."""
+    return ", ".join(sorted(name for name in os.environ if name.upper() in names)) or "the system"
 
 
 @functools.cache
 def trusted_certificates(file: str | None, folder: str | None) -> Any:
     """Return what connections trust, by the variables SSL_CERT_FILE and SSL_CERT_DIR. Reading certificates takes 15 ms, more than
-    all else of a small call, and each session makes a client of its own."""
+    all else of a small call, and each session makes a client of its own. Raises OSError where they cannot be read."""
     import httpx2
 
     return httpx2.create_ssl_context()
