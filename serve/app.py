@@ -174,7 +174,7 @@ class Application:
         if streams:
             return self._stream(await self.calls.begin(ident_of(request), wanted, streams=True), 0)
         answer, _ = await self.answered(request, wanted)
-        headers = {**SAFE, **({"idempotent-replayed": "true"} if answer.again else {})}
+        headers = {**SAFE, **answer.headers, **({"idempotent-replayed": "true"} if answer.again else {})}
         return Response(answer.body, answer.status, headers, "application/json")
 
     async def _durable_call(self, durable: DurableCalls, request: Request, wanted: Wanted, streams: bool) -> Any:
@@ -238,7 +238,7 @@ class Application:
             try:
                 return Answer(200, await asyncio.shield(call.ending))
             except Problem as problem:
-                return Answer(problem.status, problem.text(call.id))
+                return Answer(problem.status, problem.text(call.id), headers=problem.headers)
             except asyncio.CancelledError:
                 call.cancel()
                 raise

@@ -12,7 +12,8 @@ import hashlib
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from .calls import Wanted
@@ -25,11 +26,12 @@ PASSING = (CLIENT_CLOSED, 503)  # ends that another try may change
 
 
 class Answer(NamedTuple):
-    """An answer: HTTP status, JSON text, and whether it was given before."""
+    """An answer: HTTP status, JSON text, whether it was given before, and headers of its own, which are not kept."""
 
     status: int
     body: str
     again: bool = False
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 class FirstAnswers:

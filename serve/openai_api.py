@@ -119,7 +119,7 @@ class OpenAiApi:
         answer, call = await self.app.answered(request, wanted)
         if answer.status != 200:
             error = json.loads(answer.body)["error"]
-            raise Problem(answer.status, error["code"], error["message"])
+            raise Problem(answer.status, error["code"], error["message"], headers=dict(answer.headers))
         return text_of(answer.body, wanted), call
 
     async def _streamed(self, request: Request, wanted: Wanted, form: _Chunks | _ResponseEvents) -> EventStream:

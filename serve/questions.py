@@ -16,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from ..api.program import Program
-from .problems import Problem
+from .problems import Problem, busy
 
 MOST = 10_000  # questions that are open at a time
 
@@ -54,7 +54,7 @@ class Questions:
         """Put a question and return the JSON text of its answer; `told` is called with it first. Raise Problem (503) where MOST
         are open, Declined where a person would not answer."""
         if len(self.open) >= MOST:
-            raise Problem(503, "busy", "too many questions are open")
+            raise busy("too many questions are open", 1)
         answered = asyncio.get_running_loop().create_future()
         question = Question(uuid4().hex, call, owner, function, channel, payload, time.time(), answered, require)
         self.open[question.key] = question

@@ -96,6 +96,7 @@ async def test_live_sessions_are_bounded_and_forgotten_too() -> None:
         async with app.sessions.lent("anyone", "b"), app.sessions.lent("anyone", "a"):
             refused = await client.post("/call/talk", json={"text": "x"}, headers=of("c"))
             assert refused.status_code == 503 and "in use" in refused.json()["error"]["message"]
+            assert refused.headers["retry-after"] == "10"
     async with served(TALK, session_seconds=0.3) as (client, app):
         assert (await client.post("/call/talk", json={"text": "x"}, headers=of("a"))).json() == 2
         assert (await client.post("/call/talk", json={"text": "x"}, headers=of("b"))).json() == 2
