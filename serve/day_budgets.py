@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from ..api.options import SharedBudget
 from .problems import Problem
@@ -28,8 +29,8 @@ class DayBudgets:
         self.budgets: dict[str, SharedBudget] = {}
 
     def of(self, caller: str) -> list[SharedBudget]:
-        """Return what the calls of a caller draw on, an empty list where no budget is set. Raise Problem (429) where it is
-        spent."""
+        """Return what the calls of a caller draw on, an empty list where no budget is set. Raise Problem: 429 where it is
+        spent, 503 where the file of states cannot be read."""
         if not self._is_set:
             return []
         tokens, cost = self.settings.day_tokens, self.settings.day_cost
@@ -50,9 +51,10 @@ class DayBudgets:
 
     def spent(self, caller: str, tokens: int, cost: float) -> None:
         """Keep what a call has used, its `cost` in the currency of the prices: on the day on which the last call began here, of
-        one that another process began on this one."""
+        one that another process began on this one. Where the file of states takes nothing, it counts in this process alone."""
         if self.state is not None and self._is_set and (tokens or cost):
-            self.state.add_used(self.day or self._today(), caller, tokens, cost)
+            with suppress(Problem):  # the call has ended, and its result is told
+                self.state.add_used(self.day or self._today(), caller, tokens, cost)
 
     @property
     def _is_set(self) -> bool:

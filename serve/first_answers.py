@@ -13,6 +13,7 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -35,8 +36,8 @@ class Answer(NamedTuple):
 
 
 class FirstAnswers:
-    """The first answers of one process. `state` is the file of states, None without one, where `known` has the answers. Both
-    `known` and `running`, the requests on their way, are by caller and key."""
+    """The first answers of one process. `state` is the file of states, None without one; `known` has the answers that are not in
+    it. Both `known` and `running`, the requests on their way, are by caller and key."""
 
     def __init__(self, state: State | None) -> None:
         self.state = state
@@ -44,8 +45,8 @@ class FirstAnswers:
         self.running: dict[tuple[str, str], tuple[str, asyncio.Future[Answer | None]]] = {}
 
     async def answered(self, key: str | None, wanted: Wanted, work: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Return what `work` gives, or the answer that the key had before; without a key (None) there is none. Raise Problem
-        (409) for a key of another request, and what `work` raises."""
+        """Return what `work` gives, or the answer that the key had before; without a key (None) there is none. Raise Problem: 409
+        for a key of another request, 503 where the file of states cannot be read; and what `work` raises."""
         if key is None:
             return await work()
         place, digest = (wanted.caller, key), digest_of(wanted)
@@ -73,18 +74,18 @@ class FirstAnswers:
             ending.set_result(answer)
 
     def _found(self, place: tuple[str, str]) -> tuple[str, Answer] | None:
-        if self.state is not None:
-            row = self.state.answer(*place)
-            return None if row is None else (row[0], Answer(row[1], row[2]))
         row_in_memory = self.known.get(place)
-        if row_in_memory is None or time.monotonic() - row_in_memory[2] > AGE:
-            return None
-        return row_in_memory[0], row_in_memory[1]
+        if row_in_memory is not None and time.monotonic() - row_in_memory[2] <= AGE:
+            return row_in_memory[0], row_in_memory[1]
+        row = None if self.state is None else self.state.answer(*place, AGE)
+        return None if row is None else (row[0], Answer(row[1], row[2]))
 
     def _keep(self, place: tuple[str, str], digest: str, answer: Answer) -> None:
         if self.state is not None:
-            self.state.save_answer(*place, digest, answer.status, answer.body, AGE)
-            return
+            with suppress(Problem):  # what has been done is told, and known here at least
+                self.state.save_answer(*place, digest, answer.status, answer.body, AGE)
+                return
+        self.known.pop(place, None)  # of an older answer
         self.known[place] = digest, answer, time.monotonic()
         if len(self.known) > MOST:
             self.known.popitem(last=False)

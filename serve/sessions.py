@@ -12,7 +12,7 @@ import time
 import zlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from ..api.program import Program
@@ -41,8 +41,8 @@ class _Kept:
 
 
 class Sessions:
-    """The sessions of one process. `options` are those of each, `state` the file of states, None without one. The constructor
-    raises what `Program.session` raises for wrong options; what SQLite raises of the file of states passes through."""
+    """The sessions of one process. `options` are those of each, `state` the file of states, None without one; where that takes
+    nothing, sessions stay as they are in this process. The constructor raises what `Program.session` raises for wrong options."""
 
     def __init__(self, program: Program, options: Mapping[str, Any], settings: Serving, state: State | None) -> None:
         self.program = program
@@ -52,12 +52,13 @@ class Sessions:
         self.kept: OrderedDict[Key, _Kept] = OrderedDict()  # the one that nobody used for longest is first
         self.spare: Session | None = program.session(**options)  # wrong options are refused now, not by each call
         if state is not None:
-            state.forget_old(settings.session_seconds)
+            with suppress(Problem):
+                state.forget_old(settings.session_seconds)
 
     @asynccontextmanager
     async def lent(self, caller: str, name: str | None) -> AsyncIterator[Session]:
         """Lend a session to a call: that of the name, or a new one that ends with the call. Raise Problem: 503 where all that can
-        be kept are in use, 500 where the state of the session cannot be restored."""
+        be kept are in use, or the file of states cannot be read, 500 where the state of the session cannot be restored."""
         if name is None or not self.settings.sessions:
             session, self.spare = self.spare or self.program.session(**self.options), None
             async with session:
@@ -108,7 +109,8 @@ class Sessions:
                 return
             self._drop(key, left)
             if self.state is not None:
-                self.state.forget_session(key)
+                with suppress(Problem):
+                    self.state.forget_session(key)
 
     def _drop(self, key: Key, left: list[Session]) -> None:
         session = self.kept.pop(key).live
@@ -134,7 +136,8 @@ class Sessions:
         if self.state is not None:
             dumped = await _dumped(session)
             if dumped is not None:
-                self.state.save_session(self.program.content_hash, key, dumped)
+                with suppress(Problem):  # the call has ended, and its result is told
+                    self.state.save_session(self.program.content_hash, key, dumped)
 
     async def _park_idle(self) -> None:
         """Make bytes of the live sessions that nobody used for longest, until LIVE are left."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tempfile
 import time
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +149,44 @@ def test_what_a_failed_call_has_changed_outlives_the_process(tmp_path: Path) -> 
             assert (await client.post("/call/length", json={}, headers=of("a"))).json() == 6
 
     check()
+
+
+@in_loop
+async def test_what_is_done_is_told_where_the_file_of_states_takes_nothing() -> None:
+    """As where the disk is full; where it cannot be read, nothing is begun."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with served(TALK, state=f"{folder}/state.db", day_tokens=10_000) as (client, app):
+            assert (await client.post("/call/talk", json={"text": "x"}, headers=of("a"))).json() == 2
+            app.state.database.execute("PRAGMA query_only=ON")
+            head = {**of("a"), "idempotency-key": "k"}
+            first = [await client.post("/call/talk", json={"text": "x"}, headers=head) for _ in range(2)]
+            assert [answer.json() for answer in first] == [4, 4] and first[1].headers["idempotent-replayed"] == "true"
+            assert app.days.of("anyone")[0].left().tokens < 10_000
+            app.state.database.execute("PRAGMA query_only=OFF")
+            app.state.database.execute("DROP TABLE sessions")
+            refused = await client.post("/call/talk", json={"text": "x"}, headers=of("b"))
+            assert refused.status_code == 503 and refused.json()["error"]["code"] == "state", refused.text
+            assert refused.headers["retry-after"] == "1" and app.admission.running == 0
+            app.state.database.execute("DROP TABLE days")
+            refused = await client.post("/call/talk", json={"text": "x"}, headers=of("a"))
+            assert refused.status_code == 503 and app.admission.running == 0
+
+
+@in_loop
+async def test_first_answers_are_given_again_for_a_day() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for state in (None, f"{folder}/state.db"):
+            async with served(state=state) as (client, app):
+
+                async def count(post: Any = client.post) -> Any:
+                    return (await post("/call/count", json={"key": "x"}, headers={**of("s"), "idempotency-key": "one"})).json()
+
+                assert [await count(), await count()] == [1, 1]
+                if state is None:
+                    app.first.known = OrderedDict({k: (d, a, t - 86_401) for k, (d, a, t) in app.first.known.items()})
+                else:
+                    app.state.database.execute("UPDATE answers SET given = given - 86401")
+                assert [await count(), await count()] == [2, 2]
 
 
 @in_loop
