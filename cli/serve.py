@@ -99,13 +99,18 @@ def execute(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as missing:
         raise missing_library(missing) from None
     settings = settings_of(arguments)
+    host = arguments.host.strip("[]")
+    host = f"[{host}]" if ":" in host else host  # as addresses have it
     if server.is_loopback(arguments.host):
-        settings["hosts"] = (*LOCAL, *arguments.allow_host)
+        settings["hosts"] = (*LOCAL, host, *arguments.allow_host)
     elif not settings["tokens"]:
         way = "name who may call with `--tokens FILE`, or leave --host out"
         raise exits.Exit(exits.USAGE, f"serve: {arguments.host} can be reached by others, and nobody asks who calls: {way}")
     elif arguments.allow_host:
         settings["hosts"] = tuple(arguments.allow_host)
+    if arguments.workers > 1 and arguments.file == "-":
+        way = "write it to a file, or leave --workers out"
+        raise exits.Exit(exits.USAGE, f"serve: each of several workers reads the program, and standard input is read once: {way}")
     if arguments.workers > 1:
         settings["sessions"] = 0  # each process would have its own
     program = program_of(arguments)
@@ -119,12 +124,11 @@ def execute(arguments: argparse.Namespace) -> int:
     try:
         listener = server.listen(arguments.host, arguments.port)
     except OSError as error:
-        where = f"{arguments.host}:{arguments.port}"
+        where = f"{host}:{arguments.port}"
         raise exits.Exit(exits.FAILED, f"serve: cannot listen on {where}: {error.strerror or error}") from None
     from ..serve.access_log import lines_on
 
     lines_on(sys.stderr, quiet=arguments.quiet)
-    host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
     print(f"serving {program.name} on http://{host}:{listener.getsockname()[1]}", file=sys.stderr, flush=True)
     served = application if arguments.workers == 1 else server.Recipe(arguments.file, options, arguments.quiet)
     server.serve(listener, served, workers=arguments.workers, drain=arguments.drain)
@@ -179,6 +183,7 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
 def _tokens(path: str | None) -> dict[str, str]:
     if path is None:
         return {}
+    from ..serve.settings import TOKEN, is_token
     from .inputs import read
 
     tokens: dict[str, str] = {}
@@ -188,6 +193,8 @@ def _tokens(path: str | None) -> dict[str, str]:
             continue
         if len(words) != 2 or words[0] in tokens:
             raise exits.Exit(exits.USAGE, f"{path}:{number}: expected `NAME TOKEN`, each name once")
+        if not is_token(words[1]):
+            raise exits.Exit(exits.USAGE, f"{path}:{number}: the token of {words[0]} is not {TOKEN}")
         tokens[words[0]] = words[1]
     if not tokens:
         raise exits.Exit(exits.USAGE, f"{path}: it names nobody: a line is `NAME TOKEN`")

@@ -37,6 +37,7 @@ class Gate:
 
     def __init__(self, settings: Serving) -> None:
         self.settings = settings
+        self._hosts = None if settings.hosts is None else {name.lower() for name in settings.hosts}
         # Digests are of one length, so that comparing them tells nothing of the length of a token.
         self._digests = [(name, _digest(token)) for name, token in settings.tokens.items()]
 
@@ -74,7 +75,7 @@ class Gate:
         """Refuse what a web page of another site sends through a browser: by its Host (a name that leads to this machine), and by
         its Origin."""
         host = request.headers.get("host", "")
-        if self.settings.hosts is not None and _name(host) not in self.settings.hosts:
+        if self._hosts is not None and _name(host).lower() not in self._hosts:
             raise Problem(403, "host", "this server does not serve that Host")
         origin = request.headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host:

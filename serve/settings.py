@@ -1,8 +1,9 @@
 """What a served program is given besides the options of its sessions (S-1.1, S-1.3, S-1.7).
 
 Hands on `Serving`, the settings with their bounds, to the other files of `serve/` and to `concerto mcp`, and `settings_of`, which
-takes them out of the keyword arguments of `concerto.asgi`, to `asgi.py`. A new setting is a field of `Serving` with a row in
-`RULES`, and a flag of `cli/serve.py` where the command has it. What a setting does is decided by the file that reads it.
+takes them out of the keyword arguments of `concerto.asgi`, to `asgi.py`; to the command `is_token`, and TOKEN, what one is. A new
+setting is a field of `Serving` with a row in `RULES`, and a flag of `cli/serve.py` where the command has it. What a setting does
+is decided by the file that reads it.
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ def _or_none(rule: tuple[Callable[[Any], bool], str]) -> tuple[Callable[[Any], b
     return lambda value: value is None or holds(value), f"{words}, or None"
 
 
-def _is_token(value: Any) -> bool:
+def is_token(value: Any) -> bool:
+    """Return whether a value may be a bearer token."""
     return isinstance(value, str) and len(value) >= LEAST_TOKEN and value.isascii() and value.isprintable() and " " not in value
 
 
@@ -107,6 +109,7 @@ def _is_url(value: Any) -> bool:
 
 
 LEAST_TOKEN = 16  # characters: a shorter one is guessed
+TOKEN = f"at least {LEAST_TOKEN} printable characters of ASCII without a space"
 _FUNCTION = _or_none((callable, "a function of the request"))
 _PLACE = _or_none((lambda value: isinstance(value, str | os.PathLike), "a path"))
 _POSITIVE: tuple[Callable[[Any], bool], str] = (
@@ -114,8 +117,8 @@ _POSITIVE: tuple[Callable[[Any], bool], str] = (
 )  # fmt: skip
 RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "tokens": (
-        lambda value: isinstance(value, Mapping) and all(map(_is_token, value.values())) and _texts(list(value)),
-        f"a mapping of names to tokens, each at least {LEAST_TOKEN} printable characters of ASCII without a space",
+        lambda value: isinstance(value, Mapping) and all(map(is_token, value.values())) and _texts(list(value)),
+        f"a mapping of names to tokens, each {TOKEN}",
     ),
     "authorize": _FUNCTION,
     "approvers": (_texts, "a tuple of names of callers"),

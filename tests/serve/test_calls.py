@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -206,15 +207,34 @@ def test_a_served_program_calls_functions_of_a_module_beside_it(tmp_path: Path) 
         (["--port", "70000"], 2, "a number from 0 to 65535"),
         (["--tokens", "TOKENS"], 2, "TOKENS:1: expected `NAME TOKEN`"),
         (["--host", "203.0.113.7", "--tokens", "GOOD"], 1, "cannot listen on 203.0.113.7:8000"),
+        (["--host", "a..b", "--tokens", "GOOD"], 1, "cannot listen on a..b:8000: it is no name of a host"),
+        (["--tokens", "SHORT"], 2, "SHORT:2: the token of you is not at least 16 printable characters"),
+        (["--state", "nowhere/s.db"], 66, "serve: nowhere/s.db: No such file or directory"),
+        (["--workers", "2"], 2, "standard input is read once"),
     ],
 )
 def test_what_the_command_refuses(flags: list[str], code: int, says: str, tmp_path: Path) -> None:
     (tmp_path / "a.conc").write_text("pub fn f() -> Int { 1 }")
     (tmp_path / "TOKENS").write_text("onlyname\n")
     (tmp_path / "GOOD").write_text("# who\nme 0123456789abcdef\n")
-    words = [sys.executable, "-m", "concerto", "serve", "a.conc", *flags]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    (tmp_path / "SHORT").write_text("me 0123456789abcdef\nyou 123456\n")
+    source = "-" if "--workers" in flags else "a.conc"
+    words = [sys.executable, "-m", "concerto", "serve", source, *flags]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, input="pub fn f() -> Int { 1 }")
     assert (done.returncode, says in done.stderr) == (code, True), done.stderr
+
+
+@pytest.mark.parametrize(("host", "shown"), [("127.0.0.2", "127.0.0.2"), ("[::1]", "[::1]"), ("LOCALHOST", "LOCALHOST")])
+def test_a_loopback_address_serves_under_its_own_name(host: str, shown: str, tmp_path: Path) -> None:
+    if shown == "[::1]":
+        try:
+            socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+        except OSError:
+            pytest.skip("no IPv6 here")
+    with running(tmp_path, "--host", host) as server:
+        assert server.url.startswith(f"http://{shown}:")
+        head = {"host": server.url.removeprefix("http://")}
+        assert httpx2.post(f"{server.url}/call/hello", json={"name": "a"}, headers=head).json() == "hello a"
 
 
 def test_a_program_without_functions_is_refused(tmp_path: Path) -> None:
