@@ -299,7 +299,8 @@ class _GrowingBlock:
         json = grown.pop(INPUT_JSON, "")
         texts: Json = {name: Fields(self.start, "a content block").text_or(name) + text for name, text in grown.items()}
         if self.citations:
-            texts["citations"] = [*(self.start.get("citations") or ()), *self.citations]
+            before = Fields(self.start, "a content block").records_or("citations")
+            texts["citations"] = [*(citation.data for citation in before), *self.citations]
         if not json:
             return {**self.start, **texts}
         arguments = object_in(json)

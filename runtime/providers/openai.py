@@ -308,9 +308,9 @@ class ChatStream:
         if index >= len(self._calls):
             raise Unreadable("the calls of the stream are out of order")
         call = self._calls[index]
-        call.take(piece)
-        if "".join(call.parts["name"]) == RESPOND:
-            self.answer.append(call.parts["arguments"][-1])
+        arguments = call.take(piece)
+        if arguments and call.is_named(RESPOND):
+            self.answer.append(arguments)
 
     def _place(self, piece: Fields) -> int:
         """Return the number of the call that a piece belongs to. Some endpoints number no call, or all of them 0: there each
@@ -333,24 +333,36 @@ class ChatStream:
 
 
 class _GrowingCall:
-    """A tool call of which the pieces come; `unknown` has the parts that the neutral record has not."""
+    """A tool call of which the pieces come: those of its name, with their length, and those of its arguments; `unknown` has the
+    parts that the neutral record has not."""
 
     def __init__(self, id: str) -> None:
         self.id = id
-        self.parts: dict[str, list[str]] = {"name": [], "arguments": []}
+        self.names: list[str] = []
+        self.name_length = 0
+        self.arguments: list[str] = []
         self.unknown: Json = {}
         self.unknown_of_function: Json = {}
 
-    def take(self, piece: Fields) -> None:
+    def take(self, piece: Fields) -> str:
+        """Take a piece and return what it brings of the arguments."""
         function = piece.record_or("function")
-        for name, parts in self.parts.items():
-            parts.append(function.text_or(name))
+        name, arguments = function.text_or("name"), function.text_or("arguments")
+        if name:
+            self.names.append(name)
+            self.name_length += len(name)
+        self.arguments.append(arguments)
         merge(self.unknown, piece.data, OF_A_CALL)
         merge(self.unknown_of_function, function.data, OF_A_FUNCTION)
+        return arguments
+
+    def is_named(self, name: str) -> bool:
+        """Return whether its name so far is this one; it costs the same however many pieces there are."""
+        return self.name_length == len(name) and "".join(self.names) == name
 
     def whole(self) -> Json:
-        known = {name: "".join(parts) for name, parts in self.parts.items()}
-        function = {**joined(self.unknown_of_function), **known}
+        names, arguments = "".join(self.names), "".join(self.arguments)
+        function = {**joined(self.unknown_of_function), "name": names, "arguments": arguments}
         return {**joined(self.unknown), "id": self.id, "type": "function", "function": function}
 
 

@@ -33,6 +33,7 @@ def delta(**parts):
 
 STOP = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
 BLOCK = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+CITED = {"type": "content_block_delta", "index": 0, "delta": {"type": "citations_delta", "citation": {}}}
 END = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
 STREAMS = [
     ("chat", [{"choices": 5}], "choices is a number, not a list"),
@@ -61,6 +62,10 @@ STREAMS = [
     ("anthropic", [start(), BLOCK, delta(text=[])], "delta.text is a list, not a text"),
     ("anthropic", [start(), {**END, "delta": {"stop_reason": {}}}], "stop_reason is an object, not a text"),
     ("anthropic", [start(), BLOCK, delta(text="x")], "the reply has no stop_reason"),
+    (
+        "anthropic", [start(), {**BLOCK, "content_block": {"type": "text", "text": "", "citations": 5}}, CITED],
+        "a content block.citations is a number, not a list",
+    ),
 ]  # fmt: skip
 REPLIES = [
     ("chat", chat(finish=[]), "choices[0].finish_reason is a list, not a text"),

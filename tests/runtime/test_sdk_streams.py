@@ -10,7 +10,7 @@ from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.connections import resolve
 from concerto.runtime.errors import CallFailure
 from concerto.runtime.providers.anthropic import Anthropic
-from concerto.runtime.providers.json_fields import joined, merge
+from concerto.runtime.providers.json_fields import Fields, joined, merge
 from concerto.runtime.providers.openai import OpenAIChat, OpenAIResponses
 from concerto.runtime.records import Msg, Request
 
@@ -164,6 +164,19 @@ def test_a_refusal_comes_in_pieces_too():
     events = [delta(role="assistant"), delta(refusal="I can"), delta(refusal="not"), delta(finish="stop")]
     pieces, failure, _ = streamed("chat", events)
     assert (pieces, failure.kind, failure.variant) == ([], "AgentError", "ContentFiltered") and "I cannot" in failure.message
+
+
+def test_arguments_of_very_many_pieces():
+    """Each piece costs the same, however many came before it."""
+    stream = OpenAIChat(resolve("lab", [{"lab": WIRES["chat"][1]}]), {}, Redactor()).growing()
+    began = time.perf_counter()
+    for number in range(100_000):
+        name = {"name": "lookup"} if not number else {}
+        stream.take(Fields(delta(tool_calls=[{"index": 0, "id": "c", "function": {**name, "arguments": "ab"}}])))
+    assert time.perf_counter() - began < 8
+    stream.take(Fields(delta(finish="tool_calls")))
+    (call,) = stream.whole().records("choices")[0].record("message").records("tool_calls")
+    assert call.record("function").data == {"name": "lookup", "arguments": "ab" * 100_000}
 
 
 def test_a_stream_with_very_many_unknown_elements():
