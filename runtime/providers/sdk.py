@@ -351,13 +351,14 @@ class SdkProvider(Provider):
         patience = Patience(limits.total)
         patience.step("first", limits.first)
         growing = self.growing()
-        size, texts, report = 0, [], growing.report
+        size, texts, report, has_events = 0, [], growing.report, False
         answers = request.schema is not None and request.schema.strategy == "tool"
         response = await self._answer(request, arguments, patience)
         pieces = pieces_of(response.http_response, MOST_STREAM_BYTES)
         events = self._events(pieces, patience, request)
         try:
             async for data in events:
+                has_events = True
                 event = fields_of(data)
                 text = growing.take(event)
                 if growing.report is not report:
@@ -376,7 +377,7 @@ class SdkProvider(Provider):
                 if event.data.get("type") in LAST_EVENTS:
                     break
             if growing.is_empty:
-                raise Unreadable("the stream has no events")
+                raise Unreadable("the stream ended before its reply" if has_events else "the stream has no events")
             if growing.finished:
                 self._note_usage(request, growing.report, is_final=True)
             reply = _bounded(self.read(growing.whole()))

@@ -151,7 +151,10 @@ def test_an_error_event_cuts_the_stream(wire):
 @every_wire
 def test_a_stream_without_its_end_is_no_reply(wire):
     _, failure, _ = streamed(wire, EVENTS[wire][:3])
+    says = {"chat": "the reply has no finish_reason", "anthropic": "the reply has no stop_reason"}
     assert failure.variant == "InvalidResponse"
+    assert failure.message == f"m-1: {says.get(wire, 'the stream ended before its reply')}"
+    assert streamed(wire, [])[1].message == "m-1: the stream has no events"
 
 
 @every_wire
