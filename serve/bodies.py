@@ -75,9 +75,8 @@ def _too_large(settings: Serving) -> Problem:
 def _require_json(content_type: str) -> None:
     """Raise Problem (415) for a type that is not JSON in UTF-8. A form of a web page can send none of these, so that a page of
     another site cannot call anything."""
-    kind, _, parameters = content_type.partition(";")
-    kind = kind.strip().lower()
-    charset = parameters.strip().lower().removeprefix("charset=").strip('"')
+    kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
+    charset = next((one.removeprefix("charset=").strip('"') for one in parameters if one.startswith("charset=")), "")
     if not (kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))):
         raise Problem(415, "type", "the body is JSON: send `Content-Type: application/json`")
     if charset not in ("", "utf-8", "utf8"):

@@ -33,6 +33,7 @@ JSON = {"content-type": "application/json"}
         (b"value=1", {"content-type": "application/x-www-form-urlencoded"}, 415, "application/json"),
         (b'{"value": 1}', {"content-type": "text/plain"}, 415, "application/json"),
         (b'{"value": 1}', {"content-type": "application/json; charset=utf-16"}, 415, "UTF-8"),
+        (b'{"value": 1}', {"content-type": "application/json; odata=none; charset=latin-1"}, 415, "UTF-8"),
         (b'{"value": "' + b"x" * 2000 + b'"}', JSON, 413, "at most 1000 bytes"),
         (b'{"value": 1}', {**JSON, "content-length": "99999999999999999999"}, 413, "at most"),
         (b'{"value": 1}', {**JSON, "concerto-session": ""}, 400, "1 to 200 printable"),
@@ -52,6 +53,14 @@ def test_bad_requests_get_clear_errors(body: bytes, headers: dict[str, str], sta
             assert app.admission.running == 0
 
     check()
+
+
+@in_loop
+async def test_parameters_of_the_type_of_a_body_do_no_harm() -> None:
+    async with served() as (client, _):
+        for kind in ('application/json; charset="UTF-8"; v=1', "application/json;odata=none", "application/problem+json ; a=b"):
+            answer = await client.post("/call/echo", content=b'{"value": 1}', headers={"content-type": kind})
+            assert answer.json() == 1, answer.text
 
 
 @in_loop
