@@ -69,9 +69,9 @@ class ServedCall:
     status: int = 0
 
     def cancel(self) -> None:
-        """End the call, if it has not ended and runs in this process."""
-        if self.task is not None:
-            self.task.cancel()
+        """End the call soon, if it has not ended and runs in this process."""
+        if self.task is not None:  # not at once: a task that has not begun would never give back its place
+            asyncio.get_running_loop().call_soon(self.task.cancel)
 
     @property
     def is_running(self) -> bool:
@@ -240,11 +240,11 @@ class Calls:
 
     async def aclose(self) -> None:
         """Cancel the calls that run, and wait until they have ended."""
-        tasks = [call.task for call in self.known.values() if call.task is not None and call.is_running]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        running = [call for call in self.known.values() if call.is_running]
+        for call in running:
+            call.cancel()
+        if running:
+            await asyncio.wait([call.task for call in running if call.task is not None])
 
 
 def _retrieved(ending: asyncio.Future[str]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from concerto.serve.admission import Admission
+from concerto.serve.calls import Wanted
 from concerto.serve.problems import Problem
 from concerto.serve.settings import Serving
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -146,6 +147,19 @@ def test_places_are_given_in_order_and_never_lost() -> None:
         assert order == [*range(10), *range(20, 40)] and admission.running == 0
 
     check()
+
+
+@in_loop
+async def test_a_call_that_is_cancelled_before_it_began_gives_back_its_place() -> None:
+    async with served() as (_, app):
+        for at_the_end in (False, True):
+            call = await app.calls.begin(f"c{at_the_end}", Wanted("hello", {"name": "a"}, "anyone"), streams=False)
+            call.cancel()
+            if at_the_end:
+                await app.calls.aclose()
+            with pytest.raises(Problem, match="cancelled"):
+                await asyncio.wait_for(call.ending, 5)
+            assert app.admission.running == 0 and app.calls.known == {}
 
 
 def test_a_rate_is_of_each_caller() -> None:
