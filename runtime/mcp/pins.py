@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FILE = "Concerto.pins.json"  # in the folder of a project
 FORMAT = 1
+AGAIN = "remove the file, and `concerto pin` writes it anew"  # it writes over none that it cannot compare with
 MOST_LINES = 8  # of a difference
 LONGEST_PART = 120  # code points of a value in it
 
@@ -130,9 +131,9 @@ def read_pins(text: str) -> Pins:
     try:
         table = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise PinsRefused(f"it is no JSON: {error}") from None
+        raise PinsRefused(f"it is no JSON: {error}; {AGAIN}") from None
     if not isinstance(table, dict) or set(table) != {"format", "servers"} or not isinstance(table["servers"], dict):
-        raise PinsRefused("it is no file of pins; `concerto pin` writes one")
+        raise PinsRefused(f"it is no file of pins; {AGAIN}")
     if table["format"] != FORMAT:
         raise PinsRefused(f"its format is {table['format']!r}, this version reads {FORMAT}")
     return {server: _read_server(server, tools) for server, tools in table["servers"].items()}
@@ -140,18 +141,18 @@ def read_pins(text: str) -> Pins:
 
 def _read_server(server: str, tools: Any) -> dict[str, Pin]:
     if not isinstance(tools, dict):
-        raise PinsRefused(f"servers.{server} is no table of tools")
+        raise PinsRefused(f"servers.{server} is no table of tools; {AGAIN}")
     return {name: _read_tool(f"servers.{server}.{name}", name, row) for name, row in tools.items()}
 
 
 def _read_tool(place: str, name: str, row: Any) -> Pin:
     kinds = {"sha256": str, "description": str, "schema": dict}
     if not isinstance(row, dict) or {key: type(value) for key, value in row.items()} != kinds:
-        raise PinsRefused(f"{place} is no tool: it has {', '.join(kinds)}")
+        raise PinsRefused(f"{place} is no tool: it has {', '.join(kinds)}; {AGAIN}")
     try:
         pin = Pin(name, row["description"], row["schema"])
     except ValueError:  # NaN, or half a character
-        raise PinsRefused(f"{place} holds what no server can say") from None
+        raise PinsRefused(f"{place} holds what no server can say; {AGAIN}") from None
     if pin.digest != row["sha256"]:
-        raise PinsRefused(f"{place} is not what its sha256 says; `concerto pin` writes it anew")
+        raise PinsRefused(f"{place} is not what its sha256 says; {AGAIN}")
     return pin

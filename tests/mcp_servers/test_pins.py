@@ -83,11 +83,11 @@ WRITTEN = written_pins({"Wiki": pinned([ServedTool("page", "Look", SCHEMA)])})
 WRONG = {
     "{": "it is no JSON: ",
     "[" * 100_000: "it is no JSON: ",
-    "[]": "it is no file of pins; `concerto pin` writes one",
+    "[]": "it is no file of pins; remove the file, and `concerto pin` writes it anew",
     WRITTEN.replace('"format": 1', '"format": 2'): "its format is 2, this version reads 1",
     '{"format": 1, "servers": {"Wiki": []}}': "servers.Wiki is no table of tools",
     '{"format": 1, "servers": {"Wiki": {"page": {}}}}': "servers.Wiki.page is no tool: it has sha256, description, schema",
-    WRITTEN.replace("Look", "Send"): "servers.Wiki.page is not what its sha256 says; `concerto pin` writes it anew",
+    WRITTEN.replace("Look", "Send"): "servers.Wiki.page is not what its sha256 says; remove the file, and ",
     WRITTEN.replace('"Look"', '"\\ud800"'): "servers.Wiki.page holds what no server can say",
 }
 
@@ -203,6 +203,23 @@ def test_a_declared_tool_that_has_changed_is_refused_for_a_host_too(tmp_path: Pa
     assert error.message.startswith("mcp Wiki, tool page: it is another one than was pinned")
 
 
+def test_a_damaged_file_is_made_anew_as_its_message_says(tmp_path: Path) -> None:
+    """And a file that cannot be written leaves the one before as it is."""
+    pytest.importorskip("mcp")
+    write(tmp_path)
+    assert run(tmp_path, "pin").code == 0
+    whole = (tmp_path / FILE).read_text()
+    (tmp_path / FILE).write_text(f"<<<<<<< HEAD\n{whole}")
+    done = run(tmp_path, "pin")
+    assert done.code == 2 and done.err.endswith("; remove the file, and `concerto pin` writes it anew\n")
+    (tmp_path / FILE).unlink()
+    assert run(tmp_path, "pin").code == 0 and (tmp_path / FILE).read_text() == whole
+    write(tmp_path, description="Send")
+    (tmp_path / f"{FILE}.new").mkdir()
+    done = run(tmp_path, "pin")
+    assert (done.code, done.err) == (1, f"cannot write {FILE}: Is a directory\n") and (tmp_path / FILE).read_text() == whole
+
+
 def test_what_cannot_be_pinned(tmp_path: Path) -> None:
     (tmp_path / "main.conc").write_text("fn main() {}")
     done = command("pin", "main.conc", cwd=tmp_path)
@@ -217,7 +234,8 @@ def test_what_cannot_be_pinned(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("{}")
     for verb in ("pin", "run"):
         done = command(verb, "main.conc", cwd=tmp_path)
-        assert (done.code, done.err) == (2, f"{FILE}: it is no file of pins; `concerto pin` writes one\n")
+        says = "it is no file of pins; remove the file, and `concerto pin` writes it anew"
+        assert (done.code, done.err) == (2, f"{FILE}: {says}\n")
     with pytest.raises(ValueError, match=r"mcp_pins: .*it is no file of pins"):
         concerto.compile("fn main() {}").session(mcp_pins=tmp_path / FILE)
     with pytest.raises(ValueError, match=r"mcp_pins: .*No such file"):
