@@ -23,7 +23,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Serve one client until it closes standard input, and return 0. Raise `Exit` as `concerto serve` does."""
+    """Serve one client until it closes standard input, and return 0. Raise `Exit` as `concerto serve` does, and 2 for a program
+    on standard input, which is the client's."""
+    if arguments.file == "-":
+        raise exits.Exit(exits.USAGE, "mcp: standard input is the client's; write the program to a file")
     try:
         from ..serve.app import Application
         from ..serve.mcp_server import serve_stdio

@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -39,6 +42,7 @@ SCHEME = "memory://"
 PRIMITIVE = ("string", "number", "integer", "boolean")  # what a form of an elicitation may ask for
 STDIO_SESSION = "stdio"  # the one session of a server on standard input and output
 WRAPPED = "result"  # the field of a result that is no object
+MOST_LINES = 64  # of standard input that wait to be taken
 MOST_ASKED = 3  # times that one question is put to a client whose answers do not fit
 
 
@@ -58,11 +62,58 @@ async def serve_stdio(app: Application) -> None:
     out = TextIOWrapper(sys.stdout.buffer, encoding="utf-8", line_buffering=True)
     sys.stdout = sys.stderr
     server = server_of(app)
+    lines: Any = _Lines()
     try:
-        async with stdio_server(stdout=anyio.wrap_file(out)) as (reading, writing):
+        async with stdio_server(stdin=lines, stdout=anyio.wrap_file(out)) as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
     finally:
         await app.aclose()
+
+
+class _Lines:
+    """The lines of standard input, which is empty for the rest of the process from now on. A thread reads them that does not keep
+    the process from ending: a read cannot be cancelled, and an interrupt would wait for the client's next line."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[str | None] = asyncio.Queue()
+        self._room = threading.Semaphore(MOST_LINES)
+        with suppress(OSError):  # there is none: that is its end
+            self._descriptor = os.dup(0)
+            with open(os.devnull, "rb") as nothing:
+                os.dup2(nothing.fileno(), 0)
+            threading.Thread(target=self._read, daemon=True).start()
+            return
+        self._queue.put_nowait(None)
+
+    def _read(self) -> None:
+        pieces: list[bytes] = []  # of a line that has not ended
+        with suppress(OSError):
+            while piece := os.read(self._descriptor, 1 << 16):
+                *lines, rest = piece.split(b"\n")
+                for line in lines:
+                    self._give(b"".join([*pieces, line]).decode("utf-8", "replace"))
+                    pieces = []
+                pieces.append(rest)
+        last = b"".join(pieces)
+        if last:
+            self._give(last.decode("utf-8", "replace"))
+        self._give(None)
+
+    def _give(self, line: str | None) -> None:
+        self._room.acquire()
+        with suppress(RuntimeError):  # the loop has ended, and nobody reads any more
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, line)
+
+    def __aiter__(self) -> _Lines:
+        return self
+
+    async def __anext__(self) -> str:
+        line = await self._queue.get()
+        self._room.release()
+        if line is None:
+            raise StopAsyncIteration
+        return line
 
 
 class _Offered:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -97,6 +99,32 @@ def test_on_standard_input_and_output(mode: str, tmp_path: Path) -> None:
             assert asked[0] == ("approve: pay 7?", {"type": "boolean"}) and asked[2][1]["description"] == "JSON"
 
     check()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+def test_an_interrupt_ends_the_command_while_it_waits_for_its_client(tmp_path: Path) -> None:
+    file = tmp_path / "desk.conc"
+    file.write_text(SOURCE)
+    words = [sys.executable, "-m", "concerto", "mcp", str(file), "--offline"]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdin is not None and process.stdout is not None
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}) + "\n")
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["id"] == 1
+    process.send_signal(signal.SIGINT)
+    try:
+        assert process.wait(30) == 130
+    finally:
+        process.kill()
+        _, told = process.communicate()
+    assert told == ""
+
+
+def test_a_program_on_standard_input_is_refused() -> None:
+    words = [sys.executable, "-m", "concerto", "mcp", "-"]
+    done = subprocess.run(words, input=SOURCE, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (2, "mcp: standard input is the client's; write the program to a file\n")
 
 
 @pytest.mark.parametrize("mode", MODES)
