@@ -213,6 +213,18 @@ def all_texts(values: tuple[Any, ...]) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
+def _is_address(url: str) -> bool:
+    """Return whether a text is a URL of http or https, with a host."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        has_host = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+    return has_host and parts.scheme in ("http", "https") and url.isprintable() and " " not in url
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Browser:
     """Logins to MCP servers over HTTP that want one (OAuth 2.1). `open` gets the URL of a page, shows it to a person, and returns
@@ -230,7 +242,7 @@ class Browser:
     def __post_init__(self) -> None:
         if not callable(self.open):
             raise ValueError(f"open is {self.open!r}; it is a function of a URL")
-        if not isinstance(self.redirect_url, str) or not self.redirect_url.startswith(("http://", "https://")):
+        if not isinstance(self.redirect_url, str) or not _is_address(self.redirect_url):
             raise ValueError(f"redirect_url is {self.redirect_url!r}; it is a URL of http or https")
         if not isinstance(self.tokens, MutableMapping):
             raise ValueError(f"tokens is of the type {type(self.tokens).__name__}; it is a mapping that can be changed")

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 def login_to(run: EffectContext, settings: McpSettings, carrier: Carrier) -> httpx2.Auth:
     """Return what logs in when the server asks for it, for the HTTP client of the SDK. The host must have given a browser. A
     failure of the browser, a login that was refused, or tokens that cannot be read or kept become the ServerFailure in
-    `carrier.failure`, by `Carrier.fail`, which raises `httpx2.ConnectError` where the SDK is at work. Raises ValueError for a
+    `carrier.failure`, by `Carrier.fail`, which raises `httpx2.ConnectError` where the SDK is at work. Raises ServerFailure for a
     `redirect_url` that is none."""
     browser: Browser = run.host.browser
     ended: list[str] = []
@@ -64,14 +64,20 @@ def login_to(run: EffectContext, settings: McpSettings, carrier: Carrier) -> htt
 
     async def come_back() -> AuthorizationCodeResult:
         url = ended.pop()
-        query = parse_qs(urlsplit(url).query) if isinstance(url, str) else {}
+        try:
+            query = parse_qs(urlsplit(url).query) if isinstance(url, str) else {}
+        except ValueError:  # no URL, or with more fields than anybody sends
+            query = {}
         said = {name: values[0] for name, values in query.items()}
         if "code" not in said:
             reason = clean_text(said.get("error_description") or said.get("error") or "its last URL has no `code`")
             carrier.fail(_failure(settings, f"the login was refused: {reason[:200]}"))
         return AuthorizationCodeResult(code=said["code"], state=said.get("state"), iss=said.get("iss"))
 
-    metadata = OAuthClientMetadata.model_validate({"client_name": "concerto", "redirect_uris": [browser.redirect_url]})
+    try:
+        metadata = OAuthClientMetadata.model_validate({"client_name": "concerto", "redirect_uris": [browser.redirect_url]})
+    except ValueError:  # the SDK is stricter than the host
+        raise _failure(settings, f"`redirect_url` of the browser is no URL: {clean_text(browser.redirect_url)}") from None
     return OAuthClientProvider(settings.url, metadata, Tokens(run, settings, browser, carrier), show, come_back)
 
 

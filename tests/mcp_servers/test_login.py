@@ -121,6 +121,7 @@ FAULTS: dict[str, tuple[Callable[[str], Any], str]] = {
     "an exception": (fails, "the browser of the host failed: no display"),
     "nothing": (lambda url: None, "the login was refused: its last URL has no `code`"),
     "a refusal": (lambda url: f"{BACK}?error=access_denied&error_description=not+you", "the login was refused: not you"),
+    "no URL": (lambda url: "http://[back", "the login was refused: its last URL has no `code`"),
     "another state": (
         lambda url: f"{BACK}?code=c&state=s", "the server wants a login (401): logging in by the browser of the host has given "
         "nothing that it takes",
@@ -133,6 +134,11 @@ def test_a_login_that_fails(fault: str, issuer: int, capfd: pytest.CaptureFixtur
     visit, message = FAULTS[fault]
     assert outcome(issuer, browser=concerto.Browser(visit, BACK)) == ("ConnectionFailed", f"mcp Wiki: {message}")
     assert capfd.readouterr().err == ""
+
+
+def test_a_redirect_url_that_the_library_does_not_take_is_a_failure_of_the_call(issuer: int) -> None:
+    says = "mcp Wiki: `redirect_url` of the browser is no URL: http://a%zz/"
+    assert outcome(issuer, browser=concerto.Browser(fails, "http://a%zz/")) == ("ConnectionFailed", says)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"token": 5}', '{"token": {}}'])
@@ -177,6 +183,9 @@ def test_tokens_that_cannot_be_kept(reads: bool, issuer: int) -> None:
     [
         ((5, BACK), "open is 5; it is a function of a URL"),
         ((fails, "back"), "redirect_url is 'back'; it is a URL of http or https"),
+        ((fails, "http://"), "redirect_url is 'http://'; it is a URL of http or https"),
+        ((fails, "http://[back"), r"redirect_url is 'http://\[back'; it is a URL of http or https"),
+        ((fails, "https://here:99999/"), "redirect_url is 'https://here:99999/'; it is a URL of http or https"),
         ((fails, BACK, ()), "tokens is of the type tuple; it is a mapping that can be changed"),
         ((fails, BACK, {}, 5), "client_id is of the type int; it is a str, or None"),
     ],
