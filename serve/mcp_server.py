@@ -223,8 +223,9 @@ class _Offered:
         for left in range(MOST_ASKED, 0, -1):
             says = self._says(question, why)
             asking = asyncio.ensure_future(context.session.elicit_form(says, self._form(question), context.request_id))
+            either: set[asyncio.Future[Any]] = {asking, question.answered}
             try:
-                await asyncio.wait({asking, question.answered}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
                 if question.answered.done():
                     return
                 self._take(question, asking.result())
