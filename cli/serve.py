@@ -168,7 +168,8 @@ def _keys(file: str) -> dict[str, str]:
 
 
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings that flags of `serve` say. Raise `Exit`: 66 and 2 for the file of tokens."""
+    """Return the settings that flags of `serve` say. Raise `Exit`: 66 and 2 for the file of tokens, 2 for an approver that it
+    does not name."""
     named = {
         "body_bytes": arguments.body_bytes, "concurrent": arguments.concurrent, "queue": arguments.queue,
         "queue_seconds": arguments.queue_seconds, "rate": arguments.rate, "day_tokens": arguments.day_tokens,
@@ -176,8 +177,13 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
         "url": arguments.url,
     }  # fmt: skip
     given = {name: value for name, value in named.items() if value is not None}
+    tokens = _tokens(arguments.tokens)
+    unknown = next((name for name in arguments.approver if name not in tokens), None)
+    if unknown is not None:
+        known = ", ".join(tokens) or "none, name who may call with `--tokens FILE`"
+        raise exits.Exit(exits.USAGE, f"serve: --approver {unknown} is no caller; those are: {known}")
     names = {"approvers": tuple(arguments.approver), "durable": tuple(arguments.durable)}
-    return {**given, **names, "tokens": _tokens(arguments.tokens)}
+    return {**given, **names, "tokens": tokens}
 
 
 def _tokens(path: str | None) -> dict[str, str]:

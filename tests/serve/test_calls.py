@@ -211,6 +211,8 @@ def test_a_served_program_calls_functions_of_a_module_beside_it(tmp_path: Path) 
         (["--tokens", "SHORT"], 2, "SHORT:2: the token of you is not at least 16 printable characters"),
         (["--state", "nowhere/s.db"], 66, "serve: nowhere/s.db: No such file or directory"),
         (["--workers", "2"], 2, "standard input is read once"),
+        (["--tokens", "GOOD", "--approver", "my"], 2, "--approver my is no caller; those are: me"),
+        (["--approver", "me"], 2, "--approver me is no caller; those are: none, name who may call"),
     ],
 )
 def test_what_the_command_refuses(flags: list[str], code: int, says: str, tmp_path: Path) -> None:
