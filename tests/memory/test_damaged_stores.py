@@ -133,6 +133,49 @@ def test_a_hostile_row_is_damage_and_named(tmp_path, table, column, value):
     store.close()
 
 
+OTHERS = [
+    *(("fact", change) for change in ({"id": 7}, {"name": "other"}, {"tier": "session"})),
+    *(("fact", change) for change in ({"created": -1}, {"seqs": [1 << 53]}, {"elements": [[0, 0, 1 << 63]]})),
+    *(("seen", change) for change in ({"n": 1}, {"topic": "other"}, {"at": 1 << 63}, {"seqs": [-1]})),
+]
+
+
+@pytest.mark.parametrize(("table", "change"), OTHERS)
+def test_what_stands_in_the_place_of_another_is_damage(tmp_path, table, change):
+    """Whoever wrote the name, or the next observation, found the place taken for ever."""
+    store, memory = filled(tmp_path / "memory.db")
+    ((data,),) = store._connection.execute(f"SELECT data FROM {table}").fetchall()
+    store._connection.execute(f"UPDATE {table} SET data = ?", (json.dumps(json.loads(data) | change).encode(),))
+    again = Memory(memory.policy, name="chat", store=SqliteStore(store.path))
+    with pytest.raises(MemoryFailure) as raised:
+        everything(again)
+    assert raised.value.variant == "Corrupt" and "chat" in raised.value.message
+    again.store.close()
+    store.close()
+
+
+@pytest.mark.parametrize(("table", "change"), OTHERS)
+def test_so_it_is_in_redis(redis_url, tmp_path, table, change):
+    from concerto.runtime.memory.remembering import observe
+    from concerto.runtime.memory.stores.redis import RedisStore
+
+    store = RedisStore(redis_url, prefix=f"place{tmp_path.name}")
+    memory = Memory(Policy(), name="chat", store=store)
+    facts = Facts(memory)
+    facts.keep(facts.drafted("name", "Ada"))
+    observe(facts, "topic", {"a": 1})
+    name = store._of(memory.key)["facts" if table == "fact" else "seen"]
+    ((place, stored),) = store._server.hgetall(name).items()
+    at = stored.index(b"{")
+    store._server.hset(name, place, stored[:at] + json.dumps(json.loads(stored[at:]) | change).encode())
+    read = RedisStore(redis_url, prefix=f"place{tmp_path.name}")
+    with pytest.raises(MemoryFailure) as raised:
+        read.facts(memory.key) if table == "fact" else read.seen(memory.key)
+    assert raised.value.variant == "Corrupt" and "chat" in raised.value.message
+    read.close()
+    store.close()
+
+
 SLOTS = concerto.compile("""
     context C { persistent { mut price: Float = 0.0, mut parts: Array<Int> = [] } }
     memory m: Memory = Memory::new().store("durable").context(C);

@@ -158,7 +158,7 @@ def test_a_push_counts_no_words_and_reads_nothing_again(tmp_path, monkeypatch):
     counted, read = [], []
     words, decode = fact_index.words, sql.fact_of_row
     monkeypatch.setattr(fact_index, "words", lambda text: counted.append(text) or words(text))
-    monkeypatch.setattr(sql, "fact_of_row", lambda data: read.append(data) or decode(data))
+    monkeypatch.setattr(sql, "fact_of_row", lambda *row: read.append(row) or decode(*row))
     source = """
         context C { persistent { mut list: Array<String> = [] } }
         memory m: Memory = Memory::new().store("durable").context(C);

@@ -246,9 +246,12 @@ class RedisStore:
         """Return all facts of a key, or those with some numbers."""
         name = self._of(key)["facts"]
         with self._guard():
-            texts = self._server.hvals(name) if numbers is None else self._server.hmget(name, numbers) if numbers else []
+            if numbers is None:
+                texts = list(self._server.hgetall(name).items())
+            else:
+                texts = list(zip(numbers, self._server.hmget(name, numbers) if numbers else [], strict=True))
         with damage_at(lambda: self._place(key)):
-            facts = [fact_of_row(text.partition(b" ")[2]) for text in texts if text is not None]
+            facts = [_fact(number, text) for number, text in texts if text is not None]
         return sorted(facts, key=lambda fact: fact.id)
 
     def _notes(self, key: Key, since: int) -> list[Note]:
@@ -271,9 +274,9 @@ class RedisStore:
     def seen(self, key: Key) -> list[Observation]:
         """Return the observations of a key by topic and number."""
         with self._guard():
-            texts = self._server.hvals(self._of(key)["seen"])
+            texts = self._server.hgetall(self._of(key)["seen"])
         with damage_at(lambda: self._place(key)):
-            return sorted((seen_of_row(text) for text in texts), key=lambda one: one.place)
+            return sorted((_seen(place, text) for place, text in texts.items()), key=lambda one: one.place)
 
     def keys(self, prefix: Key) -> Iterator[Key]:
         """Return the written keys that begin with these parts, ordered by their bytes."""
@@ -358,7 +361,7 @@ class RedisStore:
                 missing = number  # it has left between, but not twice: numbers are given once
                 continue
             with damage_at(lambda: self._place(key)):
-                stored = fact_of_row(row.partition(b" ")[2]) if row else None
+                stored = _fact(number, row) if row else None
             expired = stored is not None and name == fact.name and stored.id in gone
             if said_by(None if expired else stored) != said:
                 return False
@@ -377,7 +380,7 @@ class RedisStore:
         with self._guard():
             rows = self._server.hmget(names["facts"], [fact.id for fact in facts]) if facts else []
         with damage_at(lambda: self._place(key)):
-            stored = [None if text is None else fact_of_row(text.partition(b" ")[2]) for text in rows]
+            stored = [None if text is None else _fact(fact.id, text) for fact, text in zip(facts, rows, strict=True)]
         updated = [touched(one, fact) for one, fact in zip(stored, facts, strict=True)]
         changed = [fact for fact in updated if fact is not None]
         looked_at = [text for text, fact in zip(rows, updated, strict=True) if fact is not None]
@@ -523,6 +526,17 @@ def _ascii(data: bytes) -> str:
     if data.isascii():
         return data.decode()
     return dumps(loads(data.decode("utf-8", "surrogatepass")), separators=(",", ":"))
+
+
+def _fact(number: bytes | int, stored: bytes) -> Fact:
+    """Return the fact that stands under this number: its name in hexadecimal, a blank, and its bytes."""
+    name, _, data = stored.partition(b" ")
+    return fact_of_row(data, int(number), bytes.fromhex(name.decode()))
+
+
+def _seen(place: bytes, stored: bytes) -> Observation:
+    topic, _, number = place.decode().partition(":")
+    return seen_of_row(stored, bytes.fromhex(topic), int(number))
 
 
 def _reach(seqs: Sequence[int]) -> str:

@@ -18,7 +18,7 @@ from zlib import error as ZlibError
 from ....vm.record import record
 from ...records import Msg
 from ..entries import Entry, Turn, ViewState, message_of, part_json, part_of, stored_json
-from ..facts import Fact, Observation, fact_of, observation_of
+from ..facts import PERSISTENT, Fact, Observation, fact_of, observation_of
 from ..failures import DAMAGED, WAY_OUT, MemoryFailure, corrupt
 from .protocol import Head
 
@@ -209,15 +209,17 @@ def fact_row(fact: Fact) -> tuple[bytes, bytes]:
     return fact.name.encode("utf-8", "surrogatepass"), data.encode("utf-8", "surrogatepass")
 
 
-def fact_of_row(data: bytes) -> Fact:
-    """Return the fact of its bytes. Raises MemoryFailure("Corrupt")."""
+def fact_of_row(data: bytes, number: object, name: object) -> Fact:
+    """Return the fact of its bytes, in a row of this number, under this name as bytes. Raises MemoryFailure("Corrupt"), also for
+    a fact of another number or name, or of a tier that no store keeps: whoever writes the name would look for it in vain, and
+    find it taken."""
     try:
         if type(data) is not bytes:
             raise ValueError
         fields = loads(data.decode("utf-8", "surrogatepass"))
         vector = fields.pop("vector", None)
-        fact = fact_of(fields)
-        if any(not 0 <= number < MOST for number in (fact.id, fact.created, fact.accessed, fact.refreshed)):
+        fact = check_fact(fact_of(fields))
+        if fact.id != number or fact.name.encode("utf-8", "surrogatepass") != name or fact.tier != PERSISTENT:
             raise ValueError
         if vector is not None:
             label, encoded = vector
@@ -229,17 +231,36 @@ def fact_of_row(data: bytes) -> Fact:
         raise corrupt("a fact does not decode") from None
 
 
+def check_fact(fact: Fact) -> Fact:
+    """Return the fact. Raises MemoryFailure("Corrupt") for one with a number that none has."""
+    times = [time for element in fact.elements for time in element]
+    if any(not 0 <= number < MOST for number in (fact.id, fact.created, fact.accessed, fact.refreshed, *fact.seqs, *times)):
+        raise corrupt(f"the fact {fact.id} is malformed")
+    return fact
+
+
 def seen_row(one: Observation) -> tuple[bytes, int, bytes]:
     """Return topic, number and all of an observation, texts as bytes."""
     data = dumps(one.as_json(), separators=(",", ":"), ensure_ascii=False)
     return one.topic.encode("utf-8", "surrogatepass"), one.n, data.encode("utf-8", "surrogatepass")
 
 
-def seen_of_row(data: bytes) -> Observation:
-    """Return the observation of its bytes. Raises MemoryFailure("Corrupt")."""
+def seen_of_row(data: bytes, topic: object, number: object) -> Observation:
+    """Return the observation of its bytes, in a row of this topic, as bytes, and number. Raises MemoryFailure("Corrupt"), also
+    for one of another place: the next one would get a number that is taken."""
     try:
         if type(data) is not bytes:
             raise ValueError
-        return observation_of(stored_json(data.decode("utf-8", "surrogatepass")))
+        one = check_seen(observation_of(stored_json(data.decode("utf-8", "surrogatepass"))))
+        if one.n != number or one.topic.encode("utf-8", "surrogatepass") != topic:
+            raise ValueError
+        return one
     except WRONG:
         raise corrupt("an observation does not decode") from None
+
+
+def check_seen(one: Observation) -> Observation:
+    """Return the observation. Raises MemoryFailure("Corrupt") for one with a number that none has."""
+    if any(not 0 <= number < MOST for number in (one.n, one.at, *one.seqs)):
+        raise corrupt(f"the observation {one.n} is malformed")
+    return one

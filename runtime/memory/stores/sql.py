@@ -195,6 +195,7 @@ TOUCH = (
     f"INSERT INTO log ({HEAD_COLUMNS}, key) VALUES (0, 0, 0, 0, 0, ?, ?)"
     " ON CONFLICT (key) DO UPDATE SET touched = excluded.touched"
 )
+SELECT_FACT = "SELECT data, id, name FROM fact"
 PUT_FACT = (
     "INSERT INTO fact (key, id, name, data) VALUES (?, ?, ?, ?) ON CONFLICT (key, id) DO UPDATE SET data = excluded.data"
     " WHERE fact.name = excluded.name"
@@ -362,7 +363,7 @@ class SqlStore:
 
     def _facts(self, key: Key, numbers: Sequence[int] | None) -> list[Fact]:
         """Return all facts of a key, or those with some numbers."""
-        statement, rows = "SELECT data FROM fact WHERE key = ?", []
+        statement, rows = f"{SELECT_FACT} WHERE key = ?", []
         with self._guard():
             if numbers is None:
                 rows = self._rows(f"{statement} ORDER BY id", (encode(key),))
@@ -371,7 +372,7 @@ class SqlStore:
                 places = ", ".join("?" * len(some))
                 rows += self._rows(f"{statement} AND id IN ({places}) ORDER BY id", (encode(key), *some))
         with self._decoding("fact", key):
-            return [fact_of_row(row[0]) for row in rows]
+            return [fact_of_row(*row) for row in rows]
 
     def _notes(self, key: Key, since: int) -> list[Note]:
         with self._guard():
@@ -386,9 +387,9 @@ class SqlStore:
     def seen(self, key: Key) -> list[Observation]:
         """Return the observations of a key by topic and number."""
         with self._guard():
-            rows = self._rows("SELECT data FROM seen WHERE key = ? ORDER BY topic, n", (encode(key),))
+            rows = self._rows("SELECT data, topic, n FROM seen WHERE key = ? ORDER BY topic, n", (encode(key),))
         with self._decoding("seen", key):
-            return [seen_of_row(row[0]) for row in rows]
+            return [seen_of_row(*row) for row in rows]
 
     def keys(self, prefix: Key) -> Iterator[Key]:
         """Return the written keys that begin with these parts, ordered by their bytes."""
@@ -492,9 +493,9 @@ class SqlStore:
         if index is not None and known is not None and [(index.stamp,)] == [tuple(row) for row in newest]:
             return known
         looked_at = encode(key), name.encode("utf-8", "surrogatepass")
-        rows = self._rows("SELECT data FROM fact WHERE key = ? AND name = ?", looked_at)
+        rows = self._rows(f"{SELECT_FACT} WHERE key = ? AND name = ?", looked_at)
         with self._decoding("fact", key):
-            return fact_of_row(rows[0][0]) if rows else None
+            return fact_of_row(*rows[0]) if rows else None
 
     def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
         """Store times and vector of each fact that is stored the same but for these, as `Swaps.touch`; the key counts as written
@@ -503,9 +504,9 @@ class SqlStore:
         with self._transaction():
             self._change(TOUCH, (at, at_key))
             for fact in facts:
-                rows = self._rows("SELECT data FROM fact WHERE key = ? AND id = ?", (at_key, fact.id))
+                rows = self._rows(f"{SELECT_FACT} WHERE key = ? AND id = ?", (at_key, fact.id))
                 with self._decoding("fact", key):
-                    updated = touched(fact_of_row(rows[0][0]) if rows else None, fact)
+                    updated = touched(fact_of_row(*rows[0]) if rows else None, fact)
                 changed += [] if updated is None else [updated]
             change = self._keep(at_key, changed, ())
         self._indexes.follow(key, change, changed, ())
