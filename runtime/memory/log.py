@@ -13,7 +13,7 @@ from __future__ import annotations
 from itertools import islice
 
 from ...vm.panics import Panic
-from ...vm.values import INT_MAX, from_json
+from ...vm.values import from_json
 from ...vm.values.metering import FEW, paced, works_on
 from .entries import FORMAT, Turn, ViewState, check_units, contents_of, entry_json, entry_of, filled, units
 from .facts import EPHEMERAL, fact_of, observation_of
@@ -317,9 +317,6 @@ def _erasing(store: Store, key: Key, head: Head, erased: list[Entry], at: int) -
 # The text form of a key's content (M-8.10, M-8.11): canonical JSON, read back whole or not at all. Only data is rebuilt, never
 # code.
 
-INTEGERS = ("seq", "turn", "tokens", "at")
-
-
 class Content:
     """Everything that a dump holds. `next` and `turns` are the counters of the log, `rows` its turn records, `states` those of
     its views, `entries` its entries with their media; `facts`, and the observations `seen`, are in their JSON form."""
@@ -388,14 +385,17 @@ def loaded(text: str) -> Content:
         raise newer_version(version, FORMAT)
     try:
         # Every value is checked here, before anything of the key is replaced.
+        facts = [fact_of(fact) for fact in paced(dump["facts"], FEW)]
+        seen = [observation_of(one) for one in paced(dump["seen"], FEW)]
+        _check_facts(facts, seen)
         content = Content(
-            _count(dump["next"]),
-            _count(dump["turns"]),
+            dump["next"],
+            dump["turns"],
             [_turn(row) for row in dump["runs"]],
             [_state(name, state) for name, state in dump["views"].items()],
             [entry_of(entry) for entry in paced(dump["log"], FEW)],
-            [fact_of(fact).as_json() for fact in paced(dump["facts"], FEW)],
-            [observation_of(one).as_json() for one in paced(dump["seen"], FEW)],
+            [fact.as_json() for fact in facts],
+            [one.as_json() for one in seen],
         )
         _check(content)
         _check_values(content)
@@ -445,24 +445,14 @@ def _check_values(content: Content) -> None:
     from_json([one["data"] for one in content.seen])
 
 
-def _count(value: Any) -> int:
-    if type(value) is not int or not 0 <= value <= INT_MAX:
-        raise ValueError
-    return value
-
-
 def _turn(row: dict[str, Any]) -> Turn:
-    for name in ("turn", "at", "tokens_in", "tokens_out"):
-        _count(row[name])
-    if type(row["meta"]) is not dict or any(type(row[name]) not in (str, type(None)) for name in ("run", "by")):
+    if row.keys() != set(Turn.__slots__) or type(row["meta"]) is not dict:
         raise ValueError
     return Turn(**row)
 
 
 def _state(name: str, stored: dict[str, Any]) -> ViewState:
-    for field in ("cut", "folded", "folded_at"):
-        _count(stored[field])
-    if type(stored["text"]) is not str or type(stored["upto"]) is not int or stored["name"] != name:
+    if stored.keys() != set(ViewState.__slots__) or stored["name"] != name:
         raise ValueError
     if not -1 <= stored["upto"] <= INT_MAX:
         raise ValueError
@@ -470,15 +460,57 @@ def _state(name: str, stored: dict[str, Any]) -> ViewState:
 
 
 def _check(content: Content) -> None:
-    """Raise unless the numbers ascend below the counters and all units are whole, as in every log."""
+    """Raise unless a store may hold all of it: what is read from one is checked in the same way, and would be damage then. The
+    numbers ascend below the counters, none stands twice, and all units are whole, as in every log."""
+    from .stores.rows import MOST, check_entry, check_turn, check_view
+
     seq = turn = -1
     for entry in paced(content.entries, FEW):
-        if not _has_texts(entry) or any(_count(getattr(entry, name)) < 0 for name in INTEGERS):
+        if not _has_texts(entry):
             raise ValueError
+        check_entry(entry)
         if not seq < entry.seq < content.next or not turn <= entry.turn < content.turns:
             raise corrupt(f"entry {entry.seq} is out of order")
         seq, turn = entry.seq, entry.turn
+    for row in content.rows:
+        check_turn(row)
+    for state in content.states:
+        check_view(state)
+    counts = (content.next, content.turns, sum(entry.tokens for entry in content.entries))
+    if any(type(count) is not int or not 0 <= count < MOST for count in counts):
+        raise corrupt("a count of the dump is none")
+    if any(row.turn >= content.turns for row in content.rows):
+        raise corrupt("a turn is out of order")
+    _refuse_twice("a turn", (row.turn for row in content.rows))
+    _refuse_twice("a run", (row.run for row in content.rows if row.run is not None))
+    names = [text for row in content.rows for text in (row.run, row.by)]
+    names += [text for entry in content.entries for text in (entry.run, entry.by)]
+    for name in (*names, *(state.name for state in content.states)):
+        if name is not None:
+            name.encode()  # raises UnicodeEncodeError, a ValueError: in the tables of stores they are texts
     try:
         check_units([entry.message for entry in content.entries])
     except MemoryFailure as failure:
         raise corrupt(failure.message) from None
+
+
+def _check_facts(facts: Sequence[Fact], seen: Sequence[Observation]) -> None:
+    """Raise unless a store may hold these facts and observations, as `_check`. Facts of two tiers may have one name, and one
+    number where two sessions have written them."""
+    from .stores.rows import check_fact, check_seen
+
+    for fact in facts:
+        check_fact(fact)
+    for one in seen:
+        check_seen(one)
+    _refuse_twice("the number of a fact", ((fact.tier, fact.id) for fact in facts))
+    _refuse_twice("the name of a fact", ((fact.tier, fact.name) for fact in facts))
+    _refuse_twice("an observation", (one.place for one in seen))
+
+
+def _refuse_twice(what: str, keys: Iterable[object]) -> None:
+    known: set[object] = set()
+    for key in keys:
+        if key in known:
+            raise corrupt(f"{what} stands twice: {' '.join(map(str, key)) if isinstance(key, tuple) else key}")
+        known.add(key)

@@ -304,6 +304,56 @@ def test_a_damaged_dump_loads_nothing(make, change, variant):
     assert memory.dump() == before
 
 
+MOST = 1 << 53
+FACT = {
+    "id": 0, "tier": "session", "name": "a", "content": 1, "about": [], "c0": 1.0, "created": 0, "accessed": 0, "refreshed": 0,
+    "trust": "program", "origin": "program", "by": None, "run": None, "rule": None, "seqs": [],
+}  # fmt: skip
+SEEN = {"topic": "t", "n": 0, "data": {}, "seqs": [], "trust": "program", "at": 0}
+VIEW = {"name": "", "cut": 0, "text": "", "upto": -1, "folded": 0, "folded_at": 0}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(lambda held, name=name: held.update({name: MOST}) for name in ("next", "turns")),
+        *(lambda held, name=name: held["log"][0].update({name: MOST}) for name in ("tokens", "at")),
+        lambda held: [entry.update(tokens=MOST - 1) for entry in held["log"]],
+        lambda held: held["log"][0].update(origin="nobody"),
+        *(lambda held, name=name: held["log"][0].update({name: "\ud800"}) for name in ("run", "by")),
+        *(lambda held, name=name: held["runs"][0].update({name: MOST}) for name in ("turn", "at", "tokens_in", "tokens_out")),
+        *(lambda held, name=name: held["runs"][0].update({name: "\ud800"}) for name in ("run", "by")),
+        lambda held: held["runs"][0].pop("at"),
+        lambda held: held["runs"][0].update(turn=held["turns"]),
+        lambda held: held["runs"].append(held["runs"][0] | {"run": "other"}),
+        lambda held: held["runs"].append(held["runs"][0] | {"turn": 1}),
+        *(lambda held, name=name: held["views"].update({"": VIEW | {name: MOST}}) for name in ("cut", "upto", "folded")),
+        lambda held: held["views"].update({"": VIEW | {"upto": -2}}),
+        lambda held: held["views"].update({"\ud800": VIEW | {"name": "\ud800"}}),
+        *(lambda held, name=name: held["facts"].append(FACT | {name: MOST}) for name in ("id", "created", "accessed")),
+        lambda held: held["facts"].append(FACT | {"id": -1}),
+        lambda held: held["facts"].append(FACT | {"seqs": [MOST]}),
+        lambda held: held["facts"].append(FACT | {"content": [1], "elements": [[0, MOST, 0]]}),
+        lambda held: held["facts"].extend([FACT, FACT | {"name": "b"}]),
+        lambda held: held["facts"].extend([FACT, FACT | {"id": 1}]),
+        *(lambda held, name=name: held["seen"].append(SEEN | {name: MOST}) for name in ("n", "at")),
+        lambda held: held["seen"].extend([SEEN, SEEN | {"at": 1}]),
+    ],
+)
+def test_a_dump_of_what_no_store_holds_loads_nothing(make, change):
+    """It was stored, and damage when it was read again; what stood twice was tried for ever."""
+    memory = make()
+    turn_of(memory, "r")
+    memory.append_all([Msg("user", "q"), *TOOL_UNIT])
+    before = memory.dump()
+    held = json.loads(before)
+    change(held)
+    assert variant_of(lambda: memory.load(json.dumps(held))) == "Corrupt"
+    assert memory.dump() == before
+    memory.append("user", "x")
+    assert memory.messages()[-1].content == "x"
+
+
 def test_unknown_parts_stay(make):
     memory = make()
     memory.append("user", "x")
