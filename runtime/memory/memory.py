@@ -21,7 +21,7 @@ from ...vm.values.metering import paced
 from ..records import Msg
 from .changes import Change, Draft, filtered, prepared
 from .entries import Turn, check_units
-from .facts import EPHEMERAL, PERSISTENT, SESSION, fact_of, observation_of
+from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, fact_of, observation_of
 from .failures import MemoryFailure, conflict, keeps_no, no_turn
 from .keys import MAIN_BRANCH, branch_of, memory_key
 from .log import (
@@ -389,12 +389,11 @@ class Memory(MemoryReader):
         """Replace the content of the key by a dump, in one commit that never evicts (M-6.19). Raises
         MemoryFailure("Corrupt" or "Version") for a text that is no dump, "Store" for persistent facts or observations in a store
         that keeps none, and changes nothing then. Ephemeral facts, and without a store persistent ones, become facts of the
-        session."""
+        session; of two with one name that stays which is found first (M-10.7)."""
         content = loaded(text)
         facts = [fact_of(stored) for stored in content.facts]
         persistent = [fact for fact in facts if self.keeps and fact.tier == PERSISTENT]
-        others = [fact for fact in facts if not (self.keeps and fact.tier == PERSISTENT)]
-        of_session = [fact if fact.tier == SESSION else fact.changed(tier=SESSION) for fact in others]
+        of_session = _as_session([fact for fact in facts if not (self.keeps and fact.tier == PERSISTENT)])
         while True:
             log = self._stored()
             tokens = sum(entry.tokens for entry in content.entries)
@@ -462,6 +461,24 @@ class Memory(MemoryReader):
     def _tell_evicted(self, seqs: list[int], reason: str) -> None:
         if seqs:
             self.tell("memory:evict", {"seqs": seqs, "reason": reason})
+
+
+def _as_session(facts: Sequence[Fact]) -> list[Fact]:
+    """Return facts of several tiers as facts of the session, one of each name, by number. Two of different tiers may have one
+    number; the later one gets a new one."""
+    by_name: dict[str, Fact] = {}
+    for fact in sorted(facts, key=lambda fact: TIERS.index(fact.tier)):
+        by_name.setdefault(fact.name, fact)
+    kept = sorted(by_name.values(), key=lambda fact: fact.id)
+    following = max((fact.id for fact in facts), default=-1) + 1
+    numbers: set[int] = set()
+    found = []
+    for fact in kept:
+        number = fact.id if fact.id not in numbers else following
+        following += number == following
+        numbers.add(number)
+        found.append(fact if (fact.tier, fact.id) == (SESSION, number) else fact.changed(tier=SESSION, id=number))
+    return found
 
 
 def _next_head(head: Head, at: int, **changed: int) -> Head:

@@ -142,6 +142,24 @@ def test_a_dump_round_trips_and_stores_agree(durable, path, clock):
     assert texts[0] == texts[1]
 
 
+def test_without_a_store_a_dump_gives_one_fact_of_each_name(durable, path, clock):
+    """Two tiers become one: `forget` left the other fact of the name there, and one of two with one number was lost."""
+    memory, other = durable(path, clock), durable(path, clock)
+    remember(memory, "city", "Bonn", tier="session")
+    remember(other, "tea", "green")  # by another session, which gives it the same number
+    remember(memory, "city", "Chur")
+    assert [(fact.id, fact.name, fact.tier) for fact in memory.kept_facts()] == [
+        (0, "tea", "persistent"), (0, "city", "session"), (1, "city", "persistent"),
+    ]  # fmt: skip
+    plain = Memory(clock=clock)
+    plain.load(memory.dump())
+    facts = Facts(plain)
+    assert {fact.name: fact.content for fact in facts.all()} == {"city": "Bonn", "tea": "green"}
+    assert len({fact.id for fact in facts.all()}) == 2
+    assert facts.forget("city") and facts.fact("city") is None
+    assert facts.fact("tea").fact.content == "green"
+
+
 @pytest.mark.parametrize("change", [{"c0": 2}, {"c0": None}, {"tier": "disk"}, {"trust": "god"}, {"seqs": ["a"]}, {"more": 1}])
 def test_a_damaged_fact_is_refused(clock, change):
     memory = Memory(clock=clock)
