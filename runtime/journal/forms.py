@@ -11,9 +11,12 @@ from __future__ import annotations
 import json
 from math import isfinite
 
+from ...vm.panics import Panic
+from ...vm.values import check, from_json
+from ...vm.values.errors import FIELD_TYPES
 from ..errors import CallFailure, NotSent
 from ..records import Call, Citation, Reply
-from .rows import JournalRefused
+from .rows import MOST, JournalRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,23 +131,23 @@ def reply_of(form: Json) -> Reply:
             reports=_pair_of(form.get("reports", [True, True])),
             raw=form.get("raw"),
             notes=[_typed(note, str) for note in _typed(form.get("notes", []), list)],
-            data=form.get("data"),
+            data=_data(form.get("data")),
             thoughts=_optional(form.get("thoughts"), str),
             citations=[_citation_of(*each) for each in _typed(form.get("citations", []), list)],
-            hosted={name: _typed(count, int) for name, count in _typed(form.get("hosted", {}), dict).items()},
+            hosted={name: _count(count) for name, count in _typed(form.get("hosted", {}), dict).items()},
             container=_optional(form.get("container"), str),
-            **{name: _typed(form.get(name, 0), int) for name in _COUNTS},
+            **{name: _count(form.get(name, 0)) for name in _COUNTS},
         )
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError, Panic):
         raise JournalRefused("holds a reply that none is") from None
 
 
 def _call_of(id: Json, name: Json, arguments: Json, text: Json) -> Call:
-    return Call(_typed(id, str), _typed(name, str), _optional(arguments, dict), _typed(text, str))
+    return Call(_typed(id, str), _typed(name, str), _data(_optional(arguments, dict)), _typed(text, str))
 
 
 def _citation_of(url: Json, title: Json, start: Json, end: Json) -> Citation:
-    return Citation(_typed(url, str), _optional(title, str), _typed(start, int), _typed(end, int))
+    return Citation(_typed(url, str), _optional(title, str), _count(start), _count(end))
 
 
 def _pair_of(reports: Json) -> tuple[bool, bool]:
@@ -156,6 +159,17 @@ def _optional(value: Json, kind: type) -> Any:
     return None if value is None else _typed(value, kind)
 
 
+def _count(value: Json) -> int:
+    if not 0 <= _typed(value, int) < MOST:
+        raise ValueError
+    return int(value)
+
+
+def _data(value: Json) -> Json:
+    from_json(value)  # raises ValueError or Panic for what no value of a program can be
+    return value
+
+
 def _typed(value: Json, kind: type) -> Any:
     if type(value) is not kind:
         raise TypeError
@@ -163,6 +177,8 @@ def _typed(value: Json, kind: type) -> Any:
 
 
 # ---------------------------------------------------------------- failures
+
+_SECONDS = FIELD_TYPES["timeout_seconds"]
 
 
 def failure_form(failure: CallFailure) -> Json:
@@ -184,17 +200,23 @@ def _plain_fields(failure: CallFailure) -> Json:
 def failure_of(form: Json) -> CallFailure:
     """Return the failure of plain data. Raises JournalRefused where it is none."""
     try:
-        fields = {
-            str(name): failure_of(value["failure"]) if isinstance(value, dict) and value.keys() == {"failure"} else value
-            for name, value in form.get("fields", {}).items()
-        }
+        fields = {str(name): _field_of(name, value) for name, value in form.get("fields", {}).items()}
         cls = NotSent if form.get("not_sent") else CallFailure
         return cls(
             _typed(form["kind"], str), _optional(form.get("variant"), str), _typed(form["message"], str),
             _optional(form.get("retry_class"), str), **fields,
         )  # fmt: skip
-    except (TypeError, ValueError, KeyError, AttributeError):
+    except (TypeError, ValueError, KeyError, AttributeError, Panic):
         raise JournalRefused("holds a failure that none is") from None
+
+
+def _field_of(name: str, value: Json) -> Any:
+    """Return a field of a failure: a failure itself, or plain data of the type that errors of the language have there."""
+    if isinstance(value, dict) and value.keys() == {"failure"}:
+        return failure_of(value["failure"])
+    is_seconds = FIELD_TYPES.get(name) == _SECONDS and type(value) is int
+    check(from_json(float(value) if is_seconds else value), FIELD_TYPES.get(name, ("any",)))
+    return value
 
 
 # ---------------------------------------------------------------- differences

@@ -374,7 +374,10 @@ class Journal:
             if row.status == PANICKED:
                 raise RecordedPanic(str(row.result["code"]), str(row.result["message"]), bool(row.result.get("placed")))
             return how.read(row.result)
-        except (SnapshotError, LookupError, TypeError, ValueError, AttributeError):  # somebody has changed the row
+        except JournalRefused as refused:
+            raise JournalRefused(f"effect {row.key} ({row.kind}) {refused}; record the run anew") from None
+        # Somebody has changed the row.
+        except (SnapshotError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
             raise JournalRefused(f"effect {row.key} ({row.kind}): what came of it cannot be read; record the run anew") from None
 
     def idem_key(self, key: str) -> str:

@@ -28,6 +28,8 @@ CLASSES = (OBSERVED, REPEATABLE, ONCE)
 INTENT, DONE, FAILED, PANICKED, EXPIRED, DISCARDED = "intent", "done", "failed", "panicked", "expired", "discarded"
 UNKNOWN = "unknown"  # of an effect that must not happen twice: the program was told that nobody knows
 STATUSES = (INTENT, DONE, FAILED, PANICKED, EXPIRED, DISCARDED, UNKNOWN)
+MOST = 2**53  # every number of a row is below it
+LATEST = 1e11  # seconds since 1970
 
 
 class JournalRefused(Exception):
@@ -207,6 +209,8 @@ def _take(plain: Mapping[str, Json], names: Mapping[str, Any], optional: Mapping
             raise JournalRefused(f"has the unknown field {name[:40]!r}")
         if kinds is not object and (not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool)):
             raise JournalRefused(f"has a field {name!r} of another type")
+        if kinds is _NUMBER and not 0 <= value < MOST:  # which no NaN is either: what a clock makes of one is no time
+            raise JournalRefused(f"has a field {name!r} with a number that none has")
     missing = [name for name in names if name not in plain]
     if missing:
         raise JournalRefused(f"lacks the field {missing[0]!r}")
@@ -268,6 +272,8 @@ def header_of(plain: Json) -> Header:
     fields = _take(plain, names, {})
     if any(not isinstance(word, str) for word in fields["args"]):
         raise JournalRefused("has arguments that are no texts")
+    if not fields["wall"] < LATEST:
+        raise JournalRefused("has a time at which no run begins")
     if fields["trust"] not in ("local", "pinned", "signed", "foreign"):
         raise JournalRefused("has a level of trust that no image has")
     del fields["format"]

@@ -21,7 +21,7 @@ from contextlib import suppress
 
 from ..memory.stores.sqlite import has_died, owner_name
 from .journal import Fenced
-from .rows import EffectRow, EmitRow, EndRow, JournalRefused, header_of, plain_of, row_of
+from .rows import LATEST, MOST, EffectRow, EmitRow, EndRow, JournalRefused, header_of, plain_of, row_of
 from .run_databases import database_of, is_url, shown
 
 TYPE_CHECKING = False
@@ -37,8 +37,6 @@ FORMAT = "concerto-runs/1"
 LEASE = 60.0  # seconds that a run is held without a commit or a renewal
 SEAL = 16  # hexadecimal digits
 PART = 500  # runs that one statement names
-MOST = 2**53  # rows, emits and epochs of a run
-LATEST = 1e11  # seconds since 1970
 
 RUNNING, WAITING, DONE, FAILED, CANCELLED = "running", "waiting", "done", "failed", "cancelled"
 OVER = (DONE, FAILED, CANCELLED)
@@ -98,7 +96,7 @@ class RunRow:
         self.header = header_of(_plain(columns["header"], "header"))
         self.options = _plain(columns["options"], "options")
         self.waits = _plain(columns["waits"], "waits")
-        if self.header.run != self.id or self.header.image != self.image or not abs(self.header.wall) < LATEST:
+        if self.header.run != self.id or self.header.image != self.image:
             raise JournalRefused("has a header of another run")
         self.redact = self.options.get("redact", []) if isinstance(self.options, dict) else None
         if not isinstance(self.redact, list) or not all(isinstance(path, str) for path in self.redact):

@@ -14,7 +14,18 @@ from typing import Any
 
 import pytest
 from concerto.runtime.journal.effect_file import EffectFileReader, EffectFileWriter
-from concerto.runtime.journal.rows import EffectRow, EmitRow, EndRow, JournalRefused, PieceRow, plain_of, row_of
+from concerto.runtime.journal.forms import failure_of, reply_of
+from concerto.runtime.journal.rows import (
+    EffectRow,
+    EmitRow,
+    EndRow,
+    Header,
+    JournalRefused,
+    PieceRow,
+    header_of,
+    plain_of,
+    row_of,
+)
 
 from tests.command import Ended, concerto, environment
 from tests.fuzz.campaign import fresh_seed
@@ -132,8 +143,6 @@ def test_recordings_of_equal_runs_are_equal_but_for_what_names_the_run(tmp_path:
 
 def resealed(rows: list[dict[str, Any]], path: Path) -> None:
     """Write a file with the seals of these rows: a forger knows how they are made."""
-    from concerto.runtime.journal.rows import header_of
-
     path.unlink(missing_ok=True)
     header = {name: value for name, value in rows[0].items() if name != "seal"}
     writer = EffectFileWriter(str(path), header_of(header))
@@ -208,6 +217,45 @@ def test_damaged_files_are_refused_by_name(recording: tuple[Path, Ended], change
     assert done.code in (1, 74) and part in done.err, done
 
 
+NO_NUMBERS = (float("nan"), float("inf"), -1.0, 2**53, 10**400)
+
+
+def test_replies_and_failures_of_other_shapes_are_refused() -> None:
+    """What a run makes of such a number is none of the language, or an exception of Python."""
+    citation = ["u", None, 0, 1]
+    for form in (
+        *({"tokens_in": number} for number in (-1, 2**53, 10**400)), {"hosted": {"web": -1}}, {"data": {"a": 10**400}},
+        {"calls": [["i", "f", {"a": 10**400}, ""]]}, {"citations": [[*citation[:2], -1, 1]]},
+        {"citations": [[*citation[:3], 10**30]]},
+    ):  # fmt: skip
+        with pytest.raises(JournalRefused, match="holds a reply that none is"):
+            reply_of(form)
+    assert reply_of({"citations": [citation], "data": {"a": [1, None]}}).data == {"a": [1, None]}
+    failure = {"kind": "AgentError", "variant": "RateLimited", "message": "m", "retry_class": "rate_limit"}
+    for name, value in (
+        ("retry_after_ms", "x"), ("retry_after_ms", 1.5), ("status", "429"), ("status", 10**400), ("model", 1),
+        ("timeout_seconds", "x"), ("violations", 1), ("cause", 10**400),
+    ):  # fmt: skip
+        with pytest.raises(JournalRefused, match="holds a failure that none is"):
+            failure_of({**failure, "fields": {name: value}})
+    cause = {"failure": {"kind": "SchemaError", "message": "n"}}
+    fields = {"retry_after_ms": 5, "timeout_seconds": 1, "violations": [{"a": 1}], "last_error": cause, "text": "x", "rounds": 1}
+    assert failure_of({**failure, "fields": fields}).fields.keys() == fields.keys()
+
+
+@pytest.mark.parametrize(
+    "result",
+    [{"tokens_in": -1}, {"hidden": json.loads("[" * 90 + "]" * 90)}, {"hidden": json.loads("[" * 700 + "]" * 700)}],
+)
+def test_a_reply_that_is_none_is_refused_with_its_place(recording: tuple[Path, Ended], result: Any) -> None:
+    folder, _ = recording
+    rows = lines_of(folder)
+    next(row for row in rows if row.get("kind") == "model")["result"] = result
+    resealed(rows, folder / "x.effects.jsonl")
+    done = concerto("run", "p.conc", "--replay", "x.effects.jsonl", cwd=folder)
+    assert done.code == 1 and "effect 0:1/1 (model)" in done.err and "record the run anew" in done.err
+
+
 def test_rows_of_other_shapes_are_refused() -> None:
     effect = plain_of(EffectRow("0:1", "clock", "observed", "d", None, "i"))
     for plain in (
@@ -215,9 +263,16 @@ def test_rows_of_other_shapes_are_refused() -> None:
         {name: value for name, value in effect.items() if name != "digest"}, {**effect, "attempt": True}, {"deliver": 1},
         {"emit": 1, "value": 1, "by_runtime": True, "t": 0}, {"end": "x", "message": "", "code": "", "value": None, "t": 0},
         {"piece": "a", "text": 1, "t": 0}, {"unknown": 1},
+        *({"piece": "a", "text": "", "t": number} for number in NO_NUMBERS),
+        *({**effect, name: number} for name in ("t_start", "t_end", "cost") for number in NO_NUMBERS),
     ):  # fmt: skip
         with pytest.raises(JournalRefused):
             row_of(plain)
+    header = Header(program="p", image="i", run="r", args=[], seed=1, wall=0.0, offline=True).as_json()
+    assert header_of(header).wall == 0.0
+    for number in (*NO_NUMBERS, 1e11):
+        with pytest.raises(JournalRefused):
+            header_of({**header, "wall": number})
     for row in (EmitRow("a", {"b": 1}, False, 1.5), PieceRow("0:1/1", "x", 2.0), EndRow("ok", value=[1])):
         assert plain_of(row_of(json.loads(json.dumps(plain_of(row))))) == plain_of(row)
 
