@@ -454,8 +454,6 @@ def _turn(row: dict[str, Any]) -> Turn:
 def _state(name: str, stored: dict[str, Any]) -> ViewState:
     if stored.keys() != set(ViewState.__slots__) or stored["name"] != name:
         raise ValueError
-    if not -1 <= stored["upto"] <= INT_MAX:
-        raise ValueError
     return ViewState(**stored)
 
 

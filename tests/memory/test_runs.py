@@ -474,5 +474,5 @@ def test_a_dump_with_numbers_that_no_store_holds_is_refused(store, place, number
     else:
         fact = Fact(id=0, name="a", content=1, tier="persistent", created=0).as_json()
         dump["facts"] = [fact | {place: {"seqs": [number], "elements": [[number, 0, 0]]}.get(place, number)}]
-    with pytest.raises(MemoryFailure, match="does not decode"):
+    with pytest.raises(MemoryFailure, match="damaged memory"):
         Memory(Policy(), name="chat", store=store).load(json.dumps(dump))
