@@ -18,7 +18,7 @@ import re
 
 from . import kinds
 from .emitter import registrar
-from .facts import MOST_STEP, Value, depth_around, slot_of, variables_of
+from .facts import MOST_STEP, TESTED, Value, depth_around, slot_of, variables_of
 from .text import keep
 
 TYPE_CHECKING = False
@@ -332,9 +332,10 @@ def compare(e: Emitter, op: Opcode, operand: int) -> None:
     elif sign in ("==", "!=") and "NONE_VALUE" in (e.stack[-1].text, e.stack[-2].text):
         a, b = e.pop_many(2)
         part = a if b.text == "NONE_VALUE" else b
-        absent = f"{part.unboxed} is" if part.unboxed is not None and part.kind[0] == "option" else f"{part.text} is"
-        other = "END" if absent != f"{part.text} is" else "NONE_VALUE"
-        e.push_expression(f"({absent}{' not' * (sign == '!=')} {other})", [part], kinds.BOOL)
+        if part.unboxed is not None and part.kind[0] == "option":
+            e.push_test(part, sign == "==")
+        else:
+            e.push_expression(f"({part.text} is{' not' * (sign == '!=')} NONE_VALUE)", [part], kinds.BOOL)
     elif "string" in words and sign in ("==", "!="):
         binary(e, sign, kinds.BOOL)  # only a String equals one, for Python too
     elif words == {"enum"} and sign in ("==", "!=") and e.stack[-1].kind == e.stack[-2].kind and e.stack[-1].kind[1] >= 0:
@@ -384,20 +385,25 @@ def negate(e: Emitter, op: Opcode, operand: int) -> None:
     e.push_expression(f"(not {part.text})", [part], kinds.BOOL)
     e.stack[-1].if_true, e.stack[-1].if_false = part.if_false, part.if_true
     e.stack[-1].less_true, e.stack[-1].less_false = part.less_false, part.less_true
+    e.stack[-1].asks = None if part.asks is None else (part.asks[0], not part.asks[1])
 
 
 # ---------------------------------------------------------------- tests
 
 TESTS = {"IS_NIL": "{} is None", "IS_SOME": "type({}) is Some", "IS_OK": "type({}) is Ok", "IS_ERR": "type({}) is Err"}
 
+ASKED = {"IS_SOME": "option", "IS_OK": "result", "IS_ERR": "result"}  # which of them are of a kind that may be not built
+
 
 @emit(*TESTS)
 def test_class(e: Emitter, op: Opcode, operand: int) -> None:
     part = e.pop()
-    if op.name == "IS_SOME" and part.unboxed is not None and part.kind[0] == "option":
-        e.push(Value(f"({part.unboxed} is not END)", kinds.BOOL))
+    if part.unboxed is not None and ASKED.get(op.name) == part.kind[0]:
+        e.push_test(part, op.name == "IS_ERR")
         return
     e.push_expression(f"({TESTS[op.name].format(part.text)})", [part], kinds.BOOL)
+    if op.name in TESTED and slot_of(part.text) >= 0:
+        e.stack[-1].if_true = ((slot_of(part.text), None, None, TESTED[op.name], None),)
 
 
 # By the word of a type, the test that a value is of it, where that needs no more than its class.
@@ -424,7 +430,7 @@ def check_class(e: Emitter, op: Opcode, operand: int) -> None:
 @emit("IS_ABSENT")
 def test_absent(e: Emitter, op: Opcode, operand: int) -> None:
     if e.stack[-1].unboxed is not None and e.stack[-1].kind[0] == "option":
-        e.push(Value(f"({e.pop().unboxed} is END)", kinds.BOOL))
+        e.push_test(e.pop(), True)
         return
     part = e.pop_bound()
     e.push_expression(f"({part.text} is None or {part.text} is NONE_VALUE)", [part], kinds.BOOL)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     Condition = tuple[Value, Successor, Successor]  # and where control goes when it holds, and when not
 
 CONDITIONAL = frozenset({BY_NAME["JUMP_IF"].number, BY_NAME["JUMP_UNLESS"].number})
+CERTAIN = frozenset({"True", "False"})
 SITE = MARK + END + "0123456789"  # the characters of the mark that tells which instruction a statement belongs to, if it fails
 
 
@@ -67,6 +68,12 @@ def branch_on_condition(s: Structure, start: int, last: int) -> None:
     condition, yes, no, merged, facts = joined_conditions(s, start, condition, yes, no)
     s.ends.update(dict.fromkeys(merged, s.ends[start]))
     e.spill(unboxed=False)
+    if condition.text in CERTAIN:  # an earlier test has told: the other path is never taken
+        holds = condition.text == "True"
+        e.facts = facts[not holds]
+        target, jumps = yes if holds else no
+        s.go(target, start, jumps)
+        return
     branch = Branch(condition.text)
     before, stack, marked = e.out, list(e.stack), e.marked
     e.out, e.facts = branch.yes, facts[0]
@@ -107,8 +114,8 @@ def joined_conditions(
     e = s.emitter
     merged: list[int] = []
     facts = (
-        e.refined(e.facts, condition.if_true, condition.less_true),
-        e.refined(e.facts, condition.if_false, condition.less_false),
+        e.refined(e.facts, condition, True),
+        e.refined(e.facts, condition, False),
     )
     while not e.metered:
         for target, other, holds in ((no[0], yes[0], False), (yes[0], no[0], True)):
@@ -122,10 +129,7 @@ def joined_conditions(
                 text = f"({condition.text} {'and' if holds else 'or'} {text})"
                 uses, depth = condition.uses | second.uses, max(condition.depth, second.depth) + 1
                 condition = Value(text, kinds.BOOL, pure=False, uses=uses, depth=depth)
-                if straight == holds:
-                    after = e.refined(after, second.if_true, second.less_true)
-                else:
-                    after = e.refined(after, second.if_false, second.less_false)
+                after = e.refined(after, second, straight == holds)
                 if holds:
                     yes = then if straight else otherwise
                     facts = after, e.facts.copy()
@@ -273,7 +277,7 @@ def try_in_handler(s: Structure, start: int, last: int, name: str) -> None:
     e.out, e.stack, e.marked, e.facts = branch.no, list(stack), marked, facts
     error = e.temporary()
     e.at = last  # the path on which it went well has moved it
-    whole = part.text if part.unboxed is None or part.kind[0] != "option" else "NONE_VALUE"
+    whole = part.text if part.unboxed is None else "NONE_VALUE" if part.kind[0] == "option" else part.unboxed
     caught = propagated_error(e, part) if last in e.body.keeps_none else f"error_for_handler({whole}, {e.error_path()})"
     e.out.append(f"{e.here()}{error} = {caught}")
     throw_to_handler(s, start, last, Value(error), succs[1])

@@ -309,6 +309,8 @@ def opened_by_try(e: Emitter) -> tuple[Value, str, Value]:
     if part.unboxed is not None and part.kind[0] == "option":
         text, _ = payload_text(part)
         return part, f"{part.unboxed} is not END", Value(text, part.unboxed_kind)
+    if part.unboxed is not None:
+        return part, f"type({part.unboxed}) is not Err", Value(part.unboxed, part.unboxed_kind)
     e.push(part)
     part = e.pop_bound()
     good = f"type({part.text}) is Ok or type({part.text}) is Some"
@@ -350,4 +352,5 @@ def propagated_error(e: Emitter, part: Value) -> str:
     or the None in a function that gives an Option. It raises P007 when it runs for any other value."""
     if part.unboxed is not None and part.kind[0] == "option":
         return "NONE_VALUE" if e.body.keeps_none[e.at] else f"err_of(NONE_VALUE, {e.error_path()})"
-    return f"{'none_or_err' if e.body.keeps_none[e.at] else 'err_of'}({part.text}, {e.error_path()})"
+    whole = part.text if part.unboxed is None else part.unboxed
+    return f"{'none_or_err' if e.body.keeps_none[e.at] else 'err_of'}({whole}, {e.error_path()})"

@@ -183,6 +183,19 @@ class Emitter:
         self.push(Value(text, kind, pure=False, uses=frozenset({name}), depth=1))
         self.stack[-1].unboxed, self.stack[-1].unboxed_kind = name, payload
 
+    def push_test(self, part: Value, absent: bool) -> None:
+        """Push the test whether an Option or Result that is not built is None or an Err (`absent`), or not; the answer, where an
+        earlier test has told."""
+        assert part.unboxed is not None
+        known = self.facts.absent.get(part.unboxed)
+        if known is not None:
+            self.push(Value(str(known == absent), kinds.BOOL))
+            return
+        test = f"type({part.unboxed}) is" if part.kind[0] == "result" else f"{part.unboxed} is"
+        other = "Err" if part.kind[0] == "result" else "END"
+        self.push(Value(f"({test}{' not' * (not absent)} {other})", kinds.BOOL))
+        self.stack[-1].asks = part.unboxed, absent
+
     def pop(self) -> Value:
         """Pop the top value and return it; its text may be written once."""
         return self.stack.pop()
@@ -229,8 +242,8 @@ class Emitter:
         self.out.append(f"{name} = {value.text}")
         bound = value.under_name(name)
         bound.max_length = value.max_length
-        if value.kind == kinds.OPTION:  # who asks for the payload still finds it beside the Option
-            bound.unboxed, bound.unboxed_kind = value.unboxed, value.unboxed_kind
+        bound.unboxed, bound.unboxed_kind = value.unboxed, value.unboxed_kind  # the payload is still beside what holds it
+        bound.parts = value.parts
         return bound
 
     def bind_all(self, stack: list[Value]) -> None:
@@ -252,6 +265,7 @@ class Emitter:
 
     def preserve(self, name: str) -> None:
         """Keep the old value for what on the stack depends on a variable that is about to change."""
+        self.facts.forget_parts(name)
         if any(name in value.uses and not value.pure and not value.is_atom for value in self.stack):
             self.spill()
         for position, value in enumerate(self.stack):
@@ -377,7 +391,7 @@ class Emitter:
         value.uses = frozenset({name})
         if fact is not None:
             value.variant, value.divisor = fact.variant, fact.divisor
-            value.unboxed, value.unboxed_kind = fact.unboxed, fact.unboxed_kind
+            value.unboxed, value.unboxed_kind, value.parts = fact.unboxed, fact.unboxed_kind, fact.parts
         return value
 
     def record_store(self, key: Any, value: Value) -> None:
@@ -405,8 +419,9 @@ class Emitter:
         fact = Value(value.text if same else name, kind, low=low, high=high).with_certainty_of(value)
         if kind == everywhere.kind:
             fact.certain, fact.is_number = fact.certain or everywhere.certain, fact.is_number or everywhere.is_number
-        if value.kind == kinds.OPTION:
-            fact.unboxed, fact.unboxed_kind = value.unboxed, value.unboxed_kind
+        fact.unboxed, fact.unboxed_kind = value.unboxed, value.unboxed_kind
+        if all(part.text != name for part in value.parts):
+            fact.parts = value.parts
         self.facts.slots[slot] = fact
 
     def refine(self, limits: Iterable[Limit]) -> None:
@@ -421,12 +436,14 @@ class Emitter:
                 value.high = high
             self.facts.slots[slot] = value
 
-    def refined(self, facts: Facts, limits: tuple[Limit, ...], ordered: tuple[tuple[str, str], ...]) -> Facts:
-        """Return a copy of some facts with limits of locals that hold too, and with pairs of variables of which the first is less
-        than the second."""
+    def refined(self, facts: Facts, condition: Value, holds: bool) -> Facts:
+        """Return a copy of some facts with what a condition says where it `holds`, or where it does not."""
         before, self.facts = self.facts, facts.copy()
-        self.refine(limits)
-        self.facts.less |= frozenset(ordered)
+        self.refine(condition.if_true if holds else condition.if_false)
+        self.facts.less |= frozenset(condition.less_true if holds else condition.less_false)
+        if condition.asks is not None:
+            name, absent = condition.asks
+            self.facts.absent[name] = absent == holds
         refined, self.facts = self.facts, before
         return refined
 

@@ -40,7 +40,7 @@ class Value:
     __slots__ = (
         "text", "kind", "pure", "uses", "depth", "low", "high", "certain", "is_number", "length", "max_length", "elements",
         "range", "upper_bound", "unboxed", "unboxed_kind", "binding", "if_true", "if_false", "less_true", "less_false", "variant",
-        "divisor", "zero_test", "remainder_of", "keeps_sign", "increment_of",
+        "divisor", "zero_test", "remainder_of", "keeps_sign", "increment_of", "asks", "parts",
     )  # fmt: skip
 
     def __init__(
@@ -81,6 +81,8 @@ class Value:
         self.remainder_of = ""  # of such: the local that was divided
         self.keeps_sign = False  # it is not negative where what it is computed from is not
         self.increment_of = ""  # the local that this is one step more than
+        self.asks: tuple[str, bool] | None = None  # of a test of what is not built: its variable, and whether true means absent
+        self.parts: tuple[Value, ...] = ()  # of a tuple that was built here: its parts, as atoms
 
     @property
     def is_atom(self) -> bool:
@@ -116,6 +118,8 @@ class Value:
 
 
 NOTHING = Value("")
+# What a test says of an Option or Result: the `variant` of the value where it holds. Variants of enums are natural numbers.
+TESTED = {"IS_SOME": -1, "IS_OK": -2, "IS_ERR": -3}
 
 
 def slot_of(text: str) -> int:
@@ -170,10 +174,11 @@ class Facts:
     whose list is in a variable and has been made unique, each with the loop that it is promoted in. `variants`: by variable
     with an enum value, the variable with the number of its variant. `spare`: arrays with room for one element more.
     `results`: by an operation on Ints and its operands, the variable with the result (available expressions). `less`: pairs
-    of variables, the first less than the second.
+    of variables, the first less than the second. `absent`: by the variable of an Option or Result that is not built, whether
+    it is None or an Err, where a test has told.
     """
 
-    __slots__ = ("slots", "elements", "unique", "opened", "variants", "spare", "results", "less")
+    __slots__ = ("slots", "elements", "unique", "opened", "variants", "spare", "results", "less", "absent")
 
     def __init__(self) -> None:
         self.slots: dict[int, Value] = {}
@@ -184,13 +189,14 @@ class Facts:
         self.spare: frozenset[str] = frozenset()
         self.results: dict[tuple[str, ...], str] = {}
         self.less: frozenset[tuple[str, str]] = frozenset()
+        self.absent: dict[str, bool] = {}
 
     def copy(self) -> Facts:
         """Return other facts that say the same; a change of one does not change the other."""
         other = Facts()
         other.slots, other.elements, other.unique = self.slots.copy(), self.elements.copy(), self.unique
         other.opened, other.variants, other.spare = self.opened, self.variants.copy(), self.spare
-        other.results, other.less = self.results.copy(), self.less
+        other.results, other.less, other.absent = self.results.copy(), self.less, self.absent.copy()
         return other
 
     # ------------------------------------------------------------ across several instructions
@@ -203,7 +209,7 @@ class Facts:
         for slot, value in self.slots.items():
             if slot not in changed:
                 lost = value.text != f"l{slot}" and int(value.text[1:]) in changed
-                other.slots[slot] = value.under_name(f"l{slot}") if lost else value
+                other.slots[slot] = value.under_name(f"l{slot}") if lost or value.parts else value
         killed = {f"l{slot}" for slot in changed}
         other.less = frozenset([pair for pair in self.less if killed.isdisjoint(pair)])
         return other
@@ -237,6 +243,8 @@ class Facts:
         self.unique -= {name}
         self.spare -= {name}
         self.variants.pop(name, None)
+        self.absent.pop(name, None)
+        self.forget_parts(name)
         self.less = frozenset([pair for pair in self.less if name not in pair])
         self.results = {key: result for key, result in self.results.items() if name != result and name not in key}
         for slot, value in list(self.slots.items()):
@@ -247,6 +255,12 @@ class Facts:
         for key, (variable, _) in list(self.elements.items()):
             if name in key or name == variable:
                 del self.elements[key]
+
+    def forget_parts(self, name: str) -> None:
+        """Forget of tuples that they have what is in a variable, which gets another value."""
+        for slot, value in self.slots.items():
+            if any(part.text == name for part in value.parts):
+                self.slots[slot] = value.under_name(value.text)
 
     def kill_elements(self, array: str) -> None:
         """Forget the elements of an array of which one was replaced, at any position. Two elements of elements may belong to one

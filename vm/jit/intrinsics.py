@@ -82,11 +82,15 @@ def constant_replacement(parts: list[Value]) -> bool:
 
 
 def int_arguments(parts: list[Value]) -> bool:
-    return all(part.is_atom and part.kind[0] == "int" for part in parts[1:])
+    return all(part.kind[0] == "int" for part in parts[1:])
+
+
+def int_atoms(parts: list[Value]) -> bool:
+    return int_arguments(parts) and all(part.is_atom for part in parts[1:])
 
 
 def natural_arguments(parts: list[Value]) -> bool:
-    return int_arguments(parts) and all(part.low is not None and part.low >= 0 for part in parts[1:])
+    return int_atoms(parts) and all(part.low is not None and part.low >= 0 for part in parts[1:])
 
 
 def unencoded_key(parts: list[Value]) -> bool:
@@ -99,10 +103,13 @@ INTRINSICS: dict[tuple[str, str], Intrinsic] = {
     ("Array", "is_empty"): Intrinsic("not {items}"),
     ("Option", "is_some"): Intrinsic("{0} is not NONE_VALUE", fails=False),
     ("Option", "is_none"): Intrinsic("{0} is NONE_VALUE", fails=False),
-    ("Option", "unwrap"): Intrinsic("shared_payload({0}.value) if {0} is not NONE_VALUE else {body}({0})", named=True),
+    ("Option", "unwrap"): Intrinsic("{value} if {0} is not NONE_VALUE else {body}({0})", named=True),
+    ("Option", "unwrap_or"): Intrinsic("{value} if {0} is not NONE_VALUE else {1}", named=True),
+    ("Option", "ok_or"): Intrinsic("Ok({value}) if {0} is not NONE_VALUE else Err({1})", named=True),
     ("Result", "is_ok"): Intrinsic("type({0}) is Ok", fails=False),
     ("Result", "is_err"): Intrinsic("type({0}) is Err", fails=False),
-    ("Result", "unwrap"): Intrinsic("shared_payload({0}.value) if type({0}) is Ok else {body}({0})", named=True),
+    ("Result", "unwrap"): Intrinsic("{value} if type({0}) is Ok else {body}({0})", named=True),
+    ("Result", "unwrap_or"): Intrinsic("{value} if type({0}) is Ok else {body}({0}, {1})", named=True),
     ("Float", "sqrt"): Intrinsic("sqrt({0}) if {0} >= 0 else NAN", named=True, fails=False, needs=all_of("float")),
     ("Int", "max"): Intrinsic("{0} if {0} >= {1} else {1}", named=True, fails=False, needs=all_of("int")),
     ("Int", "min"): Intrinsic("{0} if {0} <= {1} else {1}", named=True, fails=False, needs=all_of("int")),
@@ -136,7 +143,7 @@ INTRINSICS: dict[tuple[str, str], Intrinsic] = {
     ),
     ("String", "substring"): Intrinsic(
         "{0}[{1}:{2}]", needs=natural_arguments, otherwise=Intrinsic(
-            "(x[{1}:{2}] if {1} >= 0 and {2} >= 0 else {body}(x, {1}, {2})) if (x := {0}) else EMPTY", needs=int_arguments
+            "(x[{1}:{2}] if {1} >= 0 and {2} >= 0 else {body}(x, {1}, {2})) if (x := {0}) else EMPTY", needs=int_atoms
         )
     ),
     ("String", "chars"): Intrinsic(
@@ -157,12 +164,9 @@ UNBOXED: dict[tuple[str, str], Intrinsic] = {
     ("Array", "first"): Intrinsic("{items}[0] if {items} else END", named=True),
     ("Array", "last"): Intrinsic("{items}[-1] if {items} else END", named=True),
 }  # fmt: skip
-UNWRAPPING = frozenset({("Option", "unwrap"), ("Option", "unwrap_or"), ("Result", "unwrap_or")})
-# What an Option or Result that is not built is asked, by the variable with its payload.
-ASKING = {
-    ("Option", "is_some"): "({} is not END)", ("Option", "is_none"): "({} is END)",
-    ("Result", "is_ok"): "(type({}) is not Err)", ("Result", "is_err"): "(type({}) is Err)",
-}  # fmt: skip
+UNWRAPPING = frozenset({("Option", "unwrap"), ("Option", "unwrap_or"), ("Option", "ok_or"), ("Result", "unwrap_or")})
+# What an Option or Result that is not built is asked, and whether that is true of None and of an Err.
+ASKING = {("Option", "is_some"): False, ("Option", "is_none"): True, ("Result", "is_ok"): False, ("Result", "is_err"): True}
 KEYED = {"get": 1, "has": 1, "set": 2}  # methods of Map with a key, and where that lies on the stack
 SCALAR_RECEIVERS = frozenset({"String", "Int", "Float", "Bool"})
 # These change no element of an Array or field of a struct that is there already: facts of elements still hold behind them.
@@ -199,9 +203,9 @@ def call_builtin(e: Emitter, op: Opcode, operand: int) -> None:
     elif method in UNBOXED and UNBOXED[method].fitting(parts) is not None:
         call_unboxed(e, UNBOXED[method], parts, kind, operand)
     elif method in UNWRAPPING and parts[0].unboxed is not None:
-        unwrap_unboxed(e, operand, parts)
+        unwrap_unboxed(e, operand, parts, name)
     elif method in ASKING and parts[0].unboxed is not None and parts[0].kind[0] == receiver.lower():
-        e.push(Value(ASKING[method].format(parts[0].unboxed), kinds.BOOL))
+        e.push_test(parts[0], ASKING[method])
     else:
         call_method(e, INTRINSICS.get(method), parts, kind, operand)
 
@@ -223,18 +227,20 @@ def call_method(e: Emitter, form: Intrinsic | None, parts: list[Value], kind: Ki
         return
     if form.named:
         parts = bind_parts(e, parts)
-    e.push_expression(f"({expansion(e, form.text, parts, operand)})", parts, kind, fails=form.fails, pure=False)
+    e.push_expression(f"({expansion(e, form.text, parts, operand, kind)})", parts, kind, fails=form.fails, pure=False)
     if form.elements:
-        e.stack[-1].elements = f"({e.here()}{expansion(e, form.elements, parts, operand)})"
+        e.stack[-1].elements = f"({e.here()}{expansion(e, form.elements, parts, operand, kind)})"
     if form.is_length:
         e.stack[-1].low, e.stack[-1].high = 0, LONGEST
 
 
-def expansion(e: Emitter, text: str, parts: list[Value], operand: int) -> str:
-    """Return the text of a row for these parts; `operand` is that of CALL_BUILTIN."""
+def expansion(e: Emitter, text: str, parts: list[Value], operand: int, kind: Kind) -> str:
+    """Return the text of a row for these parts, whose result is of a kind; `operand` is that of CALL_BUILTIN."""
     texts = [part.text for part in parts]
     room = (parts[-1].length or 0) + 1
-    return text.format(*texts, items=e.list_of(texts[0]), body=f"B{operand}", room=room)
+    scalar = (kind if kind[0] != "result" else e.kinds.inner(parts[0].kind))[0] in kinds.SCALARS
+    value = f"{texts[0]}.value" if scalar else f"shared_payload({texts[0]}.value)"
+    return text.format(*texts, items=e.list_of(texts[0]), body=f"B{operand}", room=room, value=value)
 
 
 def call_charging(e: Emitter, operand: int, count: int, row: Any) -> None:
@@ -263,25 +269,48 @@ def call_unboxed(e: Emitter, form: Intrinsic, parts: list[Value], kind: Kind, op
     """Write a row of UNBOXED for these parts, and push the Option or Result, of kind `kind`, that is only built if needed."""
     parts = bind_parts(e, parts)
     name = e.temporary()
-    e.statement(f"{e.here()}{name} = {expansion(e, form.text, parts, operand)}")
+    e.statement(f"{e.here()}{name} = {expansion(e, form.text, parts, operand, kind)}")
     if kind[0] == "result":
         e.push_unboxed(f"result_of({name})", name, ("result", kinds.UNKNOWN), kinds.INT)
     else:
-        e.push_unboxed(f"option_of({name})", name, kinds.OPTION, e.kinds.inner(kind))
+        push_option(e, name, e.kinds.inner(kind))
 
 
-def unwrap_unboxed(e: Emitter, operand: int, parts: list[Value]) -> None:
-    """Push the result of `unwrap`, or of `unwrap_or` with another value, for an Option or Result that was not built."""
+def push_option(e: Emitter, name: str, payload: Kind) -> None:
+    """Push the Option, which is only built if needed, of what the variable `name` has and a container keeps; END for None."""
+    text = f"(Some({name}) if {name} is not END else NONE_VALUE)" if payload[0] in kinds.SCALARS else f"option_of({name})"
+    e.push_unboxed(text, name, kinds.OPTION, payload)
+
+
+def unwrap_unboxed(e: Emitter, operand: int, parts: list[Value], method: str) -> None:
+    """Push the result of `unwrap`, or of `unwrap_or` or `ok_or` with another value, for an Option or Result that was not
+    built."""
     option, name = parts[0], parts[0].unboxed
     payload, alone = payload_text(option)
+    if alone and option.is_atom and option.unboxed_kind[0] not in kinds.SCALARS:  # a variable that may be asked once more
+        payload, alone = f"shared_payload({name})", False
     kind = option.unboxed_kind
     if len(parts) == 1:
         e.push_expression(f"({payload} if {name} is not END else B{operand}(NONE_VALUE))", [], kind, fails=True)
         return
     other = e.spilled(parts[1])
+    if method == "ok_or":
+        ok_or_unboxed(e, str(name), payload, kind, other)
+        return
     same = kind if kind == other.kind else kinds.PLAIN if {kind[0], other.kind[0]} <= kinds.SCALARS else kinds.ANY
     absent = f"type({name}) is Err" if option.kind[0] == "result" else f"{name} is END"
     e.push_expression(f"({other.text} if {absent} else {payload})", [other], same, fails=not alone)
+
+
+def ok_or_unboxed(e: Emitter, name: str, payload: str, kind: Kind, other: Value) -> None:
+    """Push the Result of `ok_or`, which is only built if needed where its payload is surely no Result itself."""
+    result = e.temporary()
+    if kind[0] in ("", "result", "ok", "err"):
+        e.statement(f"{e.here()}{result} = Ok({payload}) if {name} is not END else Err({other.text})")
+        e.push(Value(result, ("result", kinds.UNKNOWN)))
+        return
+    e.statement(f"{e.here()}{result} = {payload} if {name} is not END else Err({other.text})")
+    e.push_unboxed(f"result_of({result})", result, ("result", kinds.UNKNOWN), kind)
 
 
 def map_get(e: Emitter) -> None:
@@ -289,7 +318,7 @@ def map_get(e: Emitter) -> None:
     table, key = e.pop_two_bound()
     name = e.temporary()
     e.statement(f"{e.here()}{name} = {e.list_of(table.text)}.get({map_key(key)}, END)")
-    e.push_unboxed(f"option_of({name})", name, kinds.OPTION, e.kinds.inner(table.kind))
+    push_option(e, name, e.kinds.inner(table.kind))
 
 
 @emit("TAKE_ENTRY")

@@ -115,7 +115,7 @@ class Kinds:
     def payload(self, kind: Kind, variant: int, position: int) -> Kind:
         """Return the kind of a part, by its position from 0, of an enum value that is of the variant with this number; ANY where
         it is not known."""
-        if kind[0] != "enum" or kind[1] < 0 or variant >= len(self.descriptor(kind[1])[2]):
+        if kind[0] != "enum" or kind[1] < 0 or not 0 <= variant < len(self.descriptor(kind[1])[2]):
             return ANY
         parts = self.descriptor(kind[1])[2][variant][1]
         return self.of_type(parts[position]) if position < len(parts) else ANY

@@ -125,7 +125,11 @@ def text_slice(text: Any, start: Any, end: Any) -> Any:
 
 def option_of(value: Any) -> Any:
     """Return Some of a payload that stays in a container too, so that it is marked as shared; None for END."""
-    return NONE if value is End else Some(share(value))
+    if value is End:
+        return NONE
+    if type(value) not in PLAIN:
+        share(value)
+    return Some(value)
 
 
 def int_of(result: Any) -> Any:

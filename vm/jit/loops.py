@@ -156,7 +156,7 @@ def walk_range(s: Structure, start: int, scope: Scope, statement: Compound, insi
     s.ends[start] = e.facts.copy()
     e.facts.opened |= s.hoisted
     condition, yes, no = condition_at(s, last, s.flow.blocks[start].succs)
-    facts = e.refined(e.facts, condition.if_true, condition.less_true)
+    facts = e.refined(e.facts, condition, True)
     poll(s, start, start)
     e.facts = facts
     e.range_stores |= {loop.advance}

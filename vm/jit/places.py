@@ -87,7 +87,9 @@ def load(e: Emitter, op: Opcode, operand: int) -> None:
 def move(e: Emitter, op: Opcode, operand: int) -> None:
     """Push a local that no mark is needed for, unless a panic is to show it as it is now."""
     part = e.local(operand)
-    if part.kind[0] not in kinds.SCALARS:
+    if part.unboxed is not None:
+        share_unboxed(e, part, "KEEP")
+    elif part.kind[0] not in kinds.SCALARS:
         e.facts.escape()
         shown = Branch("KEEP")
         shown.yes.append(f"l{operand}.shared = True" if part.kind[0] in CONTAINERS else f"share(l{operand})")
@@ -174,7 +176,8 @@ def share(e: Emitter, op: Opcode, operand: int) -> None:
     part = e.stack[-1]
     if part.kind[0] in kinds.SCALARS or part.text in e.marked:
         return
-    if part.unboxed is not None and part.kind == kinds.OPTION:  # its payload is marked where it is taken out of its container
+    if part.unboxed is not None:
+        share_unboxed(e, part, "")
         return
     if not part.is_atom:
         e.spill()
@@ -219,6 +222,18 @@ def load_own(e: Emitter, op: Opcode, operand: int) -> None:
         e.facts.escape(name)
         e.facts.unique |= {name} if kind[0] in CONTAINERS else frozenset()
     e.push(e.local(operand))
+
+
+def share_unboxed(e: Emitter, part: Value, condition: str) -> None:
+    """Mark the payload of an Option or Result that is not built, where the expression `condition` holds. One that was read out of
+    a container and stays there is marked where it is taken (`payload_text`), a scalar never."""
+    if part.kind == kinds.OPTION or (part.unboxed_kind[0] in kinds.SCALARS and part.kind[0] == "option"):
+        return
+    e.facts.escape()
+    test = Branch(" and ".join(filter(None, [condition, f"type({part.unboxed}) not in PLAIN"])))
+    test.yes.append(f"share({part.unboxed})")
+    e.spill(unboxed=False)
+    e.out.append(test)
 
 
 def make_unique(e: Emitter, name: str, kind: Kind) -> None:

@@ -15,10 +15,12 @@ an error is the places in the program that it has passed. Names in the text are 
 from __future__ import annotations
 
 from ..bytecode import image as im
+from ..bytecode.opcodes import BY_NAME
 from ..values.errors import is_family
 from . import kinds
 from .emitter import registrar, starred_count
-from .facts import MOST_COUNTED, Value
+from .facts import MOST_COUNTED, TESTED, Value
+from .text import Branch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ emit = registrar(EMIT)
 OK: Kind = ("ok", kinds.UNKNOWN)
 ERR: Kind = ("err", kinds.UNKNOWN)
 FAILURE = "failure "
+JUMP, STORE = BY_NAME["JUMP"].number, BY_NAME["STORE"].number
 MOST_FIELDS = 12  # of a struct that is filled slot by slot
 
 # ---------------------------------------------------------------- constants
@@ -119,7 +122,24 @@ def map_(e: Emitter, op: Opcode, operand: int) -> None:
 def tuple_(e: Emitter, op: Opcode, operand: int) -> None:
     parts = e.pop_many(operand)
     kind = e.kinds.tuple([part.kind for part in parts])
+    bound = goes_to_a_local(e)
+    if bound:  # where it is taken apart at once, nobody asks for the tuple
+        e.stack += parts
+        e.spill()
+        e.bind_all(e.stack)
+        parts = e.pop_many(operand)
     e.push_expression(f"({', '.join([part.text for part in parts])}{',' * (operand == 1)})", parts, kind)
+    if bound:
+        e.stack[-1].parts = tuple(parts)
+
+
+def goes_to_a_local(e: Emitter) -> bool:
+    """Return whether the value that is pushed here is stored in a local next, perhaps behind the jump that ends an inlined
+    function."""
+    instructions, at = e.body.instructions, e.at + 1
+    if instructions[at][1] == JUMP:
+        at = instructions[at][2]
+    return instructions[at][1] == STORE
 
 
 @emit("STRUCT")
@@ -219,20 +239,37 @@ def get_error_member(e: Emitter, op: Opcode, operand: int) -> None:
 def payload_text(value: Value) -> tuple[str, bool]:
     """Return (the expression of the payload of an unboxed value, whether that is just the variable with it): what is read out of
     a container and stays there gets the mark of a shared value first."""
-    alone = value.kind == kinds.MOVED_OPTION or value.unboxed_kind[0] in kinds.SCALARS
+    alone = value.kind == kinds.MOVED_OPTION or value.kind[0] == "result" or value.unboxed_kind[0] in kinds.SCALARS
     return str(value.unboxed) if alone else f"shared_payload({value.unboxed})", alone
+
+
+def mark_payload(e: Emitter, name: str, kind: Kind) -> None:
+    """Mark what the variable `name` has as shared, if a write could reach it."""
+    if kind[0] in kinds.CONTAINERS:
+        e.statement(f"{name}.shared = True")
+        return
+    test = Branch(f"type({name}) not in PLAIN")
+    test.yes.append(f"share({name})")
+    e.spill()
+    e.out.append(test)
 
 
 @emit("UNWRAP")
 def unwrap(e: Emitter, op: Opcode, operand: int) -> None:
-    if e.stack[-1].unboxed is not None and e.stack[-1].kind[0] == "option":
+    if e.stack[-1].unboxed is not None and (e.stack[-1].kind[0] == "option" or e.stack[-1].unboxed in e.facts.absent):
         part = e.pop()
-        text, alone = payload_text(part)
-        e.push(Value(text, part.unboxed_kind, pure=alone))
+        if part.kind[0] == "result" and e.facts.absent[str(part.unboxed)]:
+            e.push_expression(f"{part.unboxed}.value", [], pure=False)
+            return
+        _, alone = payload_text(part)
+        if not alone:
+            mark_payload(e, str(part.unboxed), part.unboxed_kind)
+        e.push(Value(str(part.unboxed), part.unboxed_kind))
         return
     part = e.pop_bound()
-    if part.kind[0] in ("some", "ok", "err"):
-        e.push_expression(f"{part.text}.value", [part])
+    if part.kind[0] in ("some", "ok", "err") or part.variant in TESTED.values():
+        kind = kinds.ANY if part.variant == TESTED["IS_ERR"] else e.kinds.success(part.kind)
+        e.push_expression(f"{part.text}.value", [part], kind)
     else:
         text = f"({part.text}.value if type({part.text}) in HOLDERS else {part.text})"
         e.push_expression(text, [part], e.kinds.inner(part.kind))
@@ -241,6 +278,9 @@ def unwrap(e: Emitter, op: Opcode, operand: int) -> None:
 @emit("GET_ELEMENT")
 def get_element(e: Emitter, op: Opcode, operand: int) -> None:
     part = e.pop()
+    if part.parts:
+        e.push(part.parts[operand])
+        return
     e.push_expression(f"{part.text}[{operand}]", [part], e.kinds.element(part.kind, operand))
 
 
