@@ -12,7 +12,7 @@ from __future__ import annotations
 from ..values import long_text
 from ..values.arithmetic import WHITE_SPACE, read_float, read_int
 from ..values.containers import Array, RangeValue
-from ..values.errors import make_error
+from ..values.errors import ErrorValue
 from ..values.limits import check_items, check_string_size, limits, repeat, utf8_size
 from ..values.metering import BLOCK, LARGE, spend
 from ..values.objects import NONE, Err, Ok, Some
@@ -123,7 +123,7 @@ def string_repeat(s: str, n: Any) -> str:
 
 def _not_a(what: str, s: str) -> Err:
     excerpt = s if len(s) <= 40 else s[:40] + CUT
-    return Err(make_error("ParseError", None, {"message": f"not {what}: {quote(excerpt)}", "input": s}))
+    return Err(ErrorValue("ParseError", None, f"not {what}: {quote(excerpt)}", {"input": s}))
 
 
 @method("String", "parse_int() -> Result<Int, ParseError>", clause="L-6.3.6", linear=True)

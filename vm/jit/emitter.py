@@ -392,6 +392,7 @@ class Emitter:
         if fact is not None:
             value.variant, value.divisor = fact.variant, fact.divisor
             value.unboxed, value.unboxed_kind, value.parts = fact.unboxed, fact.unboxed_kind, fact.parts
+            value.range = fact.range
         return value
 
     def record_store(self, key: Any, value: Value) -> None:
@@ -422,6 +423,8 @@ class Emitter:
         fact.unboxed, fact.unboxed_kind = value.unboxed, value.unboxed_kind
         if all(part.text != name for part in value.parts):
             fact.parts = value.parts
+        if value.range is not None and all(part.is_atom and part.text != name for part in value.range[:2]):
+            fact.range = value.range
         self.facts.slots[slot] = fact
 
     def refine(self, limits: Iterable[Limit]) -> None:

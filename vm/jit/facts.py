@@ -41,6 +41,7 @@ class Value:
         "text", "kind", "pure", "uses", "depth", "low", "high", "certain", "is_number", "length", "max_length", "elements",
         "range", "upper_bound", "unboxed", "unboxed_kind", "binding", "if_true", "if_false", "less_true", "less_false", "variant",
         "divisor", "zero_test", "remainder_of", "keeps_sign", "increment_of", "asks", "parts",
+        "elements_marked",
     )  # fmt: skip
 
     def __init__(
@@ -82,6 +83,7 @@ class Value:
         self.keeps_sign = False  # it is not negative where what it is computed from is not
         self.increment_of = ""  # the local that this is one step more than
         self.asks: tuple[str, bool] | None = None  # of a test of what is not built: its variable, and whether true means absent
+        self.elements_marked = False  # what an Array that nothing else sees holds is marked as shared; of an element, it is
         self.parts: tuple[Value, ...] = ()  # of a tuple that was built here: its parts, as atoms
 
     @property
@@ -209,7 +211,7 @@ class Facts:
         for slot, value in self.slots.items():
             if slot not in changed:
                 lost = value.text != f"l{slot}" and int(value.text[1:]) in changed
-                other.slots[slot] = value.under_name(f"l{slot}") if lost or value.parts else value
+                other.slots[slot] = value.under_name(f"l{slot}") if lost or value.parts or value.range else value
         killed = {f"l{slot}" for slot in changed}
         other.less = frozenset([pair for pair in self.less if killed.isdisjoint(pair)])
         return other
@@ -257,9 +259,10 @@ class Facts:
                 del self.elements[key]
 
     def forget_parts(self, name: str) -> None:
-        """Forget of tuples that they have what is in a variable, which gets another value."""
+        """Forget of tuples and ranges that they have what is in a variable, which gets another value."""
         for slot, value in self.slots.items():
-            if any(part.text == name for part in value.parts):
+            parts = value.parts if value.range is None else value.range[:2]
+            if any(part.text == name for part in parts):
                 self.slots[slot] = value.under_name(value.text)
 
     def kill_elements(self, array: str) -> None:

@@ -3,8 +3,9 @@
 
 A row of a table gives the text for receiver and arguments; it means what the body in vm/builtins means for values of the declared
 types. `{items}` is the storage of the receiver, `{body}` the body itself for what the short form does not cover, `{room}` the
-characters of a constant last argument and one more. In it `Q` characters are surely not too many for a String of the run, `M` is
-the most elements that a container has, `BN` the body of the built-in in constant N, `END` an absent entry, `NONE_VALUE` the
+characters of a constant last argument and one more, `{value}` the payload of the receiver, `{kept}` and `{other}` the elements of
+`x` and of the last argument, `{kept_values}` the values of the Map `x`, marked where they need that. In it `Q` characters are surely not too many for a String of the run, `M` is
+the most elements that a container has, `LARGE` as many as are counted, `BN` the body of the built-in in constant N, `END` an absent entry, `NONE_VALUE` the
 Option None, `w` and `x` are variables for the moment; other names are those of `emitter`, and what is called is in `library`.
 Hands on `EMIT` to `control`. A method that is to be written out as an expression gets a row of `INTRINSICS`, or of `UNBOXED` if
 it gives an Option or the Result of an Int. One that is a statement, takes its parts from the stack itself, or unwraps what was
@@ -42,7 +43,8 @@ class Intrinsic:
     """A row. `text`: the expression of the result, where `{0}` is the receiver, `{1}` and so on are the arguments. `named`: the
     parts become atoms (names or constants), since the text has one of them twice. `fails`: the text may raise a panic.
     `is_length`: it gives an Int from 0 to LONGEST. `needs`: for which parts the row holds; for others `otherwise` is tried.
-    `elements`: the text of the list alone, for a walk over the Array."""
+    `elements`: the text of the list alone, for a walk over the Array. `marks`: what the Array holds of the parts is marked as
+    shared, so that who walks over it need not do that. `moves`: the payload is taken out of its container."""
 
     text: str
     named: bool = False
@@ -51,12 +53,25 @@ class Intrinsic:
     needs: Callable[[list[Value]], bool] | None = None
     otherwise: Intrinsic | None = None
     elements: str = ""
+    marks: bool = False
+    moves: bool = False
 
     def fitting(self, parts: list[Value]) -> Intrinsic | None:
         """Return this row, or the next one that holds for the parts; None without one."""
         if self.needs is None or self.needs(parts):
             return self
         return None if self.otherwise is None else self.otherwise.fitting(parts)
+
+
+def listing(text: str, test: str = "") -> Intrinsic:
+    """Return the row of a method that gives an Array of what it reads out of its receiver, not of a large one: of the list
+    `text`, where `test` holds too."""
+    short = f"{text} if len((x := {{0}}).items) < LARGE{test} else {{body}}"
+    arguments = "(x, {1})" if "{1}" in test else "(x)"
+    return Intrinsic(
+        f"Array({text}) if len((x := {{0}}).items) < LARGE{test} else {{body}}{arguments}", named=True,
+        elements=f"{short}{arguments}.items", marks=True,
+    )  # fmt: skip
 
 
 # The tests of `needs`: of the kinds of the parts, the receiver first, they return whether the row holds, `all_of` such a test.
@@ -75,6 +90,10 @@ def case_mapping(method: str) -> Intrinsic:
 
 def constant_separator(parts: list[Value]) -> bool:
     return bool(parts[1].length)
+
+
+def string_argument(parts: list[Value]) -> bool:
+    return parts[1].kind[0] == "string"
 
 
 def constant_replacement(parts: list[Value]) -> bool:
@@ -98,8 +117,38 @@ def unencoded_key(parts: list[Value]) -> bool:
     return parts[1].certain and parts[1].kind[0] in ("string", "int")
 
 
+PLAIN_KEYS = " and TRUE_KEY not in x.items and FALSE_KEY not in x.items"  # a key that is a Bool has another value in its place
 INTRINSICS: dict[tuple[str, str], Intrinsic] = {
     ("Array", "len"): Intrinsic("len({items})", is_length=True),
+    ("Array", "enumerate"): listing("list(enumerate({kept}))"),
+    ("Array", "zip"): listing("list(zip({kept}, {other}))", " and type({1}) is Array and len({1}.items) < LARGE"),
+    ("Array", "concat"): listing("{kept} + {other}", " and type({1}) is Array and len({1}.items) < LARGE <= M // 2"),
+    ("Array", "contains"): Intrinsic(
+        "{1} in {items} if type({1}) is str and len({items}) < LARGE else {body}({0}, {1})", named=True
+    ),
+    ("Array", "join"): Intrinsic(
+        "{1}.join({items}) if len({items}) < LARGE and STRINGS.issuperset(map(type, {items})) and "
+        "sum(map(len, {items})) + len({1}) * len({items}) < LARGE <= Q else {body}({0}, {1})", named=True, needs=string_argument,
+    ),
+    ("Map", "delete"): Intrinsic("{items}.pop({1} if type({1}) is str else key_of({1}), END) is not END", named=True),
+    ("Set", "contains"): Intrinsic(
+        "{1} in {items} if type({1}) is str or type({1}) is int else {body}({0}, {1})", named=True
+    ),
+    ("Set", "insert"): Intrinsic(
+        "len({items}) < ({items}.setdefault({1}, {1}), len({items}))[1] "
+        "if (type({1}) is str or type({1}) is int) and len({items}) < M else {body}({0}, {1})", named=True,
+    ),
+    ("Set", "len"): Intrinsic("len({items})", is_length=True),
+    ("Set", "is_empty"): Intrinsic("not {items}"),
+    ("Queue", "len"): Intrinsic("len({items})", is_length=True),
+    ("Queue", "is_empty"): Intrinsic("not {items}"),
+    ("Queue", "enqueue"): Intrinsic("{items}.append({1}) if len({items}) < M else {body}({0}, {1})", named=True),
+    ("Stack", "len"): Intrinsic("len({items})", is_length=True),
+    ("Stack", "is_empty"): Intrinsic("not {items}"),
+    ("Stack", "push"): Intrinsic("{items}.append({1}) if len({items}) < M else {body}({0}, {1})", named=True),
+    ("Map", "entries"): listing("list(zip(x.items, {kept_values}))", PLAIN_KEYS),
+    ("Map", "keys"): listing("list(x.items)", PLAIN_KEYS),
+    ("Map", "values"): listing("list({kept_values})"),
     ("Array", "is_empty"): Intrinsic("not {items}"),
     ("Option", "is_some"): Intrinsic("{0} is not NONE_VALUE", fails=False),
     ("Option", "is_none"): Intrinsic("{0} is NONE_VALUE", fails=False),
@@ -163,6 +212,10 @@ UNBOXED: dict[tuple[str, str], Intrinsic] = {
     ("Array", "get"): Intrinsic("{items}[{1}] if 0 <= {1} < len({items}) else END", named=True, needs=int_arguments),
     ("Array", "first"): Intrinsic("{items}[0] if {items} else END", named=True),
     ("Array", "last"): Intrinsic("{items}[-1] if {items} else END", named=True),
+    ("Queue", "peek"): Intrinsic("{items}[0] if {items} else END", named=True),
+    ("Queue", "dequeue"): Intrinsic("{items}.popleft() if {items} else END", named=True, moves=True),
+    ("Stack", "peek"): Intrinsic("{items}[-1] if {items} else END", named=True),
+    ("Stack", "pop"): Intrinsic("{items}.pop() if {items} else END", named=True, moves=True),
 }  # fmt: skip
 UNWRAPPING = frozenset({("Option", "unwrap"), ("Option", "unwrap_or"), ("Option", "ok_or"), ("Result", "unwrap_or")})
 # What an Option or Result that is not built is asked, and whether that is true of None and of an Err.
@@ -230,6 +283,7 @@ def call_method(e: Emitter, form: Intrinsic | None, parts: list[Value], kind: Ki
     e.push_expression(f"({expansion(e, form.text, parts, operand, kind)})", parts, kind, fails=form.fails, pure=False)
     if form.elements:
         e.stack[-1].elements = f"({e.here()}{expansion(e, form.elements, parts, operand, kind)})"
+    e.stack[-1].elements_marked = form.marks
     if form.is_length:
         e.stack[-1].low, e.stack[-1].high = 0, LONGEST
 
@@ -238,9 +292,17 @@ def expansion(e: Emitter, text: str, parts: list[Value], operand: int, kind: Kin
     """Return the text of a row for these parts, whose result is of a kind; `operand` is that of CALL_BUILTIN."""
     texts = [part.text for part in parts]
     room = (parts[-1].length or 0) + 1
-    scalar = (kind if kind[0] != "result" else e.kinds.inner(parts[0].kind))[0] in kinds.SCALARS
-    value = f"{texts[0]}.value" if scalar else f"shared_payload({texts[0]}.value)"
-    return text.format(*texts, items=e.list_of(texts[0]), body=f"B{operand}", room=room, value=value)
+    marked = e.kinds.is_marked(kind if kind[0] != "result" else e.kinds.inner(parts[0].kind))
+    value = f"shared_payload({texts[0]}.value)" if marked else f"{texts[0]}.value"
+    return text.format(
+        *texts, items=e.list_of(texts[0]), body=f"B{operand}", room=room, value=value, kept=kept(e, "x.items", parts[0]),
+        other=kept(e, f"{texts[-1]}.items", parts[-1]), kept_values=kept(e, "x.items.values()", parts[0]),
+    )  # fmt: skip
+
+
+def kept(e: Emitter, text: str, holder: Value) -> str:
+    """Return the text of what is read out of a container and stays there: marked as shared, if a write could reach it."""
+    return f"share_all({text})" if e.kinds.is_marked(e.kinds.inner(holder.kind)) else text
 
 
 def call_charging(e: Emitter, operand: int, count: int, row: Any) -> None:
@@ -273,12 +335,16 @@ def call_unboxed(e: Emitter, form: Intrinsic, parts: list[Value], kind: Kind, op
     if kind[0] == "result":
         e.push_unboxed(f"result_of({name})", name, ("result", kinds.UNKNOWN), kinds.INT)
     else:
-        push_option(e, name, e.kinds.inner(kind))
+        push_option(e, name, e.kinds.inner(kind), form.moves)
 
 
-def push_option(e: Emitter, name: str, payload: Kind) -> None:
-    """Push the Option, which is only built if needed, of what the variable `name` has and a container keeps; END for None."""
-    text = f"(Some({name}) if {name} is not END else NONE_VALUE)" if payload[0] in kinds.SCALARS else f"option_of({name})"
+def push_option(e: Emitter, name: str, payload: Kind, moves: bool = False) -> None:
+    """Push the Option, which is only built if needed, of what the variable `name` has, END for None; a container keeps that too,
+    unless it `moves`."""
+    if moves:
+        e.push_unboxed(f"option_of_moved({name})", name, kinds.MOVED_OPTION, payload)
+        return
+    text = f"option_of({name})" if e.kinds.is_marked(payload) else f"(Some({name}) if {name} is not END else NONE_VALUE)"
     e.push_unboxed(text, name, kinds.OPTION, payload)
 
 
@@ -287,7 +353,7 @@ def unwrap_unboxed(e: Emitter, operand: int, parts: list[Value], method: str) ->
     built."""
     option, name = parts[0], parts[0].unboxed
     payload, alone = payload_text(option)
-    if alone and option.is_atom and option.unboxed_kind[0] not in kinds.SCALARS:  # a variable that may be asked once more
+    if alone and option.is_atom and e.kinds.is_marked(option.unboxed_kind):  # a variable that may be asked once more
         payload, alone = f"shared_payload({name})", False
     kind = option.unboxed_kind
     if len(parts) == 1:

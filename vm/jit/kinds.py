@@ -36,7 +36,7 @@ MOVED_OPTION: Kind = ("option", MOVED)
 WORDS = frozenset({"int", "float", "string", "bool", "nil"})
 SCALARS = WORDS | {"plain"}  # kinds of values that carry no mark of sharing
 CONTAINERS = frozenset({"array", "map", "struct", "schema", "set", "queue", "stack"})  # kinds that do, in the slot `shared`
-HOLDERS = {"array": 1, "option": 1, "nilable": 1, "map": 2}  # where in a descriptor the type of what a container holds stands
+HOLDERS = {"array": 1, "option": 1, "nilable": 1, "map": 2, "set": 1, "queue": 1, "stack": 1}  # where in a descriptor the type of what a container holds stands
 DEEPEST = 3  # containers in one another whose kinds are told apart
 
 
@@ -48,6 +48,7 @@ class Kinds:
         self.types = image.types
         self.built: list[list[Any]] = []
         self.numbers: dict[Any, int] = {}
+        self._words: dict[int, str] = {}  # by number of a type: its word, where it was asked for
 
     def descriptor(self, number: int) -> Any:
         """Return the type descriptor of a number, of the image or made here."""
@@ -57,7 +58,13 @@ class Kinds:
     def of_type(self, number: int) -> Kind:
         """Return the kind of a type of the image, or of a container that was numbered here."""
         descriptor = self.descriptor(number)
-        return (descriptor[0], UNKNOWN) if len(descriptor) == 1 else (descriptor[0], number)
+        if descriptor[0] != "tuple":
+            return (descriptor[0], UNKNOWN) if len(descriptor) == 1 else (descriptor[0], number)
+        if number not in self._words:
+            self._words[number] = "tuple"  # while its parts are looked at
+            plain = all(self.of_type(part)[0] in SCALARS for part in descriptor[1])
+            self._words[number] = "plain" if plain else "tuple"
+        return (self._words[number], number)
 
     def number(self, kind: Kind) -> int:
         """Return the number that stands for a kind inside the descriptor of another; what `EMPTY` and `MOVED` say is lost."""
@@ -91,6 +98,13 @@ class Kinds:
         if any(self._nesting(kind) >= DEEPEST for kind in parts):
             return (word, UNKNOWN)
         return (word, self._numbered((word, tuple([self.number(kind) for kind in parts]))))
+
+    def is_marked(self, kind: Kind) -> bool:
+        """Return whether a value of a kind may need the mark of sharing, by itself or inside: not a scalar, nor an Option of
+        one."""
+        while kind[0] in ("option", "nilable") and kind[1] >= 0:
+            kind = self.inner(kind)
+        return kind[0] not in SCALARS
 
     def inner(self, kind: Kind, position: int = 0) -> Kind:
         """Return the kind of what a container holds; `position` 1 asks for the keys of a Map. ANY where it is not known."""

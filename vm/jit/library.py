@@ -40,8 +40,9 @@ from ..values import (
 )
 from ..values.access import key_not_found, map_store, slice_of
 from ..values.arithmetic import WHITE_SPACE, float_div
-from ..values.containers import PLAIN
+from ..values.containers import FALSE_KEY, PLAIN, TRUE_KEY, share_all
 from ..values.limits import check_concat, collection_too_long, concat, join
+from ..values.metering import LARGE
 from ..values.ways import begun, handled, longer, marked, passed, thrown
 
 TYPE_CHECKING = False
@@ -218,10 +219,10 @@ NAMES: dict[str, Any] = {
         option_of, int_of, result_of, option_of_moved, put_in_store, drop_from_store, shared_payload, key_of, key_not_found,
         map_store, check_concat, collection_too_long, concat, err_of, float_div, index_out_of_range, int_div, int_rem, join,
         no_arm, none_or_err, not_a_bool, overflow, own, own_cell, own_plain, begun, longer, marked, thrown, share,
-        is_shared, span, text_slice, math.sqrt, text_of, wrong_length,
+        is_shared, share_all, span, text_slice, math.sqrt, text_of, wrong_length,
     )
 }  # fmt: skip
-NAMES["WHITE_SPACE"] = WHITE_SPACE
+NAMES.update(STRINGS=frozenset({str}), WHITE_SPACE=WHITE_SPACE, LARGE=LARGE, TRUE_KEY=TRUE_KEY, FALSE_KEY=FALSE_KEY)
 # BEHIND stands for a negative index: it is behind the end of every list, so that Python's own test of the index raises.
 NAMES.update(EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, WALKS=WALKS)
 NAMES.update({f"new{kind.__name__}": blank(kind) for kind in (Array, EnumValue, Err, ErrorValue, Ok, Some)})

@@ -194,6 +194,8 @@ def walk_iterator(s: Structure, start: int, statement: Compound, inside: list[in
         s.go(following, start)
     else:
         e.stack.append(Value(f"v{iterator}", element.kind, low=element.low, high=element.high))
+        if element.elements_marked:
+            e.marked |= {f"v{iterator}"}
         poll(s, following, start, iterator)
         s.go(s.flow.blocks[start].succs[0][0], start)
     s.close(inside)

@@ -89,7 +89,7 @@ def move(e: Emitter, op: Opcode, operand: int) -> None:
     part = e.local(operand)
     if part.unboxed is not None:
         share_unboxed(e, part, "KEEP")
-    elif part.kind[0] not in kinds.SCALARS:
+    elif e.kinds.is_marked(part.kind):
         e.facts.escape()
         shown = Branch("KEEP")
         shown.yes.append(f"l{operand}.shared = True" if part.kind[0] in CONTAINERS else f"share(l{operand})")
@@ -111,7 +111,10 @@ def store(e: Emitter, op: Opcode, operand: int) -> None:
             e.statement(part.text)
         return
     e.marked = e.marked | {name} if part.text in e.marked else e.marked - {name}
-    if not part.pure:
+    if part.unboxed is not None and e.at in e.body.hidden_stores:
+        e.spill()
+        e.out.append(Store(operand, part.text))
+    elif not part.pure:
         e.statement(f"{name} = {part.text}")
     elif e.at in e.body.hidden_stores:
         e.out.append(Store(operand, part.text))
@@ -174,7 +177,7 @@ def share(e: Emitter, op: Opcode, operand: int) -> None:
     if e.at in e.body.borrowed_shares:
         return
     part = e.stack[-1]
-    if part.kind[0] in kinds.SCALARS or part.text in e.marked:
+    if not e.kinds.is_marked(part.kind) or part.text in e.marked:
         return
     if part.unboxed is not None:
         share_unboxed(e, part, "")
@@ -227,7 +230,7 @@ def load_own(e: Emitter, op: Opcode, operand: int) -> None:
 def share_unboxed(e: Emitter, part: Value, condition: str) -> None:
     """Mark the payload of an Option or Result that is not built, where the expression `condition` holds. One that was read out of
     a container and stays there is marked where it is taken (`payload_text`), a scalar never."""
-    if part.kind == kinds.OPTION or (part.unboxed_kind[0] in kinds.SCALARS and part.kind[0] == "option"):
+    if part.kind == kinds.OPTION or (not e.kinds.is_marked(part.unboxed_kind) and part.kind[0] == "option"):
         return
     e.facts.escape()
     test = Branch(" and ".join(filter(None, [condition, f"type({part.unboxed}) not in PLAIN"])))
@@ -255,7 +258,7 @@ def make_unique(e: Emitter, name: str, kind: Kind) -> None:
 def copier(e: Emitter, kind: Kind) -> str:
     """Return the name of the function that copies a container of a kind: `own_plain` for an Array of values without a mark, else
     `own`."""
-    return "own_plain" if kind[0] == "array" and e.kinds.inner(kind)[0] in kinds.SCALARS else "own"
+    return "own_plain" if kind[0] == "array" and not e.kinds.is_marked(e.kinds.inner(kind)) else "own"
 
 
 def make_list_unique(e: Emitter, slot: int) -> None:
@@ -284,8 +287,25 @@ def checks_at_push(e: Emitter, name: str, consumer: int) -> bool:
 @emit("CELL_OWN")
 def cell_own(e: Emitter, op: Opcode, operand: int) -> None:
     name = e.temporary()
-    e.statement(f"{name} = own_cell(c{operand})")
+    e.statement(f"{name} = c{operand}.value")
+    copied = Branch(f"type({name}) not in MARKED or {name}.shared")
+    copied.yes.append(f"{name} = own_cell(c{operand})")
+    e.out.append(copied)
     e.push(Value(name))
+
+
+@emit("LENGTH")
+def length(e: Emitter, op: Opcode, operand: int) -> None:
+    word = e.stack[-1].kind[0]
+    if word not in ("", "string", "array", "map"):
+        e.generic(op, operand)
+        return
+    part = e.pop_bound()
+    quick = f"len({part.text})" if word == "string" else f"len({e.list_of(part.text)})"
+    if not word:
+        quick = f"{quick} if type({part.text}) is Array else op_LENGTH({part.text})"
+    e.push_expression(f"({quick})", [part], kinds.INT, fails=True, pure=False)
+    e.stack[-1].low, e.stack[-1].high = 0, LONGEST if word else None
 
 
 # ---------------------------------------------------------------- fields
@@ -308,7 +328,7 @@ def take_field(e: Emitter, op: Opcode, operand: int) -> None:
     """Push a field that moves on, if nothing else holds its struct."""
     part = e.pop_bound()
     kind = e.kinds.field(part.kind, operand)
-    if kind[0] in kinds.SCALARS:
+    if not e.kinds.is_marked(kind):
         e.push_expression(f"{part.text}.f{operand}", [part], kind, pure=False)
         return
     name = e.temporary()
@@ -441,8 +461,25 @@ def index(e: Emitter, op: Opcode, operand: int) -> None:
         e.push(Value(text, e.kinds.inner(part.kind), pure=False, uses=variables_of([part, key]), depth=1))
     elif part.kind[0] == "string" and not position.is_atom and position.range is not None and not position.range[2]:
         slice_of_text(e)
+    elif part.kind[0] in ("", "array") and position.kind[0] in ("", "int"):
+        index_by_classes(e, op.name, "Array", "0 <= {1} < len({0}.items)", "{0}.items[{1}]", "int")
+    elif part.kind[0] == "" and position.kind[0] == "string":
+        index_by_classes(e, op.name, "Map", "(x := {0}.items.get({1}, END)) is not END", "x", "str")
     else:
         e.generic(op, operand)
+
+
+def index_by_classes(e: Emitter, name: str, holder: str, inside: str, element: str, class_: str) -> None:
+    """Write the read of an element of what is perhaps no Array or Map (`holder`), or at what is perhaps no position or key of
+    class `class_`: where it is, and the test `inside` holds, it is `element`; else the opcode `name` finds it."""
+    part, position = e.pop_two_bound()
+    tests = [f"type({part.text}) is {holder}"] if not part.kind[0] else []
+    tests += [] if position.certain else [f"type({position.text}) is {class_}"]
+    tests.append(inside.format(part.text, position.text))
+    more = ", MACHINE" if name == "TAKE_INDEX" else ""
+    other = f"{e.here()}op_{name}({part.text}, {position.text}{more})"
+    text = f"({element.format(part.text, position.text)} if {' and '.join(tests)} else {other})"
+    e.push(Value(text, e.kinds.inner(part.kind), pure=False, uses=variables_of([part, position]), depth=1))
 
 
 def slice_of_text(e: Emitter) -> None:
@@ -470,7 +507,7 @@ def take_index(e: Emitter, op: Opcode, operand: int) -> None:
     index(e, op, operand)
     value = e.pop()
     kind, value = value.kind, value if value.text.isidentifier() else e.spilled(value)
-    if kind[0] not in kinds.SCALARS:
+    if e.kinds.is_marked(kind):
         e.spill()
         test = Branch(f"{part.text}.shared or KEEP")
         test.yes.append(f"{value.text}.shared = True" if kind[0] in CONTAINERS else f"share({value.text})")
@@ -496,11 +533,26 @@ def index_own(e: Emitter, op: Opcode, operand: int) -> None:
     e.spill()
     if part.kind[0] == "array" and index.kind[0] == "int":
         name = make_element_unique(e, part, index, kind)
+    elif part.kind[0] == "map" and kind[0] in CONTAINERS:
+        name = make_entry_unique(e, part, index)
     else:
         name = e.temporary()
         e.out.append(f"{e.here()}{name} = op_INDEX_OWN({part.text}, {index.text})")
         e.facts.kill_elements(part.text)
     e.push_variable(name, kind)
+
+
+def make_entry_unique(e: Emitter, part: Value, key: Value) -> str:
+    """Make the container in an entry of a Map one that only the Map sees, and return a variable with it."""
+    name = e.temporary()
+    items = e.list_of(part.text)
+    e.out.append(f"{e.here()}{name} = {items}.get({map_key(key)}, END)")
+    absent, copied = Branch(f"{name} is END"), Branch(f"{name}.shared")
+    absent.yes.append(f"{e.here()}key_not_found({key.text})")
+    copied.yes.append(f"{name} = {items}[{map_key(key)}] = own({name})")
+    e.out += [absent, copied]
+    e.facts.kill_elements(part.text)
+    return name
 
 
 def make_element_unique(e: Emitter, part: Value, index: Value, kind: Kind) -> str:

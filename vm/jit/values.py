@@ -259,7 +259,7 @@ def unwrap(e: Emitter, op: Opcode, operand: int) -> None:
     if e.stack[-1].unboxed is not None and (e.stack[-1].kind[0] == "option" or e.stack[-1].unboxed in e.facts.absent):
         part = e.pop()
         if part.kind[0] == "result" and e.facts.absent[str(part.unboxed)]:
-            e.push_expression(f"{part.unboxed}.value", [], pure=False)
+            e.push(Value(f"{part.unboxed}.value"))
             return
         _, alone = payload_text(part)
         if not alone:
@@ -297,7 +297,10 @@ def get_payload(e: Emitter, op: Opcode, operand: int) -> None:
 @emit("RANGE")
 def range_(e: Emitter, op: Opcode, operand: int) -> None:
     start, end = parts = e.pop_many(2)
-    e.push_expression(f"RangeValue.checked({start.text}, {end.text}, {operand == 1})", parts, kinds.PLAIN, fails=True)
+    if all(part.certain and part.kind[0] == "int" for part in parts):
+        e.push_expression(f"RangeValue({start.text}, {end.text}, {operand == 1})", parts, kinds.PLAIN)
+    else:
+        e.push_expression(f"RangeValue.checked({start.text}, {end.text}, {operand == 1})", parts, kinds.PLAIN, fails=True)
     e.stack[-1].range = (start, end, operand == 1)
 
 
@@ -316,7 +319,14 @@ def iterate(e: Emitter, op: Opcode, operand: int) -> None:
         e.walked[position] = iterate_range(e, *part.range)
     elif word in ("array", "string"):
         e.pop()
+        e.walked[position].elements_marked = bool(part.elements) and part.elements_marked
         e.push_expression(f"iter({part.elements or part.text + '.items' * (word == 'array')})", [part], fails=True)
+    elif word == "map":
+        part = e.pop_bound()
+        items = e.list_of(part.text)
+        test = f"len({items}) < LARGE and TRUE_KEY not in {items} and FALSE_KEY not in {items}"
+        other = f"op_ITERATE({part.text}, MACHINE)"
+        e.push_expression(f"(iter(list({items}.items())) if {test} else {other})", [part], fails=True)
     else:
         e.generic(op, 0)
 

@@ -219,7 +219,13 @@ def _is_digits(text: str) -> bool:
 def read_int(text: str) -> int | None:
     """Return the Int that a text writes: an optional sign and decimal digits; white space around them does not count. None for
     any other text, or beyond the range of Int."""
-    sign, digits = _split_sign(strip(text, WHITE_SPACE))
+    if len(text) < MOST_DIGITS:
+        if text.isascii() and text.isdigit():
+            return int(text)
+        text = text.strip(WHITE_SPACE)
+    else:
+        text = strip(text, WHITE_SPACE)
+    sign, digits = _split_sign(text)
     if not _is_digits(digits):
         return None
     digits = lstrip(digits, "0") or "0"

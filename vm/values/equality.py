@@ -44,6 +44,16 @@ def equal(a: Any, b: Any) -> bool:
             return a == b  # type: ignore[no-any-return]
         if kind is EnumValue and not (a.payload and b.payload):
             return a.variant == b.variant and a.decl is b.decl  # a variant has a payload or has none
+        if kind is Array and len(a.items) < LARGE:
+            if len(a.items) != len(b.items):
+                return False
+            if SIMPLE.issuperset(map(type, a.items)) and SIMPLE.issuperset(map(type, b.items)):
+                return a.items == b.items  # type: ignore[no-any-return]
+        if kind is EnumValue:
+            if a.decl is not b.decl or a.variant != b.variant:
+                return False
+            if SIMPLE.issuperset(map(type, a.payload)) and SIMPLE.issuperset(map(type, b.payload)):
+                return a.payload == b.payload  # type: ignore[no-any-return]
         if kind is tuple and SIMPLE.issuperset(map(type, a)) and SIMPLE.issuperset(map(type, b)):
             return a == b  # type: ignore[no-any-return]
         return _equal_within(a, b)
