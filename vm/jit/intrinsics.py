@@ -4,14 +4,15 @@
 A row of a table gives the text for receiver and arguments; it means what the body in vm/builtins means for values of the declared
 types. `{items}` is the storage of the receiver, `{body}` the body itself for what the short form does not cover, `{room}` the
 characters of a constant last argument and one more, `{value}` the payload of the receiver, `{kept}` and `{other}` the elements of
-`x` and of the last argument, `{kept_values}` the values of the Map `x`, marked where they need that. In it `Q` characters are surely not too many for a String of the run, `M` is
-the most elements that a container has, `LARGE` as many as are counted, `BN` the body of the built-in in constant N, `END` an absent entry, `NONE_VALUE` the
-Option None, `w` and `x` are variables for the moment; other names are those of `emitter`, and what is called is in `library`.
-Hands on `EMIT` to `control`. A method that is to be written out as an expression gets a row of `INTRINSICS`, or of `UNBOXED` if
-it gives an Option or the Result of an Int. One that is a statement, takes its parts from the stack itself, or unwraps what was
-not built is a case of `call_builtin`. Any other is a call of its body. Functions here take the emitter `e`; they pop abstract
-values (a `Value` is a Python expression with what is known of it) from `e.stack`, push the result, write statements to `e.out`,
-and compute nothing of the program.
+`x` and of the last argument, `{kept_values}` the values of the Map `x`, marked where they need that. In it `Q` characters are
+surely not too many for a String of the run, `M` is the most elements that a container has, `LARGE` as many as are counted, `BN`
+the body of the built-in in constant N, `END` an absent entry, `NONE_VALUE` the Option None, `w` and `x` are variables for the
+moment; other names are those of `emitter`, and what is called is in `library`.
+Hands on `EMIT` to `control`. A method that is to be written out as an expression gets a row of
+`INTRINSICS`, or of `UNBOXED` if it gives an Option or the Result of an Int. One that is a statement, takes its parts from the
+stack itself, or unwraps what was not built is a case of `call_builtin`. Any other is a call of its body. Functions here take the
+emitter `e`; they pop abstract values (a `Value` is a Python expression with what is known of it) from `e.stack`, push the result,
+write statements to `e.out`, and compute nothing of the program.
 """
 
 from __future__ import annotations

@@ -36,7 +36,8 @@ MOVED_OPTION: Kind = ("option", MOVED)
 WORDS = frozenset({"int", "float", "string", "bool", "nil"})
 SCALARS = WORDS | {"plain"}  # kinds of values that carry no mark of sharing
 CONTAINERS = frozenset({"array", "map", "struct", "schema", "set", "queue", "stack"})  # kinds that do, in the slot `shared`
-HOLDERS = {"array": 1, "option": 1, "nilable": 1, "map": 2, "set": 1, "queue": 1, "stack": 1}  # where in a descriptor the type of what a container holds stands
+# Where in a descriptor the type of what a container holds stands.
+HOLDERS = {"array": 1, "option": 1, "nilable": 1, "map": 2, "set": 1, "queue": 1, "stack": 1}
 DEEPEST = 3  # containers in one another whose kinds are told apart
 
 
@@ -58,7 +59,7 @@ class Kinds:
     def of_type(self, number: int) -> Kind:
         """Return the kind of a type of the image, or of a container that was numbered here."""
         descriptor = self.descriptor(number)
-        if descriptor[0] != "tuple":
+        if descriptor[0] != "tuple" or len(descriptor) == 1:
             return (descriptor[0], UNKNOWN) if len(descriptor) == 1 else (descriptor[0], number)
         if number not in self._words:
             self._words[number] = "tuple"  # while its parts are looked at

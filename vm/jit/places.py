@@ -17,6 +17,7 @@ elements of a container, `Q` the most characters that are surely allowed. Unique
 
 from __future__ import annotations
 
+from ..bytecode.opcodes import BY_NAME
 from . import kinds
 from .emitter import registrar
 from .facts import Value, slot_of, variables_of
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 EMIT: dict[int, Form] = {}
 emit = registrar(EMIT)
 
+ITERATE = BY_NAME["ITERATE"].number
 LONGEST = 1 << 40  # more elements than any container holds
 
 # ---------------------------------------------------------------- the operand stack
@@ -177,7 +179,7 @@ def share(e: Emitter, op: Opcode, operand: int) -> None:
     if e.at in e.body.borrowed_shares:
         return
     part = e.stack[-1]
-    if not e.kinds.is_marked(part.kind) or part.text in e.marked:
+    if not e.kinds.is_marked(part.kind) or part.text in e.marked or is_copied_to_walk(e, part):
         return
     if part.unboxed is not None:
         share_unboxed(e, part, "")
@@ -225,6 +227,13 @@ def load_own(e: Emitter, op: Opcode, operand: int) -> None:
         e.facts.escape(name)
         e.facts.unique |= {name} if kind[0] in CONTAINERS else frozenset()
     e.push(e.local(operand))
+
+
+def is_copied_to_walk(e: Emitter, part: Value) -> bool:
+    """Return whether a Map is only walked over next: that is done over a copy of its entries, in which no write can reach what
+    is inside a value."""
+    walks = e.body.instructions[e.at + 1][1] == ITERATE
+    return walks and part.kind[0] == "map" and not e.kinds.is_marked(e.kinds.inner(part.kind))
 
 
 def share_unboxed(e: Emitter, part: Value, condition: str) -> None:

@@ -333,6 +333,16 @@ def share(value: Any) -> Any:
         return value
     if kind in CONTAINERS or isinstance(value, Struct):
         value.shared = True
+    elif kind is tuple:
+        for part in value:
+            inner = type(part)
+            if inner in PLAIN:
+                continue
+            if inner in CONTAINERS or isinstance(part, Struct):
+                part.shared = True
+            elif inner in WRAPPERS and not getattr(part, "shared", False):
+                _share_inside(value)
+                break
     elif kind in WRAPPERS and not getattr(value, "shared", False):
         for part in wrapped(value):
             inner = type(part)
@@ -341,8 +351,7 @@ def share(value: Any) -> Any:
                 return value
             if inner in CONTAINERS or isinstance(part, Struct):
                 part.shared = True
-        if kind is not tuple:
-            value.shared = True
+        value.shared = True
     return value
 
 
