@@ -241,7 +241,7 @@ def concat(e: Emitter, op: Opcode, operand: int) -> None:
 
 @emit("JOIN")
 def join(e: Emitter, op: Opcode, operand: int) -> None:
-    if operand <= 8 and all(part.kind[0] in ("string", "int") for part in e.stack[len(e.stack) - operand :]):
+    if operand <= 8:
         format_string(e, operand)
         return
     parts = e.pop_many(operand)
@@ -253,14 +253,19 @@ SHORT = 200  # characters of parts whose length is known
 
 
 def format_string(e: Emitter, count: int) -> None:
-    """Replace the `count` values on top, Strings and Ints, by one f-string of them, with the generic form, which raises P103, for
-    a result that may be too long; 20 characters hold any Int."""
+    """Replace the `count` values on top by one f-string of them, with the generic form, which raises P103, for a result that may
+    be too long; 20 characters hold any Int. What is perhaps neither String nor Int is made a text before."""
     parts = e.pop_many(count)
     for position, part in enumerate(parts):
         if not part.is_atom:
             name = e.temporary()
             e.statement(f"{name} = {part.text}")
-            parts[position] = Value(name, part.kind).with_certainty_of(part)
+            parts[position] = part = Value(name, part.kind).with_certainty_of(part)
+        if part.kind[0] not in ("string", "int"):
+            name = e.temporary()
+            e.statement(f"{e.here()}{name} = {part.text} if type({part.text}) is str else text_of({part.text})")
+            parts[position] = Value(name, kinds.STRING)
+            parts[position].certain = True
     fixed = sum(part.length or 20 for part in parts)
     lengths = [f"len({part.text})" for part in parts if part.kind[0] == "string" and part.length is None]
     text = "f'" + "".join([f"{{{part.text}}}" for part in parts]) + "'"

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import kinds
-from .calls import opened_by_try, propagated_error
+from .calls import opened_by_try, propagated_error, take_payload
 from .emitter import DEEPEST_EXPRESSION
 from .facts import Value
 from .text import END, MARK, Branch
@@ -270,9 +270,7 @@ def try_in_handler(s: Structure, start: int, last: int, name: str) -> None:
     before, stack, marked, facts = e.out, list(e.stack), e.marked, e.facts.copy()
     e.out = branch.yes
     if name == "TRY":
-        value = e.temporary()
-        e.out.append(f"{value} = {payload.text}")
-        e.push(Value(value, payload.kind))
+        take_payload(e, part, payload)
     s.go(succs[0][0], start)
     e.out, e.stack, e.marked, e.facts = branch.no, list(stack), marked, facts
     error = e.temporary()

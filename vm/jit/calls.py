@@ -2,8 +2,8 @@
 
 A call that control may leave for the interpreter stands alone on its line, with what the operand stack holds beneath it in atoms:
 its `Site` says how the frame of the caller goes on. Where the interpreter does the whole call (`again`), it needs the stack from
-before the call too. Hands on `EMIT` to `control`, `prologue` to `functions`, `opened_by_try` and `propagated_error` to
-`branches`.
+before the call too. Hands on `EMIT` to `control`, `prologue` to `functions`, `opened_by_try`, `take_payload` and
+`propagated_error` to `branches`.
 
 A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode and its operand. It pops abstract values (a `Value` is
 a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
@@ -23,7 +23,7 @@ from .emitter import registrar
 from .facts import Value
 from .places import map_key
 from .text import Branch
-from .values import err, payload_text
+from .values import err, mark_payload, payload_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -297,18 +297,27 @@ def try_(e: Emitter, op: Opcode, operand: int) -> None:
     part, good, payload = opened_by_try(e)
     e.spill()
     return_error_if(e, f"not ({good})", f"({e.here()}{propagated_error(e, part)})")
-    name = e.temporary()
-    e.out.append(f"{name} = {payload.text}")
-    e.push(Value(name, payload.kind))
+    take_payload(e, part, payload)
+
+
+def take_payload(e: Emitter, part: Value, payload: Value) -> None:
+    """Push the payload of what a `?` takes apart, where the test of that has gone well: what `opened_by_try` returned."""
+    if part.unboxed is None:
+        name = e.temporary()
+        e.out.append(f"{name} = {payload.text}")
+        e.push(Value(name, payload.kind))
+        return
+    if not payload_text(part)[1]:
+        mark_payload(e, part.unboxed, payload.kind)
+    e.push(payload)
 
 
 def opened_by_try(e: Emitter) -> tuple[Value, str, Value]:
     """Pop what a `?` takes apart. Return (it, the text of the test that it is Ok or Some, its payload, which may be taken
-    then)."""
+    then by `take_payload`)."""
     part = e.pop()
     if part.unboxed is not None and part.kind[0] == "option":
-        text, _ = payload_text(part)
-        return part, f"{part.unboxed} is not END", Value(text, part.unboxed_kind)
+        return part, f"{part.unboxed} is not END", Value(part.unboxed, part.unboxed_kind)
     if part.unboxed is not None:
         return part, f"type({part.unboxed}) is not Err", Value(part.unboxed, part.unboxed_kind)
     e.push(part)

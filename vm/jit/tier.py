@@ -183,6 +183,29 @@ class FunctionValues(dict):  # type: ignore[type-arg]  # typing is not loaded to
         return function
 
 
+def with_room(function: Any, count: int, counted: bool, marks: bool) -> Any:
+    """Return the Python function of a method of the program, of `count` parameters, as a site calls it: with the room for calls
+    last, which goes on to one that is `counted`. It `marks` the receiver as shared before."""
+    if count == 1 and not marks:
+        return (lambda this, room: function(this, room - 1)) if counted else lambda this, room: function(this)
+
+    def method(this: Any, *arguments: Any) -> Any:
+        if marks:
+            this.shared = True
+        return function(this, *arguments[:-1], arguments[-1] - 1) if counted else function(this, *arguments[:-1])
+
+    def alone(this: Any, room: int) -> Any:
+        this.shared = True
+        return function(this, room - 1) if counted else function(this)
+
+    def with_argument(this: Any, argument: Any, room: int) -> Any:
+        if marks:
+            this.shared = True
+        return function(this, argument, room - 1) if counted else function(this, argument)
+
+    return {1: alone, 2: with_argument}.get(count, method)
+
+
 class Tier:
     """What runs translated code for one machine, whose loop calls `call` and `loop`. `metered`: the run has a limit of steps, or
     its steps are to be counted. `parts`: those that are linked, by code object; `functions`: Python functions by number, None for
@@ -348,14 +371,9 @@ class Tier:
         function = self.function(code.number)
         if function is None or code.number in self.translation.graph.values:
             return None
-        counted = self.translation.graph.counted[code.number]
-
-        def method(this: Any, *arguments: Any) -> Any:
-            if shares:
-                this.shared = True
-            return function(this, *arguments[:-1], arguments[-1] - 1) if counted else function(this, *arguments[:-1])
-
-        return method
+        graph = self.translation.graph
+        marks = shares and not graph.borrows(code.number, 0)
+        return with_room(function, code.argc, graph.counted[code.number], marks)
 
     def _body_target(self, receiver: Any, site: Site, entry: Any) -> Any:
         """Return the function for a built-in method that changes nothing and gets all its arguments by position."""

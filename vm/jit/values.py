@@ -1,8 +1,8 @@
 """The family of opcodes that push constants and build or take apart values: Options, Results, tuples, structs, enum values,
 built-in errors, ranges and what walks over them (V-2.5, V-7.2).
 
-Hands on `EMIT` to `control`, `err` to `calls`, `error_constant` and `extended_path` to `branches`, `payload_text` to `calls` and
-`intrinsics`.
+Hands on `EMIT` to `control`, `err` to `calls`, `error_constant` and `extended_path` to `branches`, `mark_payload` to `calls`,
+`payload_text` to `calls` and `intrinsics`.
 
 A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode and its operand. It pops abstract values (a `Value` is
 a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
