@@ -241,7 +241,7 @@ def concat(e: Emitter, op: Opcode, operand: int) -> None:
 
 @emit("JOIN")
 def join(e: Emitter, op: Opcode, operand: int) -> None:
-    if operand <= 8:
+    if operand <= MOST_JOINED:
         format_string(e, operand)
         return
     parts = e.pop_many(operand)
@@ -249,6 +249,7 @@ def join(e: Emitter, op: Opcode, operand: int) -> None:
     e.push_expression(f"join(EMPTY, [{', '.join(texts)}])", parts, kinds.STRING, fails=True)
 
 
+MOST_JOINED = 16  # parts of an f-string
 SHORT = 200  # characters of parts whose length is known
 
 

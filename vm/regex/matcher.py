@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .program import Program
-    from .syntax import Answers
+    from .short import ShortTexts
+    from .syntax import Answers, Node
 
 
 # ----------------------------------------------------------------
@@ -252,6 +253,7 @@ MOST_WEIGHT = 100_000
 # How many times over the automaton may read a text for all matches, before the memory of failures takes over.
 MOST_READINGS = 8
 LEAST_WORK = 4096
+UNTIL_SHORT = 16  # searches, after which a pattern is worth compiling for short texts
 # The step budget of patterns with lookaround or back references (G-9.5).
 LEAST_STEPS = 100_000
 STEPS_PER_CHARACTER = 16
@@ -274,10 +276,12 @@ def compile_pattern(source: str) -> Regex:
     PatternError for text that is no pattern, or one beyond a limit; with a long pattern also what ends the run."""
     recent = _thread.recent
     if recent:  # only the latest has grown since the last call
-        latest = recent[next(reversed(recent))]
-        _thread.weight -= latest.weight
-        latest.weight = latest.weigh()
-        _thread.weight += latest.weight
+        name = next(reversed(recent))
+        latest = recent[name]
+        before, latest.weight = latest.weight, latest.weigh()
+        _thread.weight += latest.weight - before
+        if name == source and _thread.weight <= MOST_WEIGHT:
+            return latest
     regex = recent.pop(source, None) or Regex(source)
     recent[source] = regex
     while len(recent) > MOST_REMEMBERED or (_thread.weight > MOST_WEIGHT and len(recent) > 1):
@@ -291,12 +295,16 @@ class Regex:
     PatternError. A search adds to the states of the automata, so only one thread at a time may use an object. `groups`: how many
     the pattern has; `names` has the numbers, from 1, of named groups; `first` knows the characters that a match may begin with,
     None where that is no help. `program`: its instructions; `answers`: what its sets keep; `weight`: what `weigh` last gave;
-    `forward` and `backward`: the automata, only of a `linear` program."""
+    `forward` and `backward`: the automata, only of a `linear` program. `short`: what searches short texts, made of the `tree`
+    after so many `searches` and only where Python's `re` means the same."""
 
-    __slots__ = ("groups", "names", "answers", "program", "forward", "backward", "first", "weight")
+    __slots__ = ("groups", "names", "answers", "program", "forward", "backward", "first", "weight", "tree", "searches", "short")
 
     def __init__(self, source: str) -> None:
         pattern = parse_pattern(source)
+        self.tree: Node = pattern.tree
+        self.searches = 0
+        self.short: ShortTexts | None = None
         self.groups = pattern.groups
         self.names = pattern.names
         self.answers = pattern.answers
@@ -310,6 +318,9 @@ class Regex:
 
     def is_match(self, text: str) -> bool:
         """Return whether the text has a match anywhere. Raises as `find`."""
+        short = self.short_for(text)
+        if short is not None:
+            return short.search(text) is not None
         if self.program.linear:
             return self.forward.finds(self.subject(text))
         return self.find(text) is not None
@@ -321,7 +332,12 @@ class Regex:
     def find_all(self, text: str) -> Iterator[list[int]]:
         """Yield the matches from left to right, not overlapping; behind an empty one the search begins a character later. Raises
         as `find`."""
-        search = Linear(self, text) if self.program.linear else Budgeted(self, text)
+        search: Short | Linear | Budgeted
+        short = self.short_for(text)
+        if short is not None:
+            search = Short(short, text)
+        else:
+            search = Linear(self, text) if self.program.linear else Budgeted(self, text)
         at = 0
         while at <= len(text):
             spans = search.next(at)
@@ -329,6 +345,23 @@ class Regex:
                 return
             yield spans
             at = spans[1] + (spans[0] == spans[1])
+
+    def short_for(self, text: str) -> ShortTexts | None:
+        """Return what searches a short text, once the pattern was searched for often; None where the text is too long for it, or
+        the pattern not for Python."""
+        if self.short is None:
+            if self.searches > UNTIL_SHORT or not self.program.linear:
+                return None
+            self.searches += 1
+            if self.searches <= UNTIL_SHORT:
+                return None
+            from .short import ShortTexts, Unfit
+
+            try:
+                self.short = ShortTexts(self.tree)
+            except Unfit:
+                return None
+        return self.short if self.short.takes(text) else None
 
     def subject(self, text: str) -> Subject:
         """Return a text as the matchers of this pattern read it."""
@@ -409,6 +442,20 @@ class Budgeted:
             if self.backtracker.match_at(start) >= 0:
                 return self.backtracker.slots.copy()
         return None
+
+
+class Short:
+    """The search of a short text by Python's `re`."""
+
+    __slots__ = ("short", "text")
+
+    def __init__(self, short: ShortTexts, text: str) -> None:
+        self.short = short
+        self.text = text
+
+    def next(self, at: int) -> list[int] | None:
+        """Return the first match at or after a position, None when there is none."""
+        return self.short.next(self.text, at)
 
 
 class Linear:
