@@ -38,6 +38,13 @@ fn checked(n: Int) -> Result<Int, RuntimeError> {
 fn main() { for n in 0..5 { emit("x", checked(n)); } }
 """
 
+DATES = """
+fn main() -> Result<Nil, DateError> {
+    for n in 0..5 { let day = std::date::from_ms(n)?; }
+    Ok(nil)
+}
+"""
+
 
 def without_handler() -> Image:
     """The image of a program in which the end of a statement throws out of its function: no compiler makes such a one."""
@@ -60,6 +67,9 @@ def test_each_opcode_has_one_translation() -> None:
 
 def images() -> Iterator[Image]:
     yield without_handler()
+    dates = compile_source(DATES.encode(), "main.conc").image
+    assert dates is not None
+    yield dates
     for folder in FOLDERS:
         for path in sorted((SUITE / folder).glob("*.conc")):
             image = compile_source(path.read_bytes(), path.name).image

@@ -1,8 +1,9 @@
 """`std::date` (L-7.15): dates and times in zones.
 
-A `DateTime` is what calendar and clock show at a place, with the offset that holds there then. What needs the rules of zones is
-an effect, a request that the host answers with the Result, since only the host knows them; its payload is a tuple of the
-operation and what it takes, as Python has it. The rest is arithmetic of the calendar.
+A `DateTime` is what calendar and clock show at a place, with the offset that holds there then. What may need the rules of zones
+is an effect, a request that the host answers with the Result, since only the host knows them; its payload is a tuple of the
+operation and what it takes, as Python has it. In UTC and at a given offset it is answered without the host (`answered_here`),
+where all is well: what fails, the host says. The rest is arithmetic of the calendar.
 
 Hands on rows to the registry, which `modules.py` loads when a program names the module: the docstring of a decorated function is
 its text in the reference, for readers of the language. A body raises P007 for an argument of another kind and P013 for a DateTime
@@ -28,6 +29,7 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # days of the months of a common year
+BEFORE = tuple([sum(LENGTHS[:month]) for month in range(12)])  # days of such a year before each month
 MOST_PATTERN = 1024  # characters
 RESULT = "Result<DateTime, DateError>"
 ZONE = 'zone: String = "UTC"'
@@ -54,10 +56,29 @@ def ordinal(year: int, month: int, day: int) -> int:
 
 def in_year(year: int, month: int, day: int) -> int:
     """Return the number of a day within its year, 1 on the first of January."""
-    return sum(length_of(year, past) for past in range(1, month)) + day
+    return BEFORE[month - 1] + (month > 2 and is_leap(year)) + day
+
+
+def date_of(days: int) -> tuple[int, int, int]:
+    """Return year, month and day of a day in the numbers of `ordinal`."""
+    cycles, rest = divmod(days, 146_097)  # days of 400 years, then of 100, 4 and one
+    centuries, rest = divmod(rest, 36_524)
+    fours, rest = divmod(rest, 1461)
+    ones, rest = divmod(rest, 365)
+    year = cycles * 400 + centuries * 100 + fours * 4 + ones + 1
+    if centuries == 4 or ones == 4:  # the last day of a cycle, and of four years
+        return year - 1, 12, 31
+    month = (rest + 50) >> 5  # the month, or the next one
+    first = in_year(year, month, 1) - 1
+    if first > rest:
+        month -= 1
+        first = in_year(year, month, 1) - 1
+    return year, month, rest - first + 1
 
 
 EPOCH = ordinal(1970, 1, 1)
+DAY = 86_400_000  # milliseconds
+EARLIEST, LATEST = -EPOCH * DAY, (ordinal(9999, 12, 31) - EPOCH + 1) * DAY - 1  # the moments that have a date in UTC
 
 
 def parts_of(value: Any) -> tuple[int, ...]:
@@ -76,7 +97,13 @@ def parts_of(value: Any) -> tuple[int, ...]:
 
 def ms_of(value: Any) -> int:
     """Return the milliseconds from the beginning of 1970 in UTC to a DateTime, negative before."""
-    year, month, day, hour, minute, second, millisecond, offset = parts_of(value)
+    *parts, offset = parts_of(value)
+    return moment_of(parts, offset)
+
+
+def moment_of(parts: list[int], offset: int) -> int:
+    """Return the milliseconds from the beginning of 1970 in UTC to a date, from year to millisecond, at an offset in minutes."""
+    year, month, day, hour, minute, second, millisecond = parts
     minutes = ((ordinal(year, month, day) - EPOCH) * 24 + hour) * 60 + minute - offset
     return (minutes * 60 + second) * 1000 + millisecond
 
@@ -95,19 +122,100 @@ def week_of(value: Any) -> tuple[int, int]:
     return year, (thursday - ordinal(year, 1, 1)) // 7 + 1
 
 
+# ---------------------------------------------------------------- what needs no rules of zones
+#
+# Each function does in UTC, and at an offset, what the host does in any zone (`runtime/effects/dates.py`), and takes the same. It
+# returns the fields of a DateTime, None for a zone with a name, and for what has no date: the host then says what is wrong.
+
+
+def offset_of(zone: str) -> int | None:
+    """Return the minutes of UTC, also under the name Z, or of an offset such as `+02:00`; None for any other zone."""
+    if zone == "UTC" or zone == "Z":
+        return 0
+    hours, minutes = zone[1:3], zone[4:]
+    if len(zone) != 6 or zone[0] not in "+-" or zone[3] != ":" or not (_is_number(hours, 23) and _is_number(minutes, 59)):
+        return None
+    count = int(hours) * 60 + int(minutes)
+    return count if zone[0] == "+" else -count
+
+
+def _is_number(digits: str, most: int) -> bool:
+    return digits.isascii() and digits.isdigit() and int(digits) <= most
+
+
+def _at(moment: int, zone: str) -> tuple[Any, ...] | None:
+    offset = offset_of(zone)
+    if offset is None or not (EARLIEST <= moment <= LATEST and EARLIEST <= moment + offset * 60_000 <= LATEST):
+        return None
+    days, rest = divmod(moment + offset * 60_000, DAY)
+    seconds, millisecond = divmod(rest, 1000)
+    minutes, second = divmod(seconds, 60)
+    return (*date_of(days + EPOCH), minutes // 60, minutes % 60, second, millisecond, offset, "UTC" if zone == "Z" else zone)
+
+
+def _of(parts: list[int], zone: str) -> tuple[Any, ...] | None:
+    year, month, day, hour, minute, second, millisecond = parts
+    offset = offset_of(zone)
+    sound = 1 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= length_of(year, month)
+    sound = sound and 0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= millisecond < 1000
+    return None if offset is None or not sound else _at(moment_of(parts, offset), zone)
+
+
+def _added(parts: list[int], now: int, months: int, days: int, passed: int, zone: str) -> tuple[Any, ...] | None:
+    if not EARLIEST <= now <= LATEST:
+        return None
+    if months or days:
+        year, month = divmod(parts[0] * 12 + parts[1] - 1 + months, 12)
+        if not 1 <= year <= 9999:
+            return None
+        day = ordinal(year, month + 1, min(parts[2], length_of(year, month + 1))) + days
+        offset = offset_of(zone)
+        if offset is None or not EARLIEST <= (day - EPOCH) * DAY <= LATEST:
+            return None
+        now = moment_of([*date_of(day), *parts[3:]], offset)
+        if not EARLIEST <= now <= LATEST:
+            return None
+    return _at(now + passed, zone)
+
+
+def _parsed(source: str, zone: str, pattern: str) -> tuple[Any, ...] | None:
+    """Read a date of ten characters, or one with a time of eight and perhaps an offset: the usual forms of ISO 8601."""
+    date, time, offset = source[:10], source[11:19], source[19:]
+    numbers = [date[:4], date[5:7], date[8:]]
+    sound = not pattern and date[4:5] == date[7:8] == "-" and len(source) in (10, 19, 20, 25)
+    if len(source) > 10:
+        numbers += [time[:2], time[3:5], time[6:]]
+        sound = sound and time[2] == time[5] == ":" and source[10] in "Tt " and (offset in "Zz" or offset[0] in "+-")
+    sizes = zip(numbers, SIZES, strict=False)
+    if not sound or not all(len(digits) == size and _is_number(digits, 9999) for digits, size in sizes):
+        return None
+    return _of([*map(int, numbers), *[0] * (7 - len(numbers))], offset.upper() or zone)
+
+
+SIZES = (4, 2, 2, 2, 2, 2)
+HERE: dict[str, Callable[..., tuple[Any, ...] | None]] = {"of": _of, "from_ms": _at, "add": _added, "parse": _parsed}
+
+
+def answered_here(payload: tuple[Any, ...]) -> Ok | None:
+    """Return the Ok of the DateTime that the host would answer with; None where the host is to be asked."""
+    operation, *arguments = payload
+    fields = HERE[operation](*arguments)
+    return None if fields is None else Ok(DateTime.of(fields))
+
+
 # ---------------------------------------------------------------- what needs the rules of zones
 
 
 @std_effect(
     "date", f"of(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, millisecond: Int = 0, {ZONE}) "
-    f"-> {RESULT}", effect="date", clause="L-7.15.1",
+    f"-> {RESULT}", effect="date", at_once=answered_here, clause="L-7.15.1",
 )  # fmt: skip
 def of(year: Any, month: Any, day: Any, hour: Any, minute: Any, second: Any, millisecond: Any, zone: Any) -> tuple[Any, ...]:
     """What calendar and clock show in a zone."""
     return ("of", [integer(part) for part in (year, month, day, hour, minute, second, millisecond)], text(zone))
 
 
-@std_effect("date", f"from_ms(ms: Int, {ZONE}) -> {RESULT}", effect="date", clause="L-7.15.2")
+@std_effect("date", f"from_ms(ms: Int, {ZONE}) -> {RESULT}", effect="date", at_once=answered_here, clause="L-7.15.2")
 def from_ms(ms: Any, zone: Any) -> tuple[Any, ...]:
     """The moment so many milliseconds after 1970 began in UTC, as a zone shows it."""
     return ("from_ms", integer(ms), text(zone))
@@ -119,13 +227,16 @@ std_prelude(
 )  # fmt: skip
 
 
-@std_effect("date", f'parse(s: String, {ZONE}, pattern: String = "") -> {RESULT}', effect="date", clause="L-7.15.3")
+@std_effect(
+    "date", f'parse(s: String, {ZONE}, pattern: String = "") -> {RESULT}', effect="date", at_once=answered_here,
+    clause="L-7.15.3",
+)  # fmt: skip
 def parse(s: Any, zone: Any, pattern: Any) -> tuple[Any, ...]:
     """A date, or date and time, of ISO 8601 or of the pattern, `"%d.%m.%Y"`; one without an offset is in the zone."""
     return ("parse", text(s), text(zone), text(pattern))
 
 
-@std_effect("date", f"in_zone(d: DateTime, zone: String) -> {RESULT}", effect="date", clause="L-7.15.4")
+@std_effect("date", f"in_zone(d: DateTime, zone: String) -> {RESULT}", effect="date", at_once=answered_here, clause="L-7.15.4")
 def in_zone(d: Any, zone: Any) -> tuple[Any, ...]:
     """The same moment as another zone shows it."""
     return ("from_ms", ms_of(d), text(zone))
@@ -133,7 +244,7 @@ def in_zone(d: Any, zone: Any) -> tuple[Any, ...]:
 
 @std_effect(
     "date", "add(d: DateTime, years: Int = 0, months: Int = 0, days: Int = 0, hours: Int = 0, minutes: Int = 0, "
-    f"seconds: Int = 0, milliseconds: Int = 0) -> {RESULT}", effect="date", clause="L-7.15.5",
+    f"seconds: Int = 0, milliseconds: Int = 0) -> {RESULT}", effect="date", at_once=answered_here, clause="L-7.15.5",
 )  # fmt: skip
 def add(
     d: Any, years: Any, months: Any, days: Any, hours: Any, minutes: Any, seconds: Any, milliseconds: Any

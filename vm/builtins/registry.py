@@ -15,7 +15,8 @@ second row of one name (and receiver or module); a decorator gives the function 
 A row's `kind` says who does the work: `python` (its `body`, called with the receiver, if there is one, and every parameter),
 `prelude` (its `source`, Concerto text with `self` and the parameters, for what calls functions), `handle` (its `body`, called
 with the machine, the task, the receiver and every parameter, see `binding`), `effect` (the host: `prepare` checks the arguments
-and gives the payload of the effect named `effect`; the host's answer is the result), `special` (a form the compiler knows). A
+and gives the payload of the effect named `effect`; the host's answer is the result, unless `at_once`, called with the payload,
+gives it without the host and not None), `special` (a form the compiler knows). A
 *mut* body changes an owned receiver in place; a *mut* prelude gives the new receiver. The receiver is of the row's kind: callers
 dispatch on its class. A *linear* body works on every item or character, and charges the run for many of them. `permission` is the
 one that a program needs for the effect, `clause` where the specification says what the row does.
@@ -76,7 +77,7 @@ class Row:
 
     __slots__ = (
         "receiver", "receiver_text", "name", "text", "kind", "mut", "doc", "body", "source", "clause", "linear",
-        "special", "module", "effect", "permission", "prepare", "by_site", "access", "_signature",
+        "special", "module", "effect", "permission", "prepare", "at_once", "by_site", "access", "_signature",
     )  # fmt: skip
 
     def __init__(
@@ -96,6 +97,7 @@ class Row:
         effect: str = "",
         permission: str = "",
         prepare: Any = None,
+        at_once: Any = None,
         by_site: bool = False,
         access: str = "",
     ) -> None:
@@ -115,6 +117,7 @@ class Row:
         self.effect = effect
         self.permission = permission
         self.prepare = prepare
+        self.at_once = at_once
         self.by_site = by_site
         self.access = access
         self._signature: Signature | None = None
@@ -255,19 +258,22 @@ def associated_effect(owner: str, text: str, *, effect: str, clause: str) -> Cal
     return _effect("associated", "", text, effect, clause, "", owner=owner)
 
 
-def std_effect(module: str, text: str, *, effect: str, clause: str, permission: str = "") -> Callable[[Body], Body]:
+def std_effect(
+    module: str, text: str, *, effect: str, clause: str, permission: str = "", at_once: Any = None
+) -> Callable[[Body], Body]:
     """Declare a function of the module `std::…` that the host performs. The decorated function checks the arguments and
     returns the payload of the effect; its docstring is the documentation."""
-    return _effect("std", module, text, effect, clause, permission)
+    return _effect("std", module, text, effect, clause, permission, at_once=at_once)
 
 
 def _effect(
-    table: str, module: str, text: str, effect: str, clause: str, permission: str, special: str = "", owner: str = ""
+    table: str, module: str, text: str, effect: str, clause: str, permission: str, special: str = "", owner: str = "",
+    at_once: Any = None,
 ) -> Callable[[Body], Body]:
     def register(prepare: Body) -> Body:
         row = Row(
             owner, text, kind="effect", clause=clause, doc=prepare.__doc__ or "", module=module, effect=effect,
-            permission=permission, prepare=prepare, special=special,
+            permission=permission, prepare=prepare, at_once=at_once, special=special,
         )  # fmt: skip
         enter(row, table)
         return prepare

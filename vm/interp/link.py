@@ -268,7 +268,7 @@ class Program:
             if row is not None:
                 return row.body, ARITY[value[0], value[1]]
             row = performed_row(value[0], value[1])
-            return None if row is None else HostFunction(row.effect, row.prepare, PERFORMED[value[0], value[1]])
+            return None if row is None else HostFunction(row.effect, row.prepare, row.at_once, PERFORMED[value[0], value[1]])
         if kind == im.K_ERROR:
             return ErrorForm(value[0], value[1], tuple(value[2:]))
         if kind == im.K_CONFIG:

@@ -133,13 +133,15 @@ class Site:
 
 class HostFunction:
     """The operand of CALL_HOST: the kind of effect, and `prepare`, which checks the arguments and returns the payload; `argc` is
-    how many it takes, a schema included."""
+    how many it takes, a schema included. `at_once` returns the result for a payload without the host, None where it cannot; it
+    is None itself where only the host can."""
 
-    __slots__ = ("effect", "prepare", "argc")
+    __slots__ = ("effect", "prepare", "at_once", "argc")
 
-    def __init__(self, effect: str, prepare: Any, argc: int) -> None:
+    def __init__(self, effect: str, prepare: Any, at_once: Any, argc: int) -> None:
         self.effect = effect
         self.prepare = prepare
+        self.at_once = at_once
         self.argc = argc
 
 

@@ -369,8 +369,13 @@ def CALL_BUILTIN(args: list[Any], operand: tuple[Callable[..., Any], int], loop:
 
 
 def CALL_HOST(args: list[Any], operand: HostFunction, loop: Loop) -> Any:
-    """Suspend the task with an effect: a built-in function that the host performs, on these arguments."""
-    loop.machine.suspend(loop.task, operand.effect, operand.prepare(*args))
+    """Suspend the task with an effect: a built-in function that the host performs, on these arguments; or return what it gives
+    without the host."""
+    payload = operand.prepare(*args)
+    value = None if operand.at_once is None else operand.at_once(payload)
+    if value is not None:
+        return value
+    loop.machine.suspend(loop.task, operand.effect, payload)
     return SUSPENDED
 
 

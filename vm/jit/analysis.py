@@ -2,9 +2,9 @@
 
 A call of a function value, or of a method that is found at run time, is not followed: there translated code asks what it meets.
 
-Hands on `CallGraph` to the rest of the translator and the tier, `INTERPRETED` to `control` and `functions`, `ends_of_arguments`
-to `inlining`, `LARGEST` to `functions` and `TALLEST` to the tier. It only reads the verified image and writes no code; numbers
-are those of functions in it. Fuel is the count of instructions that a run may still do. What may be inlined is decided here
+Hands on `CallGraph` to the rest of the translator and the tier, `ends_of_arguments` to `inlining`, `LARGEST` to `functions` and
+`TALLEST` to the tier. It only reads the verified image and writes no code; numbers are those of functions in it.
+Fuel is the count of instructions that a run may still do. What may be inlined is decided here
 (`CallGraph.inlined_size`, `MOST_INLINED`), how much of it in `inlining`.
 """
 
@@ -80,10 +80,13 @@ def ends_of_arguments(depths: list[int], call: int, base: int, count: int) -> li
 
 # ---------------------------------------------------------------- the call graph
 
-# What only the interpreter does: it ends the slice, works on tasks, or configures a declaration.
+# What only the interpreter does: it ends the slice, works on tasks, or configures a declaration. CALL_HOST belongs to it where
+# only the host can answer (`CallGraph.is_interpreted`).
+LEAVING = frozenset({"CALL_METHOD", "CALL_INOUT", "CALL_HOST"})  # what leaves for the interpreter when it has to
 INTERPRETED = frozenset(
-    op.number for op in OPCODES if (op.flow == "suspend" and op.name not in ("CALL_METHOD", "CALL_INOUT")) or op.name in
-    ("START", "CONFIGURE") )
+    op.number for op in OPCODES if (op.flow == "suspend" and op.name not in LEAVING) or op.name in ("START", "CONFIGURE")
+)
+CALL_HOST = BY_NAME["CALL_HOST"].number
 DYNAMIC_CALLS = frozenset(op.number for op in OPCODES if op.name in ("CALL_VALUE", "CALL_METHOD", "CALL_INOUT"))
 LARGEST = 4000  # instructions of a function that is translated
 MOST_INLINED = 48  # instructions of a function that is inlined
@@ -98,6 +101,7 @@ class CallGraph:
     values or capture variables, which take their cells as an argument."""
 
     def __init__(self, program: Any) -> None:
+        self.constants = program.constants
         self.verified = program.verified
         self.facts = facts = program.verified.functions
         self.image = program.image
@@ -121,7 +125,7 @@ class CallGraph:
                     calls.add(operand)
                 elif number == CLOSURE:
                     self.values.add(operand)
-                elif number in INTERPRETED:
+                elif self.is_interpreted(number, operand):
                     suspends = True
                 elif number in DYNAMIC_CALLS:
                     dynamic = True
@@ -135,6 +139,10 @@ class CallGraph:
         self._spread(self.suspends)
         self._count_cycles()
         self._spread(self.counted)
+
+    def is_interpreted(self, number: int, operand: int) -> bool:
+        """Return whether only the interpreter does an instruction, by its opcode and operand."""
+        return number in INTERPRETED or (number == CALL_HOST and self.constants[operand].at_once is None)
 
     def cost(self, number: int) -> int:
         """Return the fuel of the straight run that a function begins with: the number of its instructions, up to and including

@@ -148,6 +148,16 @@ def call_by_name(e: Emitter, op: Opcode, operand: int) -> None:
     e.sites[-1].again = before
 
 
+@emit("CALL_HOST")
+def call_host(e: Emitter, op: Opcode, operand: int) -> None:
+    """Write the call of a function of the host that mostly is answered without it; where it is not, the interpreter calls it."""
+    before = e.stack_before()
+    parts = e.pop_many(e.program.constants[operand].argc)
+    e.pay()
+    e.call(f"without_host({e.constant(op, operand)}, [{', '.join([part.text for part in parts])}])", kinds.ANY)
+    e.sites[-1].again = before
+
+
 @emit("CHANGES_SELF")
 def changes_self(e: Emitter, op: Opcode, operand: int) -> None:
     part = e.pop()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import arithmetic, branches, calls, intrinsics, loops, places, values
-from .analysis import INTERPRETED
 from .facts import READING, Facts, Value, canonical_stack
 from .flow import ENDS, Flow, Unshaped
 from .text import Branch, Line
@@ -312,7 +311,7 @@ class Structure:
         if op.number in LITERAL_OPERAND:
             position = -LITERAL_OPERAND[op.number]
             e.stack[position] = e.bind_literal(e.stack[position])
-        if self.surveying and op.number in INTERPRETED:
+        if self.surveying and e.graph.is_interpreted(op.number, operand):
             self._skip_operation(op)
         else:
             self.emit(op, operand)

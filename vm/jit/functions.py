@@ -15,7 +15,7 @@ from ..bytecode import operands as k
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from ..interp.link import run_costs
 from . import kinds
-from .analysis import INTERPRETED, LARGEST
+from .analysis import LARGEST
 from .calls import prologue
 from .control import Structure
 from .emitter import Emitter
@@ -211,4 +211,4 @@ class Function:
         _, number, operand = self.body.instructions[index]
         if number == CALL:
             return bool(self.graph.suspends[operand])
-        return number in INTERPRETED
+        return self.graph.is_interpreted(number, operand)

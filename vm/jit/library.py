@@ -156,6 +156,15 @@ def shared_payload(value: Any) -> Any:
     return value
 
 
+def without_host(function: Any, arguments: list[Any]) -> Any:
+    """Return what a function that the host performs gives without it. Raises Deoptimise where only the host knows, and what its
+    check of the arguments raises."""
+    value = function.at_once(function.prepare(*arguments))
+    if value is None:
+        raise Deoptimise
+    return value
+
+
 def put_in_store(store: HashStore, key: Any, value: Any) -> None:
     """Do `set` of a hashmap. Raises Deoptimise, before anything has happened, where someone watches the store or a file follows
     it, P415 for what does not fit, and P007 for what is no key."""
@@ -219,7 +228,7 @@ NAMES: dict[str, Any] = {
         option_of, int_of, result_of, option_of_moved, put_in_store, drop_from_store, shared_payload, key_of, key_not_found,
         map_store, check_concat, collection_too_long, concat, err_of, float_div, index_out_of_range, int_div, int_rem, join,
         no_arm, none_or_err, not_a_bool, overflow, own, own_cell, own_plain, begun, longer, marked, thrown, share,
-        is_shared, share_all, span, text_slice, math.sqrt, text_of, wrong_length,
+        is_shared, share_all, span, text_slice, math.sqrt, text_of, without_host, wrong_length,
     )
 }  # fmt: skip
 NAMES.update(STRINGS=frozenset({str}), WHITE_SPACE=WHITE_SPACE, LARGE=LARGE, TRUE_KEY=TRUE_KEY, FALSE_KEY=FALSE_KEY)

@@ -56,6 +56,10 @@ def equal(a: Any, b: Any) -> bool:
                 return a.payload == b.payload  # type: ignore[no-any-return]
         if kind is tuple and SIMPLE.issuperset(map(type, a)) and SIMPLE.issuperset(map(type, b)):
             return a == b  # type: ignore[no-any-return]
+        if isinstance(a, Struct):
+            left, right = a.values(), b.values()
+            if SIMPLE.issuperset(map(type, left)) and SIMPLE.issuperset(map(type, right)):
+                return left == right  # type: ignore[no-any-return]
         return _equal_within(a, b)
     return kind in NUMBERS and type(b) in NUMBERS and a == b
 
