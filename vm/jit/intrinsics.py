@@ -223,8 +223,10 @@ UNWRAPPING = frozenset({("Option", "unwrap"), ("Option", "unwrap_or"), ("Option"
 ASKING = {("Option", "is_some"): False, ("Option", "is_none"): True, ("Result", "is_ok"): False, ("Result", "is_err"): True}
 KEYED = {"get": 1, "has": 1, "set": 2}  # methods of Map with a key, and where that lies on the stack
 SCALAR_RECEIVERS = frozenset({"String", "Int", "Float", "Bool"})
-# These change no element of an Array or field of a struct that is there already: facts of elements still hold behind them.
-HARMLESS = INTRINSICS.keys() | UNWRAPPING | {("Array", "push"), ("Map", "set")}
+# These neither change nor mark an element of an Array or field of a struct that is there already: facts of elements still hold
+# behind them.
+MARKING = {method for method, row in INTRINSICS.items() if row.marks}
+HARMLESS = (INTRINSICS.keys() - MARKING) | UNWRAPPING | {("Array", "push"), ("Map", "set")}
 
 # ---------------------------------------------------------------- the opcode
 

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 EMIT: dict[int, Form] = {}
 emit = registrar(EMIT)
 
-ITERATE = BY_NAME["ITERATE"].number
+ITERATE, IS_SOME, JUMP_UNLESS, UNWRAP = (BY_NAME[name].number for name in ("ITERATE", "IS_SOME", "JUMP_UNLESS", "UNWRAP"))
+LOADS = frozenset({BY_NAME["LOAD"].number, BY_NAME["MOVE"].number})
 LONGEST = 1 << 40  # more elements than any container holds
 
 # ---------------------------------------------------------------- the operand stack
@@ -115,6 +116,10 @@ def store(e: Emitter, op: Opcode, operand: int) -> None:
     e.marked = e.marked | {name} if part.text in e.marked else e.marked - {name}
     if part.unboxed is not None and e.at in e.body.hidden_stores:
         e.spill()
+        if part.kind == kinds.OPTION and e.kinds.is_marked(part.unboxed_kind) and not is_taken_at_once(e, operand):
+            kept = Branch(f"{part.unboxed} is not END and type({part.unboxed}) not in PLAIN")
+            kept.yes.append(f"share({part.unboxed})")  # the container that has it too may be written before it is taken
+            e.out.append(kept)
         e.out.append(Store(operand, part.text))
     elif not part.pure:
         e.statement(f"{name} = {part.text}")
@@ -122,6 +127,14 @@ def store(e: Emitter, op: Opcode, operand: int) -> None:
         e.out.append(Store(operand, part.text))
     else:
         e.out.append(f"{name} = {part.text}")
+
+
+def is_taken_at_once(e: Emitter, slot: int) -> bool:
+    """Return whether the Option that is stored here is asked next whether it is there, and then taken apart."""
+    following = e.body.instructions[e.at + 1 : e.at + 6]
+    numbers = [number for _, number, _ in following]
+    loads = [at for at in (0, 3) if numbers[at:] and numbers[at] in LOADS and following[at][2] == slot]
+    return loads == [0, 3] and (numbers[1:3], numbers[4:]) == ([IS_SOME, JUMP_UNLESS], [UNWRAP])
 
 
 def append_in_place(e: Emitter, slot: int) -> bool:
@@ -466,7 +479,8 @@ def index(e: Emitter, op: Opcode, operand: int) -> None:
             guard_key(e, 1)
         part, key = e.pop_two_bound()
         entry = f"(x := {e.list_of(part.text)}.get({map_key(key)}, END))"
-        text = f"(x if {entry} is not END else {e.here()}key_not_found({key.text}))"
+        place = "" if map_key(key) == key.text else e.here()  # of a key that is none
+        text = f"({place}x if {entry} is not END else {e.here()}key_not_found({key.text}))"
         e.push(Value(text, e.kinds.inner(part.kind), pure=False, uses=variables_of([part, key]), depth=1))
     elif part.kind[0] == "string" and not position.is_atom and position.range is not None and not position.range[2]:
         slice_of_text(e)
