@@ -131,7 +131,8 @@ fn parts(i: Int) -> Int {
 fn main() {
     let mut all: Array<Array<Int>> = [];
     for i in 0..9 {
-        all.push([got(i), first(i), entry(i), peeked(i), listed(i), zipped(i), joined(i), walked(i), entries(i), scalars(i), parts(i)]);
+        all.push([got(i), first(i), entry(i), peeked(i), listed(i), zipped(i), joined(i), walked(i), entries(i), scalars(i)]);
+        all.push([parts(i)]);
     }
     emit("all", all);
 }
@@ -195,7 +196,9 @@ fn main() {
     for i in 0..30 {
         stack.push([i]);
         queue.enqueue(i);
-        if i % 3 == 2 { all.push([stack.pop(), queue.dequeue(), stack.peek(), queue.peek(), stack.len(), queue.is_empty()]); }
+        if i % 3 == 2 {
+            all.push([stack.pop(), queue.dequeue(), stack.peek(), queue.peek(), stack.len(), queue.is_empty()]);
+        }
     }
     let mut flags: Map<Bool, Int> = {true: 1, false: 2};
     for (flag, n) in flags { all.push([flag, n]); }
@@ -242,10 +245,17 @@ fn main() {
 }
 """
 TRAITS = """
-trait Shape { fn area(self) -> Int; fn grown(self, by: Int) -> Self; fn both(self, a: Int, b: Int) -> Int { self.area() + a * b } }
+trait Shape {
+    fn area(self) -> Int;
+    fn grown(self, by: Int) -> Self;
+    fn both(self, a: Int, b: Int) -> Int { self.area() + a * b }
+}
 struct Square { side: Int }
 struct Pile { items: Array<Int> }
-impl Shape for Square { fn area(self) -> Int { self.side * self.side } fn grown(self, by: Int) -> Square { Square { side: self.side + by } } }
+impl Shape for Square {
+    fn area(self) -> Int { self.side * self.side }
+    fn grown(self, by: Int) -> Square { Square { side: self.side + by } }
+}
 impl Shape for Pile {
     fn area(self) -> Int { self.items.len() }
     fn grown(self, by: Int) -> Pile { let mut copy = self; copy.items.push(by); copy }
@@ -279,8 +289,8 @@ fn main() {
 }
 """
 PROGRAMS = {
-    "writes": WRITES_BEHIND_READS, "kept": KEPT, "options": OPTIONS, "collections": COLLECTIONS, "tuples": TUPLES, "traits": TRAITS,
-    "dates": DATES,
+    "writes": WRITES_BEHIND_READS, "kept": KEPT, "options": OPTIONS, "collections": COLLECTIONS, "tuples": TUPLES,
+    "traits": TRAITS, "dates": DATES,
 }  # fmt: skip
 
 

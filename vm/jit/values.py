@@ -248,8 +248,10 @@ def mark_payload(e: Emitter, name: str, kind: Kind) -> None:
     if kind[0] in kinds.CONTAINERS:
         e.statement(f"{name}.shared = True")
         return
-    test = Branch(f"type({name}) not in PLAIN")
-    test.yes.append(f"share({name})")
+    test, whole = Branch(f"(w := type({name})) not in PLAIN"), Branch("w in MARKED")
+    whole.yes.append(f"{name}.shared = True")
+    whole.no.append(f"share({name})")
+    test.yes.append(whole)
     e.spill()
     e.out.append(test)
 
