@@ -27,6 +27,9 @@ KEPT: Final = "kept"  # the changes hold, and nobody has the value as it was
 DIVIDED: Final = "divided"  # both values are there, and what they have in common is shared
 
 
+NOTHING_FRESH: Final[dict[int, Any]] = {}  # nobody writes into it
+
+
 class Undo:
     """One call, and what it has changed so far: in `storages`, which note it. `status`: RUNNING, KEPT or DIVIDED. As the mark of
     a container it is true while the container is seen through two values, as it was before the call and as the call has it."""
@@ -35,8 +38,9 @@ class Undo:
 
     def __init__(self) -> None:
         self.status = RUNNING
-        self.storages: list[StoredList | StoredDict] = []
-        self.fresh: dict[int, Any] = {}  # by their ids, the containers that this call alone sees
+        # most calls write into one container or none, so lists and dicts are made when they are needed
+        self.storages: list[StoredList | StoredDict] | None = None
+        self.fresh: dict[int, Any] = NOTHING_FRESH  # by their ids, the containers that this call alone sees
 
     def __bool__(self) -> bool:
         return self.status is not KEPT
@@ -72,7 +76,10 @@ class Undo:
             copy = type(value)(self._storage(value, StoredList))
         else:
             copy = type(value)(self._storage(value, StoredDict))
-        self.fresh[id(copy)] = copy
+        if self.fresh is NOTHING_FRESH:
+            self.fresh = {id(copy): copy}
+        else:
+            self.fresh[id(copy)] = copy
         return copy
 
     def _storage(self, value: Any, kind: Any) -> Any:
@@ -90,29 +97,30 @@ class Undo:
                 self.mark(part)
             return stored
         items.begin(self, value)
-        self.storages.append(items)
+        if self.storages is None:
+            self.storages = [items]
+        else:
+            self.storages.append(items)
         return items
 
     def keep(self) -> None:
         """Forget what was noted. Nobody but the call may have the value as it was."""
         if self.status is RUNNING:
             self.status = KEPT
-            for storage in self.storages:
-                if storage.undo is self:
-                    storage.end()
-        self._forget()
+            if self.storages is not None:
+                for storage in self.storages:
+                    if storage.undo is self:
+                        storage.end()
+        self.storages, self.fresh = None, NOTHING_FRESH
 
     def divide(self) -> None:
         """Give the value as it was what the call has changed in it. Both can be used from now on, as values that share parts."""
         if self.status is RUNNING:
             self.status = DIVIDED
-            for storage in self.storages:
+            for storage in self.storages or ():
                 if storage.undo is self:
                     storage.divide()
-        self._forget()
-
-    def _forget(self) -> None:
-        self.storages, self.fresh = [], {}
+        self.storages, self.fresh = None, NOTHING_FRESH
 
 
 class StoredList(list):  # type: ignore[type-arg]
@@ -127,6 +135,7 @@ class StoredList(list):  # type: ignore[type-arg]
     def __init__(self, items: Iterable[Any]) -> None:
         super().__init__(items)
         self.plain = PLAIN.issuperset(map(type, self))
+        self.changed: dict[int, Any] = {}
         self.end()
 
     def parts(self) -> Iterator[Any]:
@@ -146,9 +155,11 @@ class StoredList(list):  # type: ignore[type-arg]
         self.undo = None
         self.owner = None
         self.length = 0
-        self.changed: dict[int, Any] = {}
         self.before: list[Any] | None = None
-        self.__class__ = StoredList
+        if self.changed:
+            self.changed = {}
+        if type(self) is not StoredList:
+            self.__class__ = StoredList
 
     def divide(self) -> None:
         """Give the owner the items as they were, in a list of its own, and note nothing any more."""
@@ -290,6 +301,8 @@ class StoredDict(dict):  # type: ignore[type-arg]
     def __init__(self, items: dict[Any, Any]) -> None:
         super().__init__(items)
         self.plain = PLAIN.issuperset(map(type, self.values()))
+        self.changed: dict[Any, Any] = {}
+        self.added: set[Any] = set()
         self.end()
 
     def parts(self) -> Iterator[Any]:
@@ -307,10 +320,13 @@ class StoredDict(dict):  # type: ignore[type-arg]
         """Note nothing any more."""
         self.undo = None
         self.owner = None
-        self.changed: dict[Any, Any] = {}
-        self.added: set[Any] = set()
         self.before: dict[Any, Any] | None = None
-        self.__class__ = StoredDict
+        if self.changed:
+            self.changed = {}
+        if self.added:
+            self.added = set()
+        if type(self) is not StoredDict:
+            self.__class__ = StoredDict
 
     def divide(self) -> None:
         """Give the owner the entries as they were, in a dict of its own, and note nothing any more."""
