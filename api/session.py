@@ -22,7 +22,7 @@ from weakref import WeakSet
 
 from ..runtime.calls.budgets import Account
 from ..runtime.errors import ConfigFailure
-from ..runtime.host import NoListener
+from ..runtime.host import AUDIT, NoListener
 from ..runtime.session import session as runtime
 from ..vm import values
 from ..vm.builtins.models import ASK, SHOW
@@ -89,6 +89,7 @@ class Session:
         try:
             host = host_of(options, self._hear, self._answer, project, self._hears)
             self._python: PythonFunctions | None = None
+            host.is_audited = False
             host.python = self._python_functions
             host.asked = self._asked
             self._journaling = Journaling(program, options, host, resumed)
@@ -227,9 +228,12 @@ class Session:
         return any(channel == EVERY_CHANNEL or channel.startswith("memory:") for channel in heard)
 
     def _listens(self) -> None:
-        """Make the runtime report events of memories, if anybody listens to them."""
+        """Make the runtime report what it builds for listeners alone: events of memories, records of direct calls of tools."""
         if self._hears():
             self._session.memories.listen()
+        tables = [self._listeners, *(call._listeners for call in self._calls)]
+        if any(table.get(channel) for table in tables for channel in (EVERY_CHANNEL, AUDIT)):
+            self._session.host.is_audited = True
 
     def _tell(self, listener: Listener, what: Any, channel: str) -> None:
         try:
@@ -392,6 +396,8 @@ class Session:
             if call is not None:
                 call._emits = self._emits
             self._current = call
+            if call is not None and call._json is not None and call._json.hear is not None:
+                self._session.host.is_audited = True
             try:
                 give = self._json_value if call is not None and call._json is not None else None
                 shared = [] if call is None or call._json is None else [one._account for one in call._json.budgets]

@@ -122,7 +122,9 @@ class RowCalls:
         self._is_stopped = False
 
     def _host(self) -> Host:
-        return host_of(self._options, lambda channel, value, by_runtime: None, None, self._project)
+        host = host_of(self._options, lambda channel, value, by_runtime: None, None, self._project)
+        host.is_audited = False
+        return host
 
     def prepared(self, arguments: Mapping[str, Any]) -> Any:
         """Return the arguments of a call, checked. Raise TypeError for what does not fit, and Panic for what is beyond the limits

@@ -449,6 +449,7 @@ def host_of(
         network=None if offline else LazyNetwork(),
         project=project_folder(own),
         hears=lambda: bool(arguments.verbose),
+        is_audited=emit is not None or bool(arguments.verbose),
         requests=_print_request if arguments.verbose_requests else None,
         tier=arguments.tier,
         stored_wall=time.time,

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from .telemetry import Telemetry
 
 
+AUDIT = "audit:tool_call"  # the channel of the records of calls of tools (O-4.21)
+
 LONG_WRITE = 1 << 16  # code points of a line after which other threads get a turn
 TURN_OF_OTHERS = 0.0001  # seconds of it
 
@@ -116,6 +118,8 @@ class Host:
     `.summary("NAME")` names, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1);
     `token_counter`, with `count(entry, model)`, replaces the default counter (M-11.1). With `volatile` no memory outlives the
     session (M-8.15). `hears()` says whether anybody listens to `memory:*`, whose events are built only then (M-6.31).
+    `is_audited` says whether anybody hears `audit:tool_call`: where nobody does, the record of a call of a tool in source that is
+    no effect (V-6.8) is not built. The host may set it at any time.
 
     `journal` records what comes from outside, or gives a recording again (G-13.4); a session binds it to its host
     (`journal/border.py: bind`), which sets the attributes behind it: `operation`, through which functions of the host are called
@@ -165,6 +169,7 @@ class Host:
         project: str | None = None,
         children: Callable[[str, list[str], dict[str, str], str], Awaitable[Any]] | None = None,
         hears: Callable[[], bool] = lambda: False,
+        is_audited: bool = True,
         requests: Callable[[str], object] | None = None,
         stores: Mapping[str, Store] | None = None,
         volatile: bool = False,
@@ -228,6 +233,7 @@ class Host:
         self.project = folder if project is None else project
         self.children = children
         self.hears = hears
+        self.is_audited = is_audited
         self.requests = requests
         self.tier = tier
         self.stores = stores or {}

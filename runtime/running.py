@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         work: EffectRunner
         operations: Operations
         open_stores: OpenStores
+        generation: int  # how many sessions came before, from which this one goes on
         is_followed: bool  # a later session is to go on from this one
         state: dict[str, Any]  # with `aclose` or `close`: called at the end of the session
         """What a family keeps for the session, under its own name."""

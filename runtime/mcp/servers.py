@@ -17,7 +17,7 @@ from ...vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, from
 from ..access.permissions import permissions_of
 from ..access.rights import declaring
 from ..errors import ConfigFailure
-from ..host import for_model
+from ..host import AUDIT, for_model
 from ..media import WithMedia
 from ..records import ToolDef
 from ..schema.validation import Accepted, validate
@@ -332,7 +332,7 @@ class Server:
         return Err(ErrorValue("ToolError", failure.variant, self.run.redactor.clean(failure.message), fields))
 
     def _audit(self, tool: str, arguments: dict[str, Any]) -> None:
-        self.run.runtime_emit("audit:tool_call", {"tool": self.name, "method": tool, "args": arguments})
+        self.run.runtime_emit(AUDIT, {"tool": self.name, "method": tool, "args": arguments})
 
     async def _mock_answer(
         self, effect: Effect, mock: Mock, tool: str, signature: Signature | None, arguments: dict[str, Any]

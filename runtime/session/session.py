@@ -16,6 +16,7 @@ from ...vm.builtins.handles import READING
 from ...vm.builtins.hashmaps import LOAD, machinery
 from ...vm.builtins.models import READ_OUT
 from ...vm.declaration_fields import OTHER_PRICES, PRICES
+from ...vm.interp.effects import HostFailed
 from ...vm.interp.machine import LARGEST_MEMORY, Machine, Stopped
 from ...vm.interp.tasks import DONE
 from ...vm.memory_steps import TOOL_METHODS
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from ..connections import ConnectionSettings
     from ..host import Host
     from ..memory.embedding import Embedding
+    from ..tools.direct import DirectMethod
 
     # Values of the machine, or what makes them of the values that functions of the program give by their numbers.
     Arguments = Sequence[Any] | Callable[[Callable[[int, list[Any]], Awaitable[Any]]], Awaitable[list[Any]]]
@@ -196,7 +198,9 @@ class Session:
         self.machine = Machine(program, self.memories, translated_tier)
         self.memories.computed = lambda code: default_value(self.machine, code)
         self.machine.tiers(host.tier == "both")
+        self.machine.find_direct = self._direct_method
         self.machine.beside.append(lambda: self.emits.waiting)  # buffered emits count against the program's memory
+        self.machine.beside.append(self._states_of_tools)  # which no frame of it has between two calls
         self.watch = Watch(self.machine)
         self.kept = None if host.code_cache is None else host.code_cache.of(program)
         if self.kept is not None and program.translation is None:  # what is translated already is read from nowhere
@@ -254,6 +258,14 @@ class Session:
 
     def _is_committing(self, effect: Effect) -> None:
         self.work.is_committing(effect)
+
+    def _direct_method(self, tool: str, name: str) -> DirectMethod | None:
+        from ..tools.direct import direct_method
+
+        return direct_method(self, tool, name)
+
+    def _states_of_tools(self) -> list[Any]:
+        return [] if "tools" not in self.state else self.state["tools"].held.values()
 
     def _memory_event(self, channel: str, payload: dict[str, Any]) -> None:
         self.operations.home(lambda: self.runtime_emit(channel, payload))
@@ -516,7 +528,10 @@ class Session:
         """Run until a task and all that it started have ended, and return its result. Raises the panic that ends it."""
         root = self.machine.watched(task, lambda ended: None)
         while True:
-            effects = self._step()
+            try:
+                effects = self._step()
+            except HostFailed as failed:
+                raise failed.error from None
             if effects:
                 while effects:  # performing one may cancel a task, which takes its effects out of this list
                     await self._perform(effects.pop(0))

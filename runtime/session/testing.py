@@ -80,6 +80,7 @@ def run_tests(
 
         session_host = host(record)
         session_host.volatile = True  # every test has fresh stores (M-8.15)
+        session_host.is_audited = False  # `record` keeps what the program emits
         session = Session(program, session_host)
         session.state[EMITS] = emits
         outcome = run(session, test.function)

@@ -18,7 +18,7 @@ from ...vm.panics import Panic
 from ...vm.schema import INDEX_METHOD, arguments_form, store_name, tool_name
 from ...vm.values import Array, Err, ErrorValue, HashMapRef, Map, MemoryRef, Some, display, from_json, key_of
 from ..errors import CallFailure
-from ..host import for_model
+from ..host import AUDIT, for_model
 from ..memory.failures import InvalidValue, MemoryFailure
 from ..records import ToolDef, error_value
 from ..schema.validation import Accepted
@@ -106,7 +106,7 @@ class StoreBinding:
         accepted = fitting_arguments(self.shape, call)
         if not isinstance(accepted, Accepted):
             return failed(self.owner, self.method, "InvalidArguments", accepted)
-        self.run.runtime_emit("audit:tool_call", {"tool": self.owner, "method": self.method, "args": call.arguments})
+        self.run.runtime_emit(AUDIT, {"tool": self.owner, "method": self.method, "args": call.arguments})
         return await self.perform(effect, [self.run.builder.value(node) for _, node in accepted.tree[2]])
 
 

@@ -17,6 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    # A state, the values of its fields, and of its containers copies of what they hold, None for one that is not written.
+    Before = tuple[Any, tuple[Any, ...], list[Any]]
+
 
 def _references(value: Any) -> int:
     return sys.getrefcount(value)
@@ -34,6 +37,7 @@ def _references_beside() -> int:
 
 
 ALONE = _references_beside()
+SMALL = 24  # scalars that are copied in the time in which one write is noted
 
 
 class States:
@@ -51,6 +55,10 @@ class States:
         for undo in self.changing.values():
             undo.divide()
         return self._states
+
+    def values(self) -> list[Any]:
+        """Return the states to whoever weighs them; what runs goes on."""
+        return list(self._states.values())
 
     def __contains__(self, tool: str) -> bool:
         return tool in self._states
@@ -73,6 +81,10 @@ class States:
         view.shared = True
         return view
 
+    def borrow(self, tool: str) -> Any:
+        """Return the state itself, for a method that does nothing with it but read it, while none is at work on it."""
+        return self._states[tool]
+
     def have_read(self, tool: str, view: Any) -> None:
         """Note that a method is over. If anybody has kept its struct, what it holds is shared from now on."""
         self.readers[tool] -= 1
@@ -84,17 +96,45 @@ class States:
     def change(self, tool: str) -> Any:
         """Return the state for the one method that changes it; `have_changed` or `leave` ends that."""
         state = self._states[tool]
-        if not isinstance(state, Struct) or state.shared or self.readers.get(tool):
+        if not isinstance(state, Struct) or state.shared or (self.readers and self.readers.get(tool)):
             return share(state)
         undo = self.changing[tool] = Undo()
         return undo.lend(state)
 
     def have_changed(self, tool: str, state: Any) -> None:
         """Set the new state of a tool, which its method has given."""
-        undo = self.changing.pop(tool, None)
-        if undo is not None:
-            undo.keep()
+        if self.changing:
+            undo = self.changing.pop(tool, None)
+            if undo is not None:
+                undo.keep()
         self._states[tool] = state
+
+    def change_small(self, tool: str, kind: Any, containers: tuple[tuple[int, str], ...]) -> Before | None:
+        """Return the state itself for the one method that changes it, with what it holds now, where keeping that costs less than
+        noting writes: of an unshared struct of the class `kind`, all of scalars but for the fields `containers` (position and
+        attribute), which hold at most SMALL scalars each. None for any other state. `have_changed` or `go_back` ends that."""
+        state: Any = self._states[tool]
+        if type(state) is not kind or state.shared or (self.readers and self.readers.get(tool)):
+            return None
+        copies: list[Any] = []
+        for _, attribute in containers:
+            container = getattr(state, attribute)
+            if container.shared:
+                copies.append(None)  # a write copies it
+            elif len(container.items) > SMALL:
+                return None
+            else:
+                copies.append(container.items.copy())
+        return state, state.values(), copies
+
+    def go_back(self, tool: str, before: Before, containers: tuple[tuple[int, str], ...]) -> None:
+        """Set the state that `change_small` gave to what it was. Whoever has got hold of what has been changed keeps that."""
+        state, fields, copies = before
+        values = list(fields)
+        for (position, _), items in zip(containers, copies, strict=True):
+            if items is not None:
+                values[position] = type(values[position])(items)
+        self._states[tool] = type(state)(*values)
 
     def leave(self, tool: str) -> None:
         """Leave the state as it was before the method."""

@@ -34,7 +34,7 @@ from ...vm.values import (
     typeof,
 )
 from ..access.permissions import permissions_of
-from ..host import call_host_function, for_model
+from ..host import AUDIT, call_host_function, for_model
 from ..records import ToolDef
 from ..schema.validation import Accepted, Violation, validate
 from .states import States
@@ -211,15 +211,19 @@ class Tools:
         """Perform a call in source, `use`, and return what the method gives (O-4.6). A denial is an Err, or P407 without a
         Result. Raises panic P015 for an argument that is left out and has no default, and as `call`."""
         method = self.methods[use.tool][use.method]
-        arguments = [
-            self._default(method, field) if argument is UNSET else argument
-            for argument, field in zip(use.arguments, method.shape[3], strict=True)
-        ]
+        arguments = self.filled(method, use.arguments)
         if not self.is_enabled(method):
             return self._refused(effect, method)
         names = [field[0] for field in method.shape[3]]
-        self._audit(method, Map({name: share(argument) for name, argument in zip(names, arguments, strict=True)}))
+        self.audit(method, Map({name: share(argument) for name, argument in zip(names, arguments, strict=True)}))
         return await self.call(effect, method, arguments)
+
+    def filled(self, method: Method, arguments: Sequence[Any]) -> list[Any]:
+        """Return arguments with the defaults in place of those that are UNSET. Raises panic P015 where one has none."""
+        return [
+            self._default(method, field) if argument is UNSET else argument
+            for argument, field in zip(arguments, method.shape[3], strict=True)
+        ]
 
     def _default(self, method: Method, field: Sequence[Any]) -> Any:
         """Return the value of an argument that is left out. Raises panic P015 when it has none."""
@@ -237,8 +241,9 @@ class Tools:
             raise self.run.machine.placed(effect.task, Panic("P407", err.value.message))
         return err
 
-    def _audit(self, method: Method, arguments: Any) -> None:
-        self.run.runtime_emit("audit:tool_call", {"tool": method.tool, "method": method.name, "args": arguments})
+    def audit(self, method: Method, arguments: Any) -> None:
+        """Send the audit record of a call (O-4.21). What the host's sink of emits raises passes through."""
+        self.run.runtime_emit(AUDIT, {"tool": method.tool, "method": method.name, "args": arguments})
 
     # ------------------------------------------------------------ from models
 
@@ -254,7 +259,7 @@ class Tools:
         accepted = fitting_arguments(method.shape, call)
         if not isinstance(accepted, Accepted):
             return method.failed("InvalidArguments", accepted)
-        self._audit(method, call.arguments)
+        self.audit(method, call.arguments)
         value = await self.call(effect, method, [self.run.builder.value(node) for _, node in accepted.tree[2]])
         if type(value) is Err and getattr(value.value, "family", None) != "ToolError":
             return method.failed("ExecutionFailed", display(value.value), **for_model(value.value))
@@ -287,8 +292,8 @@ class Tools:
         try:
             # the new state is stored when the method returns: a panic or a cancellation leaves the old one
             pair = await self.run.call(effect, method.code, [held.change(method.tool), *arguments], turns.begin)
-            if type(pair) is not tuple or len(pair) != 2:  # only a foreign image has such a method
-                raise Panic("P007", f"{method.tool}.{method.name} gives no new state")
+            if type(pair) is not tuple or len(pair) != 2:
+                raise no_state(method)
             result, state = pair
             held.have_changed(method.tool, state)
             return result
@@ -306,12 +311,18 @@ class Tools:
 
     def _held(self, tool: str) -> States:
         """Return the states, once that tool has one."""
+        if not self.is_initialised(tool):
+            raise Panic("P013", f"tool {tool} is used before its initialisation")
+        return self.held
+
+    def is_initialised(self, tool: str) -> bool:
+        """Return whether a tool has its state, which the initialisation of the program gives it."""
         if tool not in self.held:
             key = ("tools", self.numbers[tool], "state")
             if key not in self.run.machine.configured:
-                raise Panic("P013", f"tool {tool} is used before its initialisation")
+                return False
             self.held.begin(tool, self.run.machine.configured[key])
-        return self.held
+        return True
 
     async def _mock_answer(self, effect: Effect, method: Method, answer: Any, arguments: list[Any]) -> Any:
         """Return the answer of a mock: a value for every call, or what a closure gives for the arguments (O-8.13)."""
@@ -324,6 +335,12 @@ class Tools:
             return _answered(value, method.result)
         except Panic as panic:
             raise Panic(panic.code, f"mock {method.tool}: the result of {method.name}: {panic.message}") from None
+
+
+def no_state(method: Method) -> Panic:
+    """Return the panic for a method with `mut self` that gives no pair of result and new state, as only one of a foreign image
+    does; the caller raises it."""
+    return Panic("P007", f"{method.tool}.{method.name} gives no new state")
 
 
 def _answered(value: Any, wanted: Descriptor) -> Any:

@@ -63,11 +63,15 @@ tool Kept {
     pub fn shown(self) -> String { "${self.lines} ${self.rows} ${self.groups} ${self.last}" }
     /// Counts
     pub fn count(self) -> Int { self.lines.len() }
+    /// Counts by another one
+    pub fn size(self) -> Int { self.size_of(1) }
+    fn size_of(self, more: Int) -> Int { self.lines.len() + self.rows.len() + more }
     /// Gives
     pub fn all(self) -> Array<Row> { self.rows }
 }
 pub fn add(from: Int, to: Int) -> Int { let mut n = 0; for i in from..to { n = Kept.add(i); } n }
 pub fn add_and_count(from: Int, to: Int) -> Int { let mut n = 0; for i in from..to { Kept.add(i); n += Kept.count(); } n }
+pub fn add_and_measure(from: Int, to: Int) -> Int { let mut n = 0; for i in from..to { Kept.add(i); n += Kept.size(); } n }
 pub fn fail(i: Int) -> Int { Kept.fail(i) }
 pub fn refuse(i: Int) -> Bool { Kept.refuse(i).is_err() }
 pub fn shown() -> String { Kept.shown() }
@@ -181,7 +185,7 @@ def copies(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-@pytest.mark.parametrize("work", ["add", "add_and_count"])
+@pytest.mark.parametrize("work", ["add", "add_and_count", "add_and_measure"])
 def test_what_calls_copy_does_not_grow_with_the_state(work: str, copies: list[int]) -> None:
     with session() as run:
         run.call(work, 0, 50)

@@ -29,10 +29,17 @@ if TYPE_CHECKING:
 
 
 def tool_use(machine: MachineContext, task: Task, tool: ToolRef, site: Site, arguments: list[Any]) -> Any:
-    """Suspend the task until the host has run the method: the state of a tool is the session's (O-4.4). Return SUSPENDED. An
-    argument that is left out is UNSET in the effect. Raises P015 for arguments that the method does not have."""
+    """Return the Invoke of a method that runs within the slice; else suspend the task until the host has run it, since the state
+    of a tool is the session's (O-4.4), and return SUSPENDED. An argument that is left out is UNSET in the effect. Raises P015 for
+    arguments that the method does not have, and what the host's sink of emits raises."""
     names = machine.program.tool_methods[tool.name, site.name]
-    values = arguments_of(site, arguments, names, (UNSET,) * len(names))
+    if len(arguments) == len(names) and not site.names:
+        values = arguments
+    else:
+        values = arguments_of(site, arguments, names, (UNSET,) * len(names))
+    call = machine.enter_tool(task, tool.name, site.name, values)
+    if call is not None:
+        return call
     machine.suspend(task, "tool", ToolUse(tool.name, site.name, values))
     return SUSPENDED
 

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, Protocol
 
     from ..values.types import Descriptor
-    from .linked import PythonFunction
+    from .linked import Code, PythonFunction
 
     class StoredMessage(Protocol):
         """A message as memories hold it. `calls`: its tool calls, each with `id`, `name` and `arguments`; `call_id`: that of the
@@ -88,6 +89,24 @@ if TYPE_CHECKING:
         def keyed_at_once(self, ref: Any, method: str, values: dict[str, Any], task: Any) -> Any:
             """As `keyed`; raises `must_wait`, and has done nothing, where something has to be waited for."""
 
+    class DirectMethod(Protocol):
+        """A method of a tool that may run within the slice of its caller, since nothing in it can suspend. `code` is its
+        function. Each `begin` that did not return None is followed by one `end` or `undo`, the last one begun first."""
+
+        code: Code
+
+        def begin(self, arguments: Sequence[Any]) -> list[Any] | None:
+            """Return what the function takes, with the state of the tool, for arguments in order, UNSET for one that is left out;
+            None where the host has to perform this call, of which nothing has happened then. Raises P015 for one that has no
+            default, and what the host's sink of emits raises: a Panic, or another exception in a HostFailed."""
+
+        def end(self, value: Any) -> Any:
+            """Return the value of the call for what the function has returned, and keep the state. Raises panic P007 where a
+            foreign image gives no state."""
+
+        def undo(self) -> None:
+            """Leave the state as it was before the call: the function has failed."""
+
     class MachineContext(Protocol):
         """The part of the machine that methods of handles use; a body gets it as its first argument."""
 
@@ -99,11 +118,23 @@ if TYPE_CHECKING:
         def suspend(self, task: Any, kind: str, payload: Any) -> None:
             """Let the task wait for an effect; the body returns SUSPENDED then."""
 
+        def enter_tool(self, task: Any, tool: str, name: str, arguments: list[Any]) -> Any:
+            """Return the Invoke of a method of a tool that runs within the slice, None where the host performs the call."""
+
         def cancel_handle(self, task: Any, handle: Any) -> Any:
             """Cancel the task of a handle. Return whether it still ran, or SUSPENDED where the host has to end effects first."""
 
         def close_stream(self, task: Any, stream: Any) -> Any:
             """End a reply that is on its way; returns SUSPENDED."""
+
+
+class HostFailed(BaseException):
+    """An exception of the host's own code that was called within a slice. The machine lets it pass as it is: the program neither
+    sees it nor takes it for a failure of its own. `error` is that exception."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 class Effect:

@@ -129,7 +129,7 @@ def tiling(
     return tiles
 
 
-_COUNTING = (NUMBERS["ENTER"], NUMBERS["LOOP"])
+_BEFORE = (NUMBERS["ENTER"], NUMBERS["LOOP"], NUMBERS["LEAVE_TOOL"])  # nodes of no instruction, before one
 _NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
 _LITERALS = {"NIL": None, "TRUE": True, "FALSE": False, "NONE": NONE}
 
@@ -468,7 +468,7 @@ class Program:
     def index_before(self, code: Code, following: Any) -> int:
         """Return the index of the instruction before a node: a frame holds the node to go on with, not the one that called. None,
         and a node of no instruction, stands for the end of the function."""
-        if following is not None and following[0] in _COUNTING:
+        if following is not None and following[0] in _BEFORE:
             following = following[2]
         index = code.index_of(following)
         return max((len(code.nodes) if index is None else index) - 1, 0)

@@ -13,26 +13,26 @@ and `template.py`; who performs effects, in `runtime/`.
 
 from __future__ import annotations
 
-from ..generated.loop import NUMBERS
+from ..generated.loop import NUMBERS, node
 from ..generated.loop import run as run_loop
 from ..panics import Panic
 from ..values import Err, HostStream, check, display, share, typeof
 from ..values.limits import LONGEST_STRING, limits
-from ..values.metering import exchange
+from ..values.metering import IDLE, exchange
 from ..values.text import json_fits
 from ..values.ways import begun
 from .effects import Effect, EmitPayload, ExternCall
 from .scheduler import Scheduler
 from .stores import Stores
-from .tasks import SUSPENDED
+from .tasks import SUSPENDED, Invoke
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from ..values.objects import Way
-    from .effects import Memories
+    from .effects import DirectMethod, Memories
     from .link import Program
     from .linked import Code, LoopSite, PythonFunction
     from .scheduler import HostCall
@@ -46,7 +46,8 @@ UNLIMITED = 1 << 62  # fuel of a run without a limit: no run lives to use it up,
 CALLS, ROUNDS = 20, 40  # of a function or loop before it is translated
 LARGEST_PAYLOAD = 1 << 20  # bytes of JSON
 LARGEST_MEMORY = 1 << 30  # bytes
-TRY = NUMBERS["TRY"]
+TRY, LEAVE_TOOL = NUMBERS["TRY"], NUMBERS["LEAVE_TOOL"]
+IN_A_ROW = 1_000  # calls of tools within slices, before the host performs one, so that its loop gets a turn
 SMALL = frozenset({int, float, bool, type(None)})  # payloads that are never too large
 
 
@@ -99,6 +100,12 @@ class Machine(Scheduler):
         self.tiers(True)
         self.configured: dict[tuple[str, int, str], Any] = {}
         self.panic: Panic | None = None
+        # of the host: the method of a tool, by both names, if calls of it may run within a slice; and what it gave
+        self.find_direct: Callable[[str, str], DirectMethod | None] = lambda tool, name: None
+        self.direct: dict[tuple[str, str], DirectMethod | None] = {}
+        self.in_tools: list[DirectMethod] = []  # those that run, the innermost last
+        self.in_a_row = 0
+        self._around: tuple[Any, int] = IDLE, LONGEST_STRING  # meter and limit on Strings outside of the slice that runs
         self.keeps_locals = False  # whether a panic takes the variables of its frames along (O-9.13)
 
     def limit(
@@ -119,7 +126,7 @@ class Machine(Scheduler):
         there is one, belongs to it from now on; stores begin empty."""
         successor = Machine(self.program, self.memories, self.make_tier)
         copied = ("steps", "depth_limit", "task_limit", "value_bytes", "memory_bytes")
-        for name in (*copied, "keeps_locals", "calls_before", "loops_before"):
+        for name in (*copied, "keeps_locals", "calls_before", "loops_before", "find_direct"):
             setattr(successor, name, getattr(self, name))
         successor.reserve = successor.steps
         successor.both, successor.counted, successor.stop, successor.beside = self.both, self.counted, self.stop, self.beside
@@ -287,16 +294,21 @@ class Machine(Scheduler):
         self.running = task
         before, limits.string = limits.string, self.value_bytes
         meter = exchange(self)
+        self._around = meter, before
         try:
             if task.fault is not None:
                 raise task.fault
             run_loop(self, task)  # type: ignore[no-untyped-call]  # the loop is generated
+            if self.in_tools:  # only a foreign image, by types that are wrong, has such a method
+                raise Panic("P007", "a method of a tool suspends where its image says that it does not")
         except Panic as panic:
             self.running = None
+            self._undo_tools()
             self.panicked(task, panic)
             return
         except BaseException:  # the host goes on with the machine when it has handled that
             self.running = None
+            self._undo_tools()
             raise
         finally:
             limits.string = before
@@ -316,6 +328,20 @@ class Machine(Scheduler):
         finally:
             exchange(meter)
 
+    def outside(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Return the result of `work`, which the host does within a slice and not for the run: it is charged nothing, and its
+        limits are those around the slice. Raises what `work` raises."""
+        meter, string = self._around
+        if string != self.value_bytes:
+            limits.string = string
+        exchange(meter)
+        try:
+            return work(*arguments)
+        finally:
+            exchange(self)
+            if string != self.value_bytes:
+                limits.string = self.value_bytes
+
     def resume(self, effect: Effect, value: Any) -> None:
         """Answer an awaited effect with a value of the machine; an Err from outside begins its way at the effect (L-5.11.3).
         Raises ValueError when no task awaits it."""
@@ -323,16 +349,22 @@ class Machine(Scheduler):
         if task.effect is not effect:
             raise ValueError(f"{effect!r} is not awaited")
         task.effect = None
-        task.push(begun(share(value.value), self._here(task)) if type(value) is Err and not value.way else value)
+        task.push(self.from_outside(value, task.state[0], task.state[3], task.frames))
         self.end_calls(task)
         self.ready(task)
 
-    def _here(self, task: Task) -> Way:
-        """Return the place of a task: of its innermost function that traces show; none where a `?` comes next, which sets a
+    def from_outside(self, value: Any, following: Any, code: Code, frames: list[Any]) -> Any:
+        """Return a value as the value of a call that ends before the node `following`: an Err without a way begins one there."""
+        if type(value) is not Err or value.way:
+            return value
+        return begun(share(value.value), self._here(following, code, frames))
+
+    def _here(self, following: Any, code: Code, frames: list[Any]) -> Way:
+        """Return the place before a node: of the innermost function that traces show; none where a `?` comes next, which sets a
         place itself."""
-        if task.state[0] is not None and task.state[0][0] == TRY:
+        if following is not None and following[0] == TRY:
             return ()
-        frames = [(task.state[0], task.state[3]), *((ins, code) for ins, _, _, code in reversed(task.frames) if code is not None)]
+        frames = [(following, code), *((ins, code) for ins, _, _, code in reversed(frames) if code is not None)]
         at = next(((ins, code) for ins, code in frames if not code.hidden), None)
         return () if at is None else at[1].way_by(self.program.index_before(at[1], at[0]))
 
@@ -386,6 +418,48 @@ class Machine(Scheduler):
         effect = Effect(task.next_key(), kind, payload, True, task)
         self.wait_for_host(task, effect)
         self.effects.append(effect)
+
+    def direct_method(self, tool: str, name: str) -> DirectMethod | None:
+        """Return a method of a tool if calls of it may run within a slice; None if the host performs each."""
+        key = (tool, name)
+        if key not in self.direct:
+            self.direct[key] = self.find_direct(tool, name)
+        return self.direct[key]
+
+    def enter_tool(self, task: Task, tool: str, name: str, arguments: list[Any]) -> Invoke | None:
+        """Return the call of a method of a tool as one of a function, which runs within the slice of the task; None where the
+        host has to perform it. Raises as `begin_tool`."""
+        method = self.direct_method(tool, name)
+        given = None if method is None else self.begin_tool(task, method, arguments)
+        return None if method is None or given is None else Invoke(method.code, given, (), True)
+
+    def begin_tool(self, task: Task, method: DirectMethod, arguments: Sequence[Any]) -> list[Any] | None:
+        """Begin a call of a method within the slice of the task and return what its function takes; None where the host has to
+        perform the call, as where another task could run meanwhile (O-6.16). Raises as `DirectMethod.begin`."""
+        if self.at_work != 1 or self.held_back or task.doomed or self.in_a_row >= IN_A_ROW:
+            self.in_a_row = 0
+            return None
+        given = method.begin(arguments)
+        if given is not None:
+            self.in_a_row += 1
+            task.counter += 1  # the effect and the task that such a call is where the host performs it
+            task.born += 1
+            self.in_tools.append(method)
+        return given
+
+    def behind_tool(self, following: Any) -> Any:
+        """Return the node at which a call of a method within the slice goes on when the method has returned: one before the node
+        behind the call."""
+        return node(LEAVE_TOOL, None, following)
+
+    def left_tool(self, value: Any, following: Any, code: Code, frames: list[Any]) -> Any:
+        """Return the value of a call that `begin_tool` began, for what the function has returned; the other parameters say where
+        the caller goes on. Raises as `DirectMethod.end`."""
+        return self.from_outside(self.in_tools.pop().end(value), following, code, frames)
+
+    def _undo_tools(self) -> None:
+        while self.in_tools:
+            self.in_tools.pop().undo()
 
     def emit(self, task: Task, channel: Any, payload: Any) -> None:
         """Make an emit that no task waits for. Raises what `checked_emit` raises; so does `ask`."""

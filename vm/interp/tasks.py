@@ -138,14 +138,16 @@ class Task:
 
 
 class Invoke:
-    """Enter the function `code` with these arguments and captured cells; the loop pushes what that returns."""
+    """Enter the function `code` with these arguments and captured cells; the loop pushes what that returns. `is_tool`: it is a
+    method of a tool that runs within the slice, so that `Machine.left_tool` makes the value of the call of what it returns."""
 
-    __slots__ = ("code", "arguments", "cells")
+    __slots__ = ("code", "arguments", "cells", "is_tool")
 
-    def __init__(self, code: Any, arguments: list[Any], cells: Any) -> None:
+    def __init__(self, code: Any, arguments: list[Any], cells: Any, is_tool: bool = False) -> None:
         self.code = code
         self.arguments = arguments
         self.cells = list(cells)
+        self.is_tool = is_tool
 
 
 class Suspended:

@@ -213,7 +213,7 @@ def step(loop: Loop) -> bool:
 # ---------------------------------------------------------------- of linked code only, never in an image
 
 # The names that have a number in the fast loop, but no row in the table of opcodes.
-LINKED_ONLY = ("LINK", "RETURN_RESULT", "ENTER", "LOOP", "HALT", "CONCAT__STORE")
+LINKED_ONLY = ("LINK", "RETURN_RESULT", "ENTER", "LOOP", "HALT", "CONCAT__STORE", "LEAVE_TOOL")
 
 
 def LINK(operand: Code, loop: Loop) -> Any:
@@ -292,6 +292,12 @@ def CONCAT__STORE(a: Any, b: Any, operand: int, loop: Loop) -> Any:
     a += b
     loop.locs[operand] = a
     return NOTHING
+
+
+def LEAVE_TOOL(value: Any, loop: Loop) -> Any:
+    """Behind a method of a tool that ran within the slice: return the value of the call. Raises what `Machine.left_tool`
+    raises."""
+    return loop.machine.left_tool(value, loop.ins, loop.code, loop.frames)
 
 
 # ---------------------------------------------------------------- the operand stack
@@ -394,6 +400,8 @@ def CALL_METHOD(receiver: Any, args: list[Any], operand: Site, loop: Loop) -> An
     if value is SUSPENDED:
         return SUSPENDED
     if type(value) is Invoke:
+        if value.is_tool:
+            loop.ins = loop.machine.behind_tool(loop.ins)
         loop.enter(value.code, value.arguments, value.cells)
         return NOTHING
     loop.settle_debt()

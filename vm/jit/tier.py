@@ -11,14 +11,17 @@ files: what a host keeps of it between processes, it gets from `Translation.pack
 
 from __future__ import annotations
 
+import sys
 from types import FunctionType
 
+from ..builtins.binding import arguments_of
 from ..bytecode.opcodes import OPCODES
 from ..interp.dispatch import exec_call_inout, fixed_method, plain_row, safe_method
 from ..interp.linked import Code
+from ..interp.machine import IN_A_ROW
 from ..interp.tasks import Invoke
 from ..panics import Panic
-from ..values import Array, Closure
+from ..values import UNSET, Array, Closure, Err, ToolRef
 from ..values.containers import CONTAINERS
 from ..values.limits import limits
 from .analysis import TALLEST, CallGraph
@@ -26,8 +29,8 @@ from .library import NAMES, Deoptimise, Part, blank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
+    from collections.abc import Callable, Sequence
+    from types import FrameType, TracebackType
     from typing import Any
 
     from ..interp.link import Program
@@ -234,6 +237,9 @@ class Tier:
         self.walked: dict[tuple[int, Closures], int] = {}  # elements that a function was given with some closures
         self.deoptimisations: dict[Any, int] = {}  # how often a function or loop has deoptimised
         self.targets: dict[Site, dict[type, Any]] = {}
+        self.tools: dict[tuple[Site, str], Any] = {}  # what `_tool_target` gives, by site and name of the tool
+        self.tool_code: Any = None  # the code object of these, once there is one
+        self.excused = False  # whether the way back to the interpreter that comes next is not counted
         self.fuel = [0]
         self.charged = False  # whether translated code runs that counts fuel
         self.globals: dict[str, Any] = {
@@ -344,6 +350,13 @@ class Tier:
     def call_method(self, receiver: Any, site: Site, arguments: list[Any], room: int) -> Any:
         """Return `receiver.method(arguments)`, with room for `room` calls nested in it. Raises Deoptimise where it may end the
         slice or no Python function is there, P014, P015 and P007 as `exec_call_method` does, and what the method raises."""
+        if type(receiver) is ToolRef and not site.trait:
+            target = self._tool_target(receiver, site)
+            if target is None:
+                raise Deoptimise
+            if not self.metered:
+                self.targets_of(site)[ToolRef] = target
+            return target(receiver, *arguments, room)
         entry = safe_method(self.machine, receiver, site)
         if entry is None:
             raise Deoptimise
@@ -374,6 +387,71 @@ class Tier:
         graph = self.translation.graph
         marks = shares and not graph.borrows(code.number, 0)
         return with_room(function, code.argc, graph.counted[code.number], marks)
+
+    def _tool_target(self, tool: ToolRef, site: Site) -> Any:
+        """Return the function for a method of a tool that runs within the slice; None where there is no Python function for it.
+        It is made once for a site and a tool."""
+        key = (site, tool.name)
+        if key not in self.tools:
+            self.tools[key] = self._new_tool_target(tool, site)
+        return self.tools[key]
+
+    def _new_tool_target(self, tool: ToolRef, site: Site) -> Any:
+        machine, name, graph = self.machine, tool.name, self.translation.graph
+        names = self.program.tool_methods.get((name, site.name))
+        method = None if names is None else machine.direct_method(name, site.name)
+        if method is None or names is None:
+            return None
+        in_order = not site.names and site.argc == len(names)
+        code = method.code
+        function = self.function(code.number)
+        if function is None or code.number in graph.values:
+            return None
+        counted, metered, fuel = graph.counted[code.number], self.metered, self.fuel
+        begin, in_tools, end = machine.begin_tool, machine.in_tools, method.end
+        self.program.link(code)
+
+        def tool_method(this: Any, *arguments: Any) -> Any:
+            if this.name != name:
+                return self._other_tool(this, site, arguments)
+            if machine.in_a_row >= IN_A_ROW:  # the host is to perform this call, and the next ones run here again
+                self.excused = True
+                raise Deoptimise
+            values: Sequence[Any] = arguments[:-1]
+            if not in_order:
+                values = arguments_of(site, list(values), names, (UNSET,) * len(names))
+            given = begin(machine.running, method, values)
+            if given is None:
+                raise Deoptimise
+            if metered:
+                fuel[0] -= code.cost
+            value = function(*given, arguments[-1] - 1) if counted else function(*given)
+            in_tools.pop()
+            value = end(value)
+            return value if type(value) is not Err or value.way else self._from_tool(value)
+
+        self.tool_code = tool_method.__code__
+        return tool_method
+
+    def _other_tool(self, tool: ToolRef, site: Site, arguments: tuple[Any, ...]) -> Any:
+        """Do the call of a site that has called the method of another tool before. Raises as `call_method`."""
+        target = self._tool_target(tool, site)
+        if target is None:
+            raise Deoptimise
+        return target(tool, *arguments)
+
+    def _from_tool(self, failed: Err) -> Any:
+        """Return the Err that a method of a tool has given, with the place that translated code has come to as its way."""
+        at: FrameType | None = sys._getframe(1)
+        inner: list[tuple[Any, Any, Any, Code]] = []
+        while at is not None and at.f_code is not RUN:
+            part = self.parts.get(at.f_code)
+            if part is not None:
+                index, innermost = part.places[site_of(part, at.f_lineno).index]
+                inner[:0] = [frame(self.program, inlined, {}, index) for inlined, index in within(innermost, index + 1)]
+            at = at.f_back
+        following, _, _, code = inner.pop()
+        return self.machine.from_outside(failed, following, code, [*self.machine.running.frames, *inner])
 
     def _body_target(self, receiver: Any, site: Site, entry: Any) -> Any:
         """Return the function for a built-in method that changes nothing and gets all its arguments by position."""
@@ -456,8 +534,9 @@ class Tier:
             self.rebuild_frames(task, deoptimised.__traceback__)
             if machine.attention:
                 self.attend()
-            else:
+            elif not self.excused:
                 self.count_deoptimisation(unit)
+            self.excused = False
             return None
         except BaseException as error:
             machine.raised = self.as_panic(error)
@@ -511,10 +590,13 @@ class Tier:
         """Give the task the frames of the interpreter that stand for those of a traceback; the innermost becomes its state.
         `failed`: a panic ends the run, so that the operand stack is not needed."""
         frames = []
+        callers = set()  # the positions of frames that a method of a tool returns to
         while traceback is not None:
             part = self.parts.get(traceback.tb_frame.f_code)
             if part is not None:
                 frames.append((part, traceback.tb_frame.f_locals, traceback.tb_lineno))
+            elif traceback.tb_frame.f_code is self.tool_code:
+                callers.add(len(frames) - 1)
             traceback = traceback.tb_next
         stack = task.stack
         for position, (part, values, line) in enumerate(frames):
@@ -527,6 +609,9 @@ class Tier:
                 stack += [self.value(text, values) for text in entries or ()]
             at += not again
             task.frames += [frame(self.program, inlined, values, at) for inlined, at in within(innermost, at)]
+            if position in callers and position < len(frames) - 1:
+                following, *rest = task.frames[-1]
+                task.frames[-1] = (self.machine.behind_tool(following), *rest)
         task.state = (*task.frames.pop(), None if failed else stack.pop())
 
     def value(self, text: str, values: dict[str, Any]) -> Any:
@@ -540,6 +625,9 @@ class Tier:
         if text not in self.globals:  # a constant that only frames need
             self.globals[text] = self.translation.value_of(text)
         return self.globals[text]
+
+
+RUN = Tier.run.__code__  # of the Python frame beneath those of translated code
 
 
 def within(inlined: Inlined, at: int) -> list[tuple[Inlined, int]]:
