@@ -80,6 +80,7 @@ class Concerto:
             offline=True,
             provider=self.provider,
             tier=self.tier,
+            is_audited=False,  # as `concerto run`, which shows emits of the runtime with --verbose alone
         )
 
 
