@@ -380,6 +380,7 @@ def CALL_HOST(args: list[Any], operand: HostFunction, loop: Loop) -> Any:
     payload = operand.prepare(*args)
     value = None if operand.at_once is None else operand.at_once(payload)
     if value is not None:
+        loop.task.counter += 1  # keys of effects are those that recordings have (V-6.5)
         return value
     loop.machine.suspend(loop.task, operand.effect, payload)
     return SUSPENDED

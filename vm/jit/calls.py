@@ -154,7 +154,7 @@ def call_host(e: Emitter, op: Opcode, operand: int) -> None:
     before = e.stack_before()
     parts = e.pop_many(e.program.constants[operand].argc)
     e.pay()
-    e.call(f"without_host({e.constant(op, operand)}, [{', '.join([part.text for part in parts])}])", kinds.ANY)
+    e.call(f"without_host({e.constant(op, operand)}, [{', '.join([part.text for part in parts])}], MACHINE)", kinds.ANY)
     e.sites[-1].again = before
 
 

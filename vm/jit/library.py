@@ -156,12 +156,14 @@ def shared_payload(value: Any) -> Any:
     return value
 
 
-def without_host(function: Any, arguments: list[Any]) -> Any:
-    """Return what a function that the host performs gives without it. Raises Deoptimise where only the host knows, and what its
-    check of the arguments raises."""
+def without_host(function: Any, arguments: list[Any], machine: Any) -> Any:
+    """Return what a function that the host performs gives without it; it counts as an effect of the running task, whose keys
+    (V-6.5) are those that recordings have. Raises Deoptimise where only the host knows, and what its check of the arguments
+    raises."""
     value = function.at_once(function.prepare(*arguments))
     if value is None:
         raise Deoptimise
+    machine.running.counter += 1
     return value
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
 
+import concerto
 import pytest
 from concerto.runtime.effects.dates import OPERATIONS, Fault
 from concerto.vm.builtins.date import EARLIEST, LATEST, answered_here, date_of, ordinal
@@ -88,3 +91,22 @@ def test_days_have_their_dates() -> None:
     for days in (*range(3000), *range(ordinal(1899, 12, 1), ordinal(1904, 2, 1)), *range(ordinal(1999, 12, 1), 731_000)):
         assert ordinal(*date_of(days)) == days
     assert date_of(ordinal(9999, 12, 31)) == (9999, 12, 31)
+
+
+@pytest.mark.parametrize("tier", ["interp", "both"])
+def test_they_count_among_the_effects_of_their_task(tier: str, tmp_path: Path) -> None:
+    """Recordings and runs of a store that were made when each was an effect have its number in their keys."""
+    program = concerto.compile("""
+        use std::date;
+        model M { provider: offline }
+        fn main() -> Result<Nil> {
+            let mut day = date::of(2024, 1, 31)?;
+            for i in 0..3000 { day = date::add(day, days: 1)?; }
+            emit("said", M.execute(date::format(day, "%Y")?)?.text);
+            Ok(nil)
+        }
+    """)
+    with program.session(offline=True, record=tmp_path / "r.jsonl", tier=tier) as session:
+        assert session.run().error is None
+    keys = [row["effect"] for row in map(json.loads, (tmp_path / "r.jsonl").read_text().splitlines()) if "effect" in row]
+    assert keys == ["0:3003/1"]
