@@ -1,7 +1,8 @@
 """The options of `run`, `arun` and `Program.session` (O-9.40).
 
 Hands on the types of the values (`Budgets`, `SharedBudget`, `Permissions`, `Immediate`, `Buffered`, `Browser`) to users and to
-what makes options for a program (`batches/`, `serve/`, some verbs, imported modules, pytest), SCOPES to the verb `serve`;
+what makes options for a program (`batches/`, `serve/`, some verbs, imported modules, pytest), `permitted`, what a
+manifest permits, to the last two;
 `Options` and `RunOptions`, which type the keyword arguments, to whatever takes them, with `check_options`, which refuses wrong
 ones by the rows of `RULES`, and `refuse_journal`, for what takes no recording; to what runs programs (`session`, `results` for
 tests, `batches/calls.py`) `amounts`, `limits_of`, and `host_of`, which makes the runtime's host: what a run reaches of the world
@@ -17,7 +18,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
@@ -33,6 +34,7 @@ from ..vm.builtins.capabilities import BY_KEY
 from ..vm.declaration_fields import OTHER_PRICES, PRICES
 
 if TYPE_CHECKING:
+    from ..compiler.manifest import Manifest
     from ..runtime.mcp.pins import Pins
 
 
@@ -206,6 +208,15 @@ class Permissions:
 
 
 SCOPES = tuple(BY_KEY)  # each is a field of Permissions
+
+
+def permitted(manifest: Manifest, libraries: Iterable[str]) -> Permissions:
+    """Return what a manifest permits to a program that uses the libraries of these names (O-4.12, O-4.20, P-3.2). A table for
+    another library says nothing: only what a host grants by hand must be of one that the program uses."""
+    tables: dict[str, dict[str, Any]] = {name: dict(table) for name, table in manifest.library_permissions.items()}
+    scopes: dict[str, Any] = dict(manifest.permissions)
+    lib = {name: Permissions(**tables[name]) for name in libraries if name in tables}
+    return Permissions(**scopes, tools=manifest.tools, lib=lib)
 
 
 def all_texts(values: tuple[Any, ...]) -> bool:
@@ -401,7 +412,7 @@ def _pins_of(option: str | os.PathLike[str] | None) -> Pins:
     from ..runtime.mcp.pins import PinsRefused, read_pins
 
     try:
-        with open(option, encoding="utf-8") as file:
+        with open(option, encoding="utf-8-sig") as file:
             return read_pins(file.read())
     except (OSError, UnicodeError, PinsRefused) as error:
         raise ValueError(f"mcp_pins: {os.fspath(option)}: {error}") from None

@@ -19,7 +19,7 @@ from ..compiler.manifest_file import find_manifest
 from ..compiler.project import locate
 from ..compiler.roots import extents_of, roots_of, sources_under
 from ..vm.bytecode import image as im
-from .options import Options, Permissions
+from .options import Options, permitted
 from .program import Program, _python_functions, compile
 from .results import CompileError, TestResult, tested
 
@@ -173,8 +173,8 @@ class SourceTest(pytest.Item):
         options: Options = {"offline": not self.config.getoption("--concerto-online")}
         manifest = locate(self.found.root.path).manifest
         if manifest is not None:
-            grants: dict[str, Any] = dict(manifest.permissions)
-            options["permissions"] = Permissions(tools=manifest.tools, **grants)
+            libraries = [library.name for library in self.found.root.program._linked.image.libraries]
+            options["permissions"] = permitted(manifest, libraries)
         return {**options, **(given or {})}
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

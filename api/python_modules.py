@@ -14,18 +14,15 @@ import threading
 from collections.abc import Callable
 from functools import cached_property
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from .annotations import Objects, annotated
 from .declared_classes import DeclaredClasses, classes_of
 from .defaults import known_default
-from .options import Permissions, RunOptions, check_options
+from .options import RunOptions, check_options, permitted
 from .program import Program
 from .python_names import KEPT_BY_MODULES
 from .session import Session
-
-if TYPE_CHECKING:
-    from ..compiler.manifest import Manifest
 
 
 class ModuleSession(Session):
@@ -142,7 +139,8 @@ class Module:
             from ..compiler.manifest import Manifest
             from ..compiler.manifest_file import NAME
 
-            options["permissions"] = _permitted(Manifest(os.path.join(folder, NAME)))
+            libraries = [library.name for library in self.program._linked.image.libraries]
+            options["permissions"] = permitted(Manifest(os.path.join(folder, NAME)), libraries)
         pins = os.path.join(folder or os.path.dirname(self.source), FILE)
         if os.path.exists(pins):
             options["mcp_pins"] = pins
@@ -195,11 +193,6 @@ class Module:
 
 def _renamed(named: dict[str, Any], own: dict[str, str]) -> dict[str, Any]:
     return {own.get(name, name): value for name, value in named.items()} if own else named
-
-
-def _permitted(manifest: Manifest) -> Permissions:
-    scopes: dict[str, Any] = dict(manifest.permissions)
-    return Permissions(**scopes, tools=manifest.tools)
 
 
 def _close(session: ModuleSession, process: int) -> None:

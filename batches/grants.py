@@ -1,8 +1,8 @@
 """Permissions that flags of a command line grant, as an option of a session (S-2.1).
 
-Hands on `Granted` to `cli/batch.py`. It holds the runtime's own grants, with tools that are disabled and advice that names flags,
-which `Permissions` of Python does not say. Which flags grant what is for `cli/run.py`, what a grant permits for
-`runtime/access/`.
+Hands on `Granted` to the verbs `batch`, `serve` and `mcp`, whose sessions are those of Python. It holds the runtime's own grants,
+with tools that are disabled and advice that names flags, which `Permissions` of Python does not say. Which flags grant what is
+for `cli/run.py`, what a grant permits for `runtime/access/`.
 """
 
 from __future__ import annotations

@@ -227,16 +227,7 @@ def session_options(arguments: argparse.Namespace, program: Program) -> dict[str
 
 
 def _permissions(arguments: argparse.Namespace, linked: link.Program) -> Any:
-    """Return what flags and manifest grant, as the Python API has it."""
-    from ..api.options import SCOPES, Permissions
+    """Return what flags and manifest grant, to libraries too, as an option of a session."""
+    from ..batches.grants import Granted
 
-    grants = permissions(arguments, manifest_file(arguments.file, linked))
-    tools: dict[str, Any] = dict(grants.tools)
-    for name in grants.disabled:
-        tool, _, method = name.partition(".")
-        every = tuple(row[0] for one in linked.image.tools if one.name == tool for row in one.methods)
-        allowed = tools.get(tool, True)
-        left = every if allowed is True else allowed or ()
-        tools[tool] = tuple(one for one in left if one != method) if method else False
-    scopes: dict[str, Any] = {key: grants.scopes[key] for key in SCOPES}
-    return Permissions(**scopes, tools=tools)
+    return Granted(permissions(arguments, manifest_file(arguments.file, linked)))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import concerto
@@ -63,6 +66,49 @@ def test_flags(project: Path) -> None:
     for wrong in ("reader", "reader:files", "reader:net=http://a/b", "1x:net", "reader:fs:read="):
         refused = run(project, "run", "main.conc", f"--allow-lib={wrong}")
         assert refused.code == 2 and "--allow-lib" in refused.err, wrong
+
+
+MODULE = "import concerto.importer, main; print(main.through('a.txt'))"
+SERVED = """
+import sys
+from concerto.cli import serve
+from concerto.cli.main import parsed
+from concerto.cli.verbs import BY_NAME
+words, beside = serve.words_of(sys.argv[1:])
+arguments = parsed(BY_NAME["serve"], serve, words, "", {**beside, "alone": False})
+program = serve.program_of(arguments)
+with program.session(**serve.session_options(arguments, program)) as session:
+    print(session.call("through", "a.txt"))
+"""
+
+
+def python(project: Path, script: str, *words: str) -> str:
+    made = {**os.environ, "PYTHONPATH": os.pathsep.join([str(project.parent / "site"), str(project)])}
+    command = [sys.executable, "-c", script, *words]
+    ended = subprocess.run(command, cwd=project, env=made, capture_output=True, text=True, timeout=60)
+    return ended.stdout.strip() or ended.stderr
+
+
+def test_a_module_a_test_of_pytest_and_a_server_grant_what_the_manifest_grants(project: Path) -> None:
+    tested = '\n@test("it reads") fn reads() { assert_eq(load("a.txt"), "hello"); }\n'
+    (project / "main.conc").write_text(MAIN + tested, encoding="utf-8")
+    collected = "import sys, pytest; sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', 'main.conc']))"
+    manifest(project, "[permissions]\nfs_read = true\n")
+    assert python(project, MODULE).startswith(DENIED) and python(project, SERVED, "main.conc").startswith(DENIED)
+    assert run(project, "test").code == 1 and "1 failed" in python(project, collected)
+    # A table of a library that is not used says nothing.
+    more = '[permissions.lib.reader]\nfs_read = ["a.txt"]\n[permissions.lib.other]\nnet = true\n'
+    manifest(project, f"[permissions]\nfs_read = true\n{more}")
+    assert python(project, MODULE) == "hello"
+    assert python(project, SERVED, "main.conc") == "hello"
+    assert run(project, "test").code == 0 and "1 passed" in python(project, collected)
+
+
+def test_flags_of_a_server(project: Path) -> None:
+    words = ("main.conc", "--allow-fs-read=.")
+    assert python(project, SERVED, *words).startswith(DENIED)
+    assert python(project, SERVED, *words, "--allow-lib=reader:fs:read=a.txt") == "hello"
+    assert "there is no library other" in python(project, SERVED, *words, "--allow-lib=other:net")
 
 
 def test_the_manifest(project: Path) -> None:
