@@ -168,13 +168,19 @@ class SourceTest(pytest.Item):
             raise TestFailed(result)
 
     def _options(self) -> Options:
-        """Return the options of the conftest over those of the command line and the manifest."""
+        """Return the options of the conftest over those of the command line, the manifest, and the pins beside it."""
         given = self.config.hook.pytest_concerto_options(path=self.path, config=self.config)
         options: Options = {"offline": not self.config.getoption("--concerto-online")}
         manifest = locate(self.found.root.path).manifest
         if manifest is not None:
             libraries = [library.name for library in self.found.root.program._linked.image.libraries]
             options["permissions"] = permitted(manifest, libraries)
+        if self.found.root.program._linked.image.mcp:
+            from ..runtime.mcp.pins import FILE  # a program without servers needs none
+
+            pins = os.path.join(self.found.root.program._project or os.path.dirname(self.found.root.path), FILE)
+            if os.path.exists(pins):
+                options["mcp_pins"] = pins
         return {**options, **(given or {})}
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

@@ -97,6 +97,16 @@ def test_a_conftest_gives_options_and_the_manifest_permissions(tmp_path: Path) -
     assert "TypeError: tests have no emit_mode" in run_pytest(tmp_path, code=1)
 
 
+def test_pins_are_those_beside_the_manifest(tmp_path: Path) -> None:
+    manifest = '[project]\nname = "p"\nversion = "1"\nentry = "main.conc"\n'
+    source = 'mcp Tools { transport: "stdio", command: "nothing-such" }\nfn main() {}\n@test("it is") fn t() { assert(true); }\n'
+    (tmp_path / "Concerto.toml").write_text(manifest)
+    (tmp_path / "main.conc").write_text(source)
+    assert "1 passed" in run_pytest(tmp_path)
+    (tmp_path / "Concerto.pins.json").write_text("[]")
+    assert "it is no file of pins" in run_pytest(tmp_path, code=1)
+
+
 def test_a_module_is_tested_once_in_its_program(tmp_path: Path) -> None:
     """A test of the module calls the module's own private function, and what only the program declares is there."""
     write(
