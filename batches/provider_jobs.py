@@ -20,7 +20,7 @@ from typing import Any
 from ..runtime.calls.usage import Metrics
 from ..runtime.errors import CallFailure
 from ..runtime.providers.base import Provider
-from .calls import Failure, JobsFailure, Pending, RowCalls
+from .calls import Failure, JobsFailure, KeyMissing, Pending, RowCalls
 from .provider_wires import UNREADABLE, Wire, wire_of
 from .rows import canonical
 from .store import Answer, RowStore
@@ -95,7 +95,7 @@ class ProviderJobs:
     async def call(self, arguments: Mapping[str, Any], row: tuple[str, bytes]) -> Answer:
         """Return the answer to a row for which a reply has arrived, or which needs none. Raise Pending for any other: its request
         is on its way, or goes with the next batch; JobsFailure for a connection without batches, and for a batch that cannot be
-        sent; and what `RowCalls.once` raises."""
+        sent, as `flush`; and what `RowCalls.once` raises."""
         key, digest = row
         if self._store.waits(key, digest):
             raise Pending
@@ -184,7 +184,7 @@ class ProviderJobs:
             self._sizes[connection] = self._sizes.get(connection, 0) + size
 
     async def flush(self) -> None:
-        """Send the batches that are not full. Raise JobsFailure."""
+        """Send the batches that are not full. Raise JobsFailure, and KeyMissing where the provider's key is not there."""
         async with self._sending:
             for connection in list(self._outgoing):
                 await self._send(connection)
@@ -201,15 +201,21 @@ class ProviderJobs:
         try:
             job = await wire.send(name, entries)
         except CallFailure as failure:
-            raise JobsFailure(self._calls.clean(f"cannot send the batch: {failure.message}")) from None
+            raise self._failed("cannot send the batch", failure) from None
         except UNREADABLE as unreadable:  # whether it was taken, the next run finds out
             text = f"the provider's answer to the batch cannot be read: {type(unreadable).__name__}: {unreadable}"
             raise JobsFailure(self._calls.clean(text)) from None
         self._store.sent(name, job)
         self.sent += 1
 
+    def _failed(self, what: str, failure: CallFailure) -> Exception:
+        """Return what ends the batch for a failed request to the provider: KeyMissing where its key is not there (S-2.1)."""
+        if failure.variant == "MissingKey":
+            return KeyMissing(self._calls.clean(failure.message))
+        return JobsFailure(self._calls.clean(f"{what}: {failure.message}"))
+
     async def collect(self) -> int:
-        """Fetch the answers of batches that are over; return how many are still on their way. Raise JobsFailure."""
+        """Fetch the answers of batches that are over; return how many are still on their way. Raise as `flush`."""
         pending = 0
         for job in self._store.jobs():
             try:
@@ -233,7 +239,7 @@ class ProviderJobs:
                     continue
                 await self._fetch(wire, id, job.name)
             except CallFailure as failure:
-                raise JobsFailure(self._calls.clean(f"cannot collect the batch {job.id}: {failure.message}")) from None
+                raise self._failed(f"cannot collect the batch {job.id}", failure) from None
             except UNREADABLE as unreadable:
                 text = f"the provider's answer about the batch {job.id} cannot be read: {type(unreadable).__name__}: {unreadable}"
                 raise JobsFailure(self._calls.clean(text)) from None

@@ -225,3 +225,17 @@ def test_answers_of_another_shape_are_no_internal_error(tmp_path: Path, answers:
         assert refused.code == 1 and f"answer about the batch batch_0 cannot be read: {kind}" in refused.err, refused
         server.says = None
         assert batch(tmp_path).code == 0
+
+
+def test_a_missing_key_ends_the_command_as_it_does_without_batches(tmp_path: Path) -> None:
+    with ProviderServer() as server:
+        program(tmp_path, server, "chat")
+        rows(tmp_path, "a", "b")
+        words = ("batch", "ask.conc", "--fn", "ask", "--in", "rows.jsonl", "--out", "out.jsonl", "--provider-batch")
+        for sent in (False, True):
+            lacking = concerto(*words, cwd=tmp_path)
+            assert lacking.code == 2 and "environment variable K is not set" in lacking.err, lacking
+            assert "the same batch goes on later" in lacking.err and len(server.batches) == sent
+            if not sent:
+                assert batch(tmp_path).code == 75
+        assert batch(tmp_path).code == 0 and sorted(server.asked) == ["a", "b"]
