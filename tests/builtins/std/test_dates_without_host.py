@@ -109,4 +109,4 @@ def test_they_count_among_the_effects_of_their_task(tier: str, tmp_path: Path) -
     with program.session(offline=True, record=tmp_path / "r.jsonl", tier=tier) as session:
         assert session.run().error is None
     keys = [row["effect"] for row in map(json.loads, (tmp_path / "r.jsonl").read_text().splitlines()) if "effect" in row]
-    assert keys == ["0:3003/1"]
+    assert keys == ["0:3002/1"]
