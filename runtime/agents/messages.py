@@ -150,8 +150,11 @@ def answer_of(line: str, message: dict[str, Any] | None, *, listens: bool, as_js
 
 
 def failure_text(message: dict[str, Any]) -> str:
-    """Return what a message of type ERROR says."""
-    return str(message.get("message", "the agent gave no message"))
+    """Return what a message of type ERROR says: its text, of anything else the JSON."""
+    said = message.get("message")
+    if said is None:
+        return "the agent gave no message"
+    return said if isinstance(said, str) else compact_json(said)
 
 
 def message_fields(message: dict[str, Any]) -> dict[str, Any]:

@@ -74,6 +74,18 @@ def test_what_json_output_may_be(line: str, expected: Any) -> None:
     assert [outcome(one) for one in found] == [expected]
 
 
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ('"sorry"', "sorry"), ("true", "true"), ("null", "the agent gave no message"),
+        ('{"code": 1, "why": null}', '{"code":1,"why":null}'),
+    ],
+)
+def test_a_failure_says_what_the_agent_says(message: str, said: str) -> None:
+    made = agent(SAYS % f'{{"type": "error", "message": {message}}}', output_format="json")
+    assert [failure.message for failure in asked(made, "x")] == [f"A: {said}"]
+
+
 def test_a_protocol_error_names_the_line_and_ends_the_process() -> None:
     made = agent("import os\nwhile True: input(); print('no json', os.getpid(), flush=True)", output_format="json")
     lines = []
