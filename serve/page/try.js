@@ -56,7 +56,11 @@ function field(parameter) {
   const type = parameter.schema.type;
   const label = made("label", `${parameter.name}${parameter.required ? "" : " (may be left out)"} `);
   let input;
-  if (type === "boolean") input = made("input", undefined, { type: "checkbox" });
+  if (type === "boolean" && parameter.required) input = made("input", undefined, { type: "checkbox" });
+  else if (type === "boolean") {
+    input = made("select");
+    input.append(...["", "true", "false"].map((word) => made("option", word, { value: word })));
+  }
   else if (type === "string" && !parameter.schema.contentEncoding) input = made("input", undefined, { type: "text" });
   else if (type === "integer" || type === "number") input = made("input", undefined, { type: "number", step: type === "integer" ? "1" : "any" });
   else input = made("textarea", undefined, { spellcheck: false, placeholder: "JSON" });
@@ -66,17 +70,24 @@ function field(parameter) {
   return label;
 }
 
+// The arguments as JSON text. What a person writes as JSON goes as it stands, since numbers of JavaScript are not those of JSON.
 function given() {
-  const values = {};
+  const rows = [];
   for (const parameter of chosen().parameters) {
     const input = at("arguments").elements[parameter.name];
-    if (input.type === "checkbox") values[parameter.name] = input.checked;
-    else if (input.value === "" && !parameter.required) continue;
-    else if (input.type === "text") values[parameter.name] = input.value;
-    else if (input.type === "number") values[parameter.name] = Number(input.value);
-    else values[parameter.name] = JSON.parse(input.value);
+    const isNumber = input.type === "number"; // the server says that it is missing
+    if (input.type !== "checkbox" && input.value === "" && (isNumber || !parameter.required)) continue;
+    rows.push(`${JSON.stringify(parameter.name)}: ${written(input)}`);
   }
-  return values;
+  return `{${rows.join(", ")}}`;
+}
+
+function written(input) {
+  if (input.type === "checkbox") return String(input.checked);
+  if (input.type === "text") return JSON.stringify(input.value);
+  if (input.type === "number") return /^-?[0-9]+$/.test(input.value) ? String(BigInt(input.value)) : JSON.stringify(Number(input.value));
+  JSON.parse(input.value); // what is none is told here
+  return input.value;
 }
 
 function show(text, bad = false) {
@@ -94,7 +105,7 @@ async function begin(stream) {
     const response = await fetch(`call/${at("function").value.split("/").map(encodeURIComponent).join("/")}`, {
       method: "POST",
       signal: running.signal,
-      body: JSON.stringify(given()),
+      body: given(),
       headers: headers({ "Content-Type": "application/json", Accept: stream ? "text/event-stream" : "application/json" }),
     });
     if (stream && response.ok) await watch(response);
@@ -125,7 +136,7 @@ function event(block) {
     return [line.slice(0, cut), line.slice(cut + 2)];
   }));
   if (parts.data === undefined) return;
-  const data = JSON.parse(parts.data);
+  const data = parsed(parts.data);
   if (parts.event === "text") at("outcome").append(data.text);
   else if (parts.event === "emit") show(`${data.channel}: ${line(data.payload)}`);
   else if (parts.event === "question") {
@@ -135,11 +146,15 @@ function event(block) {
   else show(`${parts.event}: ${pretty(parts.data)}`);
 }
 
-const line = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+// JSON whose whole numbers have more digits than those of JavaScript: each such number is an object with its digits.
+const TOKEN = /"(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/g;
+const parsed = (text) => JSON.parse(text.replace(TOKEN, (one) => (/^-?[0-9]{16,}$/.test(one) ? `{"\\u0000":"${one}"}` : one)));
+const printed = (value, indent) => JSON.stringify(value, null, indent).replace(/\{\s*"\\u0000":\s*"(-?[0-9]+)"\s*\}/g, "$1");
+const line = (value) => (typeof value === "string" ? value : printed(value));
 
 function pretty(text) {
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    return printed(parsed(text), 2);
   } catch {
     return text;
   }
@@ -148,7 +163,7 @@ function pretty(text) {
 async function questions() {
   const response = await fetch("questions", { headers: headers() }).catch(() => null);
   if (!response || !response.ok) return;
-  const open = await response.json();
+  const open = parsed(await response.text());
   const shown = new Set([...at("questions").children].map((one) => one.dataset.key));
   const keys = new Set(open.map((one) => one.key));
   for (const item of [...at("questions").children]) if (!keys.has(item.dataset.key)) item.remove();
@@ -160,7 +175,7 @@ async function questions() {
 function question(one) {
   const item = made("li");
   item.dataset.key = one.key;
-  const payload = made("pre", typeof one.payload === "string" ? one.payload : JSON.stringify(one.payload, null, 2));
+  const payload = made("pre", typeof one.payload === "string" ? one.payload : printed(one.payload, 2));
   payload.tabIndex = 0;
   item.append(made("p", `${one.function} asks on ${one.channel}:`), payload);
   const form = made("form", undefined, { className: "bar" });

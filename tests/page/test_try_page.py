@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from concerto.serve.tryout import FOLDER
 
 from ..serve.served import running
 
@@ -33,3 +34,20 @@ def test_a_person_tries_functions_and_answers(scheme: str, tmp_path: Path) -> No
     assert "JSON" in told["wrong"] and "pay 7?" in told["question"] and "paid 7" in told["paid"]
     assert told["axe"] == []
     assert told["messages"] == [] and told["hosts"] == [server.url]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
+def test_numbers_are_those_of_the_program() -> None:
+    """A number with more digits than JavaScript has is sent and shown as it is; what a person leaves out is left out."""
+    words = ["node", str(HERE / "numbers.mjs"), str(Path(FOLDER) / "try.js")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    given = json.loads(told["given"])
+    assert given.pop("any") == [9007199254740993, 0.12345678901234567]
+    assert given == {"id": 9007199254740993, "small": -7, "share": 1.5, "calm": True, "text": 'a"b'}
+    assert "0.12345678901234567" in told["given"]
+    emitted, result = told["shown"]
+    assert emitted == 'c: {"payload":9007199254740993,"s":"9007199254740993 \\"x\\" 1"}\n'
+    assert json.loads(result.removeprefix("result: ")) == [-9223372036854775808, 1234567890123456.5, 12]
+    assert json.loads(told["pretty"]) == {"a": 18014398509481985} and json.loads(told["question"]) == [9007199254740993]
