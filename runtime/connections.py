@@ -245,10 +245,20 @@ def resolve_key(settings: ConnectionSettings, env: Mapping[str, str], redactor: 
 
 def resolve_headers(settings: ConnectionSettings, env: Mapping[str, str], redactor: Redactor, origin: Origin) -> dict[str, str]:
     """Return the extra request headers by name. Values from `{ env = "N" }` are trimmed, and become known to the redactor as
-    secrets (O-1.13). Raises NotSent, as `resolve_key`, for a variable that is not set or that no header can carry."""
+    secrets (O-1.13). Raises NotSent, as `resolve_key`, for a variable that is not set or that no header can carry, and for a
+    header, or a field that goes into one, that holds what none can."""
+    from .access.http_messages import ascii_text, is_token  # a run that sends nothing starts without it
+
     headers: dict[str, str] = {}
+    for field in CLIENT_FIELDS:
+        if settings.row.carries(field):
+            _require_header_text(getattr(settings, field) or "", f"{field} of connection {settings.name}", origin)
     for header, value in settings.headers.items():
+        if not is_token(header):
+            message = f"connection {settings.name}: {ascii_text(header)!r} is no name of a header"
+            raise origin.not_sent("ConnectionError", "ProviderUnavailable", message)
         if isinstance(value, str):
+            _require_header_text(value, f"the header {header} of connection {settings.name}", origin)
             headers[header] = value
             continue
         variable = value["env"]

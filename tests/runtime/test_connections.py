@@ -164,6 +164,22 @@ def test_headers_come_from_text_or_environment():
         resolve_headers(found, {}, redactor, ORIGIN)
 
 
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"headers": {"X-A": "\u00fc"}}, "the value of the header X-A of connection lab holds characters a header cannot carry"),
+        ({"headers": {"X-A": "a\nb"}}, "the value of the header X-A of connection lab holds characters a header cannot carry"),
+        ({"headers": {"X A": "1"}}, "connection lab: 'X A' is no name of a header"),
+        ({"headers": {"": {"env": "B"}}}, "connection lab: '' is no name of a header"),
+        ({"organization": "\u00fc"}, "the value of organization of connection lab holds characters a header cannot carry"),
+    ],
+)
+def test_what_no_header_can_carry_is_named(fields, says):
+    with pytest.raises(CallFailure) as refused:
+        resolve_headers(settings(provider="openai", **fields), {"B": "x"}, Redactor(), ORIGIN)
+    assert refused.value.message.endswith(says)
+
+
 def test_settings_never_show_a_key():
     assert "sk-9" not in repr(settings(provider="openai", api_key="sk-9"))
 
