@@ -16,6 +16,7 @@ from ..memory.entries import Entry, Turn, ViewState, contents_of, entry_json, en
 from ..memory.facts import Fact, Observation, fact_of, observation_of
 from ..memory.failures import MemoryFailure
 from ..memory.stores.protocol import Batch, Head
+from ..memory.stores.rows import MOST, check_entry, check_fact, check_seen, check_turn, check_view, head_of
 from ..search.index import Document, Hit
 from ..search.search_tables import SearchFailure
 from .forms import failure_form as of_call
@@ -53,7 +54,7 @@ def entries_of(form: Json) -> list[Entry]:
     """Return the entries of `entries_form`. Raises JournalRefused for contents of media that are not base64; MemoryFailure and
     others as `entry_of` for an entry that is none."""
     media = form.get("media", {})
-    entries = [entry_of(entry) for entry in form["entries"]]
+    entries = [check_entry(entry_of(entry)) for entry in form["entries"]]
     return filled(entries, lambda hashes: {one: _bytes(media[one]) for one in hashes if one in media})
 
 
@@ -72,7 +73,7 @@ def facts_of(forms: Json) -> list[Fact]:
     for form in forms:
         fields = dict(form)
         vector = fields.pop("vector", None)
-        fact = fact_of(fields)
+        fact = check_fact(fact_of(fields))
         if vector is not None:
             fact.vector = vector[0], _bytes(vector[1])
         facts.append(fact)
@@ -91,26 +92,57 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-PLAIN: OfMethod = (_as_it_is, _as_it_is)
+def _all_of(*kinds: type) -> Callable[[Json], Any]:
+    """Return what reads a list of plain data of these types. It raises TypeError for another one."""
+
+    def read(forms: Json) -> Any:
+        if type(forms) is not list or any(type(form) not in kinds for form in forms):
+            raise TypeError
+        return forms
+
+    return read
+
+
+def _truth_of(form: Json) -> bool:
+    if type(form) not in (bool, int, type(None)):
+        raise TypeError
+    return bool(form)
+
+
+def _owner_of(form: Json) -> str | None:
+    if type(form) not in (str, type(None)):
+        raise TypeError
+    owner: str | None = form
+    return owner
+
+
+names_of, numbers_of, parts_of = _all_of(str), _all_of(int), _all_of(str, int)
+NAMES: OfMethod = (_as_it_is, names_of)
+NUMBERS: OfMethod = (_as_it_is, numbers_of)
+TRUTH: OfMethod = (bool, _truth_of)  # a store of the host may give another value that counts as one
+NOTHING: OfMethod = (lambda value: None, lambda form: None)
 
 # By method of a store (`memory/stores/protocol.py`). `open` gives the names of the optional methods that a store has, `died`
-# whether the holder of a lease is over, `index` what has changed in its index since the operation before that looked there.
+# whether the holder of a lease is over, `index` what has changed in its index since the operation before that looked there. What
+# is read is checked as what comes from a store, and raises as `entries_of`.
 METHODS: dict[str, OfMethod] = {
-    "open": PLAIN,
-    "head": (lambda head: list(head.values()), lambda form: Head(*form)),
+    "open": NAMES,
+    "head": (lambda head: list(head.values()), head_of),
     "entries": (entries_form, entries_of),
-    "turns": (_as_json, lambda forms: [Turn(**form) for form in forms]),
+    "turns": (_as_json, lambda forms: [check_turn(Turn(**form)) for form in forms]),
     "views": (
-        lambda states: _as_json(list(states.values())), lambda forms: {form["name"]: ViewState(**form) for form in forms},
+        lambda states: _as_json(list(states.values())),
+        lambda forms: {form["name"]: check_view(ViewState(**form)) for form in forms},
     ),
     "facts": (_facts_form, facts_of),
-    "seen": (_as_json, lambda forms: [observation_of(form) for form in forms]),
-    "keys": (lambda keys: [list(key) for key in keys], lambda forms: [tuple(form) for form in forms]),
-    "index": (lambda change: [_facts_form(change[0]), change[1]], lambda form: (facts_of(form[0]), form[1])),
-    **dict.fromkeys(
-        ("commit", "remove", "expire", "keep", "swap", "touch", "candidates", "acquire", "release", "holder", "died"), PLAIN
-    ),
-}  # fmt: skip
+    "seen": (_as_json, lambda forms: [check_seen(observation_of(form)) for form in forms]),
+    "keys": (lambda keys: [list(key) for key in keys], lambda forms: [tuple(parts_of(form)) for form in forms]),
+    "index": (lambda change: [_facts_form(change[0]), change[1]], lambda form: (facts_of(form[0]), numbers_of(form[1]))),
+    "candidates": NUMBERS,
+    "holder": (_as_it_is, _owner_of),
+    **dict.fromkeys(("commit", "swap", "acquire", "died"), TRUTH),
+    **dict.fromkeys(("remove", "expire", "keep", "touch", "release"), NOTHING),
+}
 
 
 def _document_form(document: Document | None) -> Json:
@@ -124,23 +156,40 @@ def _document_of(form: Json) -> Document | None:
     if form is None:
         return None
     id, text, value, label, vector = form
+    names_of([id, text, value, label])
     return Document(id, text, value, label, None if vector is None else _bytes(vector))
+
+
+def _hit_of(form: Json) -> Hit:
+    *texts, score = form
+    id, value, text = names_of(texts)
+    if type(score) is not float or not 0 < score <= 1:
+        raise ValueError
+    return Hit(id, value, text, score)
+
+
+def _count_of(form: Json) -> int:
+    if type(form) is not int or not 0 <= form < MOST:
+        raise ValueError
+    return form
 
 
 _PLACED: OfMethod = (
     lambda found: [[place, _document_form(document)] for place, document in found],
-    lambda forms: [(place, _document_of(form)) for place, form in forms],
+    lambda forms: [(_count_of(place), _document_of(form)) for place, form in forms],
 )
 
 # By method of a search index (`search/index.py`).
 INDEX_METHODS: dict[str, OfMethod] = {
     "get": (_document_form, _document_of),
     "search": (
-        lambda hits: [[hit.id, hit.value, hit.text, hit.score] for hit in hits], lambda forms: [Hit(*form) for form in forms],
+        lambda hits: [[hit.id, hit.value, hit.text, hit.score] for hit in hits], lambda forms: [_hit_of(form) for form in forms],
     ),
     "lacking": _PLACED,
     "documents": _PLACED,
-    **dict.fromkeys(("open", "put", "embed", "remove", "clear", "len"), PLAIN),
+    "open": NAMES,
+    **dict.fromkeys(("remove", "len"), (_as_it_is, _count_of)),
+    **dict.fromkeys(("put", "embed", "clear"), NOTHING),
 }  # fmt: skip
 
 

@@ -14,11 +14,14 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
+from ...vm.panics import Panic
+from ...vm.snapshot.envelope import SnapshotError
 from ..access.snapshot_secrets import SnapshotSecrets
+from ..memory.failures import MemoryFailure
 from ..memory.stores.operations import MustWait
 from .forms import digest_of, hidden, shown
 from .journal import Diverged
-from .rows import DISCARDED, DONE, FAILED, INTENT, OBSERVED, REPEATABLE, EffectRow
+from .rows import DISCARDED, DONE, FAILED, INTENT, OBSERVED, REPEATABLE, EffectRow, JournalRefused
 from .store_calls import DONE as NOTHING
 from .store_calls import JournaledIndex, JournaledStore
 from .store_forms import FAILURES, failure_form, failure_of
@@ -37,6 +40,11 @@ if TYPE_CHECKING:
     from .store_forms import OfMethod
 
 KIND = "memory"
+WAITS = {"waits": True}  # the result of an attempt that had to wait
+UNREADABLE = (
+    SnapshotError, JournalRefused, MemoryFailure, LookupError, TypeError, ValueError, AttributeError, RecursionError, Panic,
+)  # fmt: skip
+"""What reading an outcome raises that somebody has changed."""
 
 
 def bind_stores(run: Any, host: Host) -> None:
@@ -110,7 +118,7 @@ class Operation:
             if noted[:3] != what:
                 raise self._diverged(what, f"the recording has {noted[1]} of {noted[0]}", noted)
             self.calls.append(noted)
-            return self._again(noted[3], form)
+            return self._again(noted, form)
         if self.is_recorded:
             raise self._diverged(what, "the recording has nothing more")
         is_in_doubt = self.in_doubt is not None and at == len(self.known)
@@ -130,10 +138,18 @@ class Operation:
         self.calls.append([*what, hidden({"value": form[0](value)}, self.operations.secrets)])
         return value
 
-    def _again(self, outcome: Any, form: OfMethod) -> Any:
-        if "failure" in outcome:
-            raise failure_of(outcome["failure"])
-        return form[1](shown(outcome, self.operations.secrets)["value"])
+    def _again(self, noted: Any, form: OfMethod) -> Any:
+        """Return a known outcome, or raise the failure that it is; Diverged for one that nothing has given."""
+        place, method, _, outcome = noted
+        try:
+            failure = failure_of(outcome["failure"]) if "failure" in outcome else None
+            value = form[1](shown(outcome, self.operations.secrets)["value"]) if failure is None else None
+        except UNREADABLE:  # somebody has changed the row
+            said = f"what {method} of {place} has given cannot be read; record the run anew"
+            raise self.operations.journal.diverged(f"effect {self.row.key} ({KIND}): {said}") from None
+        if failure is not None:
+            raise failure
+        return value
 
     def _diverged(self, what: Any, otherwise: str, noted: Any = None) -> Diverged:
         place, method, _ = what
@@ -210,7 +226,7 @@ class JournaledOperations:
             return self.inner.attempt(work)
         row = self.journal.ahead(key, KIND)
         if row is not None:
-            if row.result.get("waits"):
+            if row.result == WAITS:
                 raise MustWait
             return self._again(row, work)
         is_early = self.journal.is_bound and key not in self.journal.unknown
@@ -220,7 +236,7 @@ class JournaledOperations:
                 raise MustWait
             value = self.inner.attempt(operation.running(work))
         except MustWait:
-            operation.row.result = {"waits": True}
+            operation.row.result = dict(WAITS)
             self.journal.settle(operation.row)
             raise
         except Exception as error:
@@ -290,18 +306,26 @@ class JournaledOperations:
         before = self.journal.unknown.pop(key, None)
         attempt, known, in_doubt = 1, [], None
         if before is not None:
-            attempt, known, in_doubt = before.attempt + 1, before.result["calls"], before.result["next"]
+            attempt, known, in_doubt = before.attempt + 1, self._calls_of(before), before.result.get("next")
         row = EffectRow(key, KIND, OBSERVED, "", None, self.journal.idem_key(key), attempt=attempt)
         return Operation(self, row, known, in_doubt)
 
     def _again(self, row: EffectRow, work: Callable[[], Any], was_in_thread: bool = False) -> Any:
         """Do the work with the recorded answers."""
-        operation = Operation(self, row, row.result["calls"], is_recorded=True, was_in_thread=was_in_thread)
+        operation = Operation(self, row, self._calls_of(row), is_recorded=True, was_in_thread=was_in_thread)
         try:
             return operation.running(work)()
         finally:
             if self.journal.failure is None:
                 operation.end()
+
+    def _calls_of(self, row: EffectRow) -> list[Any]:
+        """Return the calls of a recorded operation. Raises Diverged for a row that has none."""
+        calls = row.result.get("calls") if isinstance(row.result, dict) else None
+        following = [row.result.get("next")] if isinstance(row.result, dict) and row.status == INTENT else []
+        if not isinstance(calls, list) or not all(map(_is_call, calls)) or not all(map(_is_name, following)):
+            raise self.journal.diverged(f"effect {row.key} ({KIND}): what came of it cannot be read; record the run anew")
+        return calls
 
     def _keep(self, operation: Operation, error: Exception | None = None) -> None:
         """Record a new operation that is over."""
@@ -312,6 +336,15 @@ class JournaledOperations:
         row.status = DONE if error is None else FAILED
         row.result = {"calls": operation.calls}
         self.journal.settle(row)
+
+
+def _is_call(noted: Any) -> bool:
+    return isinstance(noted, list) and len(noted) == 4 and _is_name(noted[:3]) and isinstance(noted[3], dict)
+
+
+def _is_name(noted: Any) -> bool:
+    """Return whether this names a call: store, method and digest."""
+    return isinstance(noted, list) and [type(part) for part in noted] == [str, str, str]
 
 
 class _Beside:

@@ -318,6 +318,36 @@ def test_another_request_to_a_store_is_refused(tmp_path: Path) -> None:
     assert not os.path.exists(tmp_path / "second")
 
 
+NO_OUTCOMES: tuple[Any, ...] = ("x", -1, 10**400, 1.5, [[]], [5], {"a": 1}, {"entries": [5]}, [1, 2, 3, 4, 5, 6])
+
+
+def test_what_no_store_gives_is_refused_with_its_place(tmp_path: Path) -> None:
+    """G-2.24: of the first call of each method that stands in the recording."""
+    program, _, sink, _ = recorded("in place", tmp_path / "first")
+    places: dict[tuple[str, str], tuple[int, int]] = {}
+    for at, row in enumerate(sink.rows):
+        if row.get("kind") == "memory" and row["status"] == "done":
+            for number, (place, method, *_) in enumerate(row["result"].get("calls", ())):
+                places.setdefault((place, method), (at, number))
+    assert {"head", "entries", "index", "open", "search", "len", "get", "swap"} <= {method for _, method in places}
+    for (place, method), (at, number) in places.items():
+        if method in ("put", "remove", "clear", "embed", "keep", "touch", "commit", "swap", "acquire"):
+            continue  # what they give is nothing, or whether it was done
+        for outcome in NO_OUTCOMES if method != "len" else ("x", -1, 10**400, [1]):
+            rows = json.loads(json.dumps(sink.rows))
+            rows[at]["result"]["calls"][number][3] = {"value": outcome}
+            again = World(program, tmp_path / "second", None, iter(map(row_of, rows)))
+            assert again.ended is not None and again.ended.code == "P406", (place, method, outcome)
+            said = (f"what {method} of {place} has given cannot be read", "arguments", "recording", "asks for")
+            assert any(part in again.ended.message for part in said), again.ended.message
+    for result in (None, [], {}, {"calls": 5}, {"calls": [[]]}, {"calls": [["a", "b", "c", 5]]}):
+        rows = json.loads(json.dumps(sink.rows))
+        at, _ = places["durable", "head"]
+        rows[at]["result"] = result
+        again = World(program, tmp_path / "second", None, iter(map(row_of, rows)))
+        assert again.ended is not None and again.ended.code == "P406" and "cannot be read" in again.ended.message, result
+
+
 SAID = """
 memory log: Memory = Memory::new().store("durable");
 model M { provider: offline, base: "m", memory: log }
