@@ -373,6 +373,7 @@ class Session:
         self.deadline = None  # not that of the call before
         timer = None if seconds is None else self._set_deadline(seconds)
         outcome = Outcome(None, None, None)
+        is_over = False
         telemetry = self.services.telemetry
         span = None if telemetry is None else telemetry.run_begins(self.program.image.header.name)
         try:
@@ -385,12 +386,13 @@ class Session:
             value = await self._finish(task)
             if reads_streams:
                 value = await self._read_out(value)
-            if give is not None:
+            is_over = True
+            if give is not None or type(value) is Err:
                 outcome = self.machine.under_limits(lambda: self._outcome(value, give))
             else:
                 outcome = Outcome(value, None, None)
         except Panic as raised:
-            if not raised.trace and give is not None:  # raised by `give`, outside every frame: it is placed at the function
+            if not raised.trace and (is_over or give is not None):  # outside every frame: it is placed at the function
                 place = None if code.hidden else self.program.start_of(code.number)
                 raised.trace, raised.position = (() if place is None else ((code.label, *place),)), place
             outcome = Outcome(None, raised, None)
@@ -431,8 +433,8 @@ class Session:
         if self.journal is not None and self.journal.failure is None:
             self.journal.rest()
 
-    def _outcome(self, value: Any, give: Callable[[Any], Any]) -> Outcome:
-        outcome = Outcome(value, None, None, give(value))
+    def _outcome(self, value: Any, give: Callable[[Any], Any] | None) -> Outcome:
+        outcome = Outcome(value, None, None, None if give is None else give(value))
         if type(value) is Err:
             outcome.message  # noqa: B018 -- the text is built now, while the limits hold
         return outcome

@@ -484,3 +484,23 @@ def test_every_budget_has_a_flag(cli, asks, write):
     assert cli("test", "--max-cost", "1e9", "t.conc").code == 0
     write("s.conc", "fn main() { std::time::sleep(60000); }")
     assert cli("run", "--offline", "--max-seconds", "5", "s.conc").err.startswith("panic[P102]")
+
+
+@pytest.mark.parametrize(
+    ("grown", "said"), [("[x, x]", "string size limit exceeded"), ("[x]", "nesting limit exceeded: 256 levels")]
+)
+def test_an_error_that_cannot_be_shown_is_a_panic_of_main(cli, write, grown, said):
+    """It was an internal error, after all had been done."""
+    write("m.conc", f"""
+        fn grown(times: Int) -> Any {{ let mut x: Any = "x"; for _i in 0..times {{ x = {grown}; }} x }}
+        fn main() -> Result<Nil, Any> {{ Err(grown({25 if "," in grown else 300})) }}
+    """)
+    code, out, err = cli("run", "m.conc")
+    assert code == 1 and err.startswith(f"panic[P103]: {said}") and "at main (m.conc:3" in err
+    assert '"end":"panic"' in record_of(cli, "m.conc").splitlines()[-1]
+
+
+def record_of(cli, name):
+    cli("run", name, "--record", "r.effects.jsonl")
+    with open("r.effects.jsonl", encoding="utf-8") as file:
+        return file.read()
