@@ -6,9 +6,9 @@ tool that changes the state gets the state itself, not a copy: its containers ca
 asks it where another mark would make a copy. The storage of an Array, Map, Set or Stack goes on in a new container then, and from
 there on each write notes what it replaces (`StoredList`, `StoredDict`); structs are copied, which costs their fields. So a call
 costs what it writes, whatever the size of the state. `keep` forgets the notes; `divide` makes the old containers from them, each
-with a storage of its own; which of the two is done, `states.py` decides. Wrappers (Options, tuples, enum values) and Queues are
-marked as shared as ever: a write copies what is in them. A key that is removed from a Map, and what else the notes cannot tell
-(sorting, inserting), copies the storage once.
+with a storage of its own; which of the two is done, `runtime/tools/states.py` decides. Wrappers (Options, tuples, enum values)
+and Queues are marked as shared as ever: a write copies what is in them. A key that is removed from a Map, and what else the notes
+cannot tell (sorting, inserting), copies the storage once.
 """
 
 from __future__ import annotations
