@@ -64,15 +64,15 @@ class Branch:
         self.facts = {name: of for name, of in self.facts.items() if not of & gone}
         self.seen = [of for of in self.seen if not of & gone]
 
-    def copied(self, below: int | None = None) -> Branch:
-        """Messages are shared, and no ephemeral fact is copied."""
+    def copied(self, below: int | None = None, turns: int = 0) -> Branch:
+        """Messages are shared, and no ephemeral fact is copied. With `below` it is as it was with these numbers of entries and
+        turns."""
         made = copy.copy(self)
         made.log, made.seen = dict(self.log), list(self.seen)
         made.facts = {at: of for at, of in self.facts.items() if at[0] != "ephemeral"}
         if below is not None:
             made.remove({one for seq, one in self.log.items() if seq >= below})
-            made.next = below
-            made.turns = self.log[max(made.log)].turn + 1 if made.log else self.turns
+            made.next, made.turns = below, turns
         return made
 
 
@@ -136,13 +136,13 @@ class History:
     def conflict(self) -> None:
         """A turn that comes too late goes to a branch at its snapshot."""
         run = self._begun()
-        below = self.branch.next
+        below, turns = self.branch.next, self.branch.turns
         before = self.branch
         self.append()
         self.remember()
         prompt, reply = run.prompt[0].content, self._text()
         name = f"conflict-{run.run_id}"
-        snapshot = before.copied(below)
+        snapshot = before.copied(below, turns)
         run.commit(reply)
         before.facts = {at: of for at, of in before.facts.items() if at[0] != "ephemeral"}
         if self.main.keeps:  # facts of the session are those of the log they were written beside

@@ -230,7 +230,7 @@ MUTANTS = {
             log, "branch_key = with_branch(key, name)\n    if name ==", "branch_key = key\n    if name ==", LOG
         ),
         "summary survives rewind": Mutant(
-            memory, "remaining = state if state.upto < first else state.without_summary()", "remaining = state", finding.rewinding
+            log, "remaining = state if state.upto < end else state.without_summary()", "remaining = state", finding.rewinding
         ),
         "seq not set back": Mutant(memory, "next=first,", "next=log.head.next,", LOG),
     },
