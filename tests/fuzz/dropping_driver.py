@@ -97,6 +97,10 @@ class World(driver.World):
 class Dropping(Session):
     """A session each of whose slices is run from a snapshot, with one instruction more each time."""
 
+    def _direct_method(self, tool: str, name: str) -> None:
+        """Let the host perform each call of a tool (V-6.8): within a slice its state, which is the host's, would change in a
+        slice that is dropped."""
+
     def _step(self) -> list[Effect]:
         while True:
             effects, has_run = self._slice()
