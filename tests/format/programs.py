@@ -82,9 +82,9 @@ _FORMS = (
 
 
 def _filled(form: str, parts: tuple[str, ...]) -> str:
-    """An arm ends after a block, whatever follows (L-2.4.2): one that begins with braces stands in parentheses there."""
+    """An arm ends after a block, whatever follows (L-2.4.2): one that begins with one stands in parentheses there."""
     if "match" in form:
-        parts = tuple(f"({part})" if part.startswith("{") else part for part in parts)
+        parts = tuple(f"({part})" if part.startswith(("{", "try {", "async {")) else part for part in parts)
     return form.format(*parts)
 
 

@@ -81,12 +81,12 @@ FEW = ("long Strings", "structs", "maps", "JSON", "emits", "holes", "mapped tupl
 @pytest.mark.parametrize("name", FEW)
 def test_what_grows_ends_in_time(name: str) -> None:
     sizes: list[float] = []
-    # What a busy machine adds does not come each time: beyond the bound counts only what is so three times.
-    while len(sizes) < 3 and (not sizes or sizes[-1] > BUDGET * SHARE + OWN):
+    while len(sizes) in (0, 2) or (len(sizes) == 1 and sizes[0] > BUDGET * SHARE + OWN):
         code, size = grown(name, "both")
         assert code == "P103" and size > BUDGET / 2, size / MIB
         sizes.append(size)
-    assert min(sizes) <= BUDGET * SHARE + OWN, [size / MIB for size in sizes]
+    # What a busy machine adds comes once: it is looked at twice more, and neither may be beyond.
+    assert len(sizes) == 1 or max(sizes[1:]) <= BUDGET * SHARE + OWN, [size / MIB for size in sizes]
 
 
 def test_what_is_let_go_does_not_count() -> None:

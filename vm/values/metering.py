@@ -101,7 +101,8 @@ def works_on(items: int) -> None:
 
 
 def announce(items: int) -> None:
-    """Look before `items` items, `LARGE` or more, are made by an opcode, which charges nothing for them."""
+    """Look before `items` items, `LARGE` or more, are made for which nothing is charged: by an opcode, or in one of several
+    pieces that were charged together."""
     _thread.meter.announce(items)
 
 
