@@ -303,6 +303,8 @@ class CallRun:
     async def plain(self) -> Callable[[], Response]:
         """Ask once, tool rounds included, and return the commit (`_commit`). Raises CallFailure."""
         self._ask("")
+        if self.settings.cache is None:
+            return self._commit(await self._turn())
         key, reply = self._cached()
         if reply is not None:
             return self._commit(reply, cached=True)
@@ -630,7 +632,8 @@ class CallRun:
         if not self.provider.unmetered:
             cost = self._price(request, use)
             self.tally.add(reply, cost)
-            use.set_price(cost)
+            if cost != 0:
+                use.set_price(cost)
         self._account(request, use)
         if self.span is not None and self.services.telemetry is not None:
             span, self.span = self.span, None

@@ -97,10 +97,6 @@ class World(driver.World):
 class Dropping(Session):
     """A session each of whose slices is run from a snapshot, with one instruction more each time."""
 
-    def _direct_method(self, tool: str, name: str) -> None:
-        """Let the host perform each call of a tool (V-6.8): within a slice its state, which is the host's, would change in a
-        slice that is dropped."""
-
     def _step(self) -> list[Effect]:
         while True:
             effects, has_run = self._slice()
@@ -132,13 +128,18 @@ class Dropping(Session):
             return effects, has_run
 
     def _beginnings(self) -> Callable[[], None]:
-        """Return a function that brings back which memories are open, and what initialisation statements have given to logs so
-        far: the host keeps that beside snapshots."""
+        """Return a function that brings back which memories are open, which tools have a state (V-6.8), and what initialisation
+        statements have given to logs so far: the host keeps that beside snapshots."""
         memories = self.memories
         kept = {name: (list(one.initial), list(one.facts)) for name, one in memories._declared.items()}
         are_open = dict(memories._open)
+        tools = self.state.get("tools")
+        known = set() if tools is None else set(tools.states)
 
         def revert() -> None:
+            begun = self.state.get("tools")
+            for name in set() if begun is None else set(begun.states) - known:
+                del begun.states[name]
             for name, (messages, facts) in kept.items():
                 memories._declared[name].initial[:] = messages
                 memories._declared[name].facts[:] = facts
