@@ -81,16 +81,15 @@ def conversation_key(conversation: Conversation) -> Hashable:
 
 
 class CallCache:
-    """The prompt cache of one call. `lifetime` is that of `lifetime_of`. `system` and `history`: whether the next call of the
-    model begins with the same system message, and the next one of the conversation with the same messages before the prompt.
-    `head` are these messages, the system message first; `conversation` is None for a call without memories."""
+    """The prompt cache of one call. `system` and `history`: whether the next call of the model begins with the same system
+    message, and the next one of the conversation with the same messages before the prompt. `head` are these messages, the system
+    message first; `conversation` is None for a call without memories."""
 
-    __slots__ = ("lifetime", "system", "history")
+    __slots__ = ("system", "history")
 
     def __init__(
         self, caches: PromptCaches, settings: CallSettings, conversation: Conversation | None, head: Sequence[Msg]
     ) -> None:
-        self.lifetime = settings.cache_lifetime
         self.system = self.history = False
         if settings.connection.row.prompt_cache == NAME:  # a name says nothing of places
             return
@@ -117,7 +116,7 @@ class CallCache:
         system = messages[0].content if messages[0].role == "system" else ""
         names = [*(tool["type"] for tool in settings.hosted), *(tool.name for tool in tools)]
         name = cache_name(settings.model, system, tuple(names)) if named else ""
-        return CachePlan(marked, bool(tools), self.lifetime, settings.cache_prompt is not None, name)
+        return CachePlan(marked, bool(tools), settings.cache_lifetime, settings.cache_prompt is not None, name)
 
 
 def may_be_kept(length: int, tools: Sequence[ToolDef]) -> bool:

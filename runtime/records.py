@@ -322,7 +322,6 @@ class Request:
 
     def __init__(
         self,
-        *,
         id: str,
         connection: str,
         model: str,
@@ -430,7 +429,6 @@ class Reply:
     def __init__(
         self,
         text: str,
-        *,
         calls: Sequence[Call] = (),
         finish: str = "stop",
         model: str = "",

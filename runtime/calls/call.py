@@ -19,7 +19,7 @@ from ..breaker import COUNTED, OPEN
 from ..errors import CONNECTION, TIMEOUT, CallFailure, NotSent
 from ..media import size_of
 from ..prompt_cache import CallCache, may_be_kept
-from ..records import MEDIA_LENGTH, PAUSED, Msg, Reply, Request, call_seconds
+from ..records import MEDIA_LENGTH, PAUSED, Msg, Reply, Request
 from ..schema.acceptance import Verdict, judge
 from ..schema.strategy import Plan, why_block
 from ..schema.validation import retries_exhausted, schema_failure
@@ -171,18 +171,18 @@ class CallRun:
     """One call, from the snapshot of its memory to the commit; `run_id` is the id of its run, `services` are what it needs of the
     session.
 
-    `new_messages` are those that the call adds to the conversation, `head` those before them, `rounds` the tool messages of the
-    current attempt. A request is `head`, the messages of `chat` before the prompt, `user` with the prompt, `tail`, which is
-    `rounds` as requests show them and what has arrived in between, and what has come of a reply that is `paused`, None without
-    one. `container` is where the provider has run code for the call, None for nowhere. `plan` says how a schema is sent, None
-    without one.
+    `new_messages` are those that the call adds to the conversation, `head` those before them, whose `Msg.length` are
+    `head_length` together, `rounds` the tool messages of the current attempt. A request is `head`, the messages of `chat` before
+    the prompt, `user` with the prompt, `tail`, which is `rounds` as requests show them and what has arrived in between, and what
+    has come of a reply that is `paused`, None without one. `container` is where the provider has run code for the call, None for
+    nowhere. `plan` says how a schema is sent, None without one.
 
     `settings` and `provider` are those with which a model is asked now, `called` the settings of the one that the program has
-    called, `tried` the names of those asked so far, `substitutes` those that may be asked next (O-1.230); `prompt_cache` is what
-    is known of the provider's cache, None before a request to it. `method` is what `@log` calls the call. `round_count` counts
-    tool rounds and interruptions of the attempt, `tally` what the requests used. Times are seconds of the host's clock: `started`
-    is that of the call, `sent_at` that of the last request, before one that of the call; `rate_limit_wait` is the sum of the
-    waits for rate limits. `span` is what telemetry has of the request on its way, None for nothing."""
+    called, `tried` the names of those asked so far, itself and what may take over of its `fallback` (O-1.230); `prompt_cache` is
+    what is known of the provider's cache, None before a request to it. `method` is what `@log` calls the call. `round_count`
+    counts tool rounds and interruptions of the attempt, `tally` what the requests used. Times are seconds of the host's clock:
+    `started` is that of the call, `sent_at` that of the last request, before one that of the call; `rate_limit_wait` is the sum
+    of the waits for rate limits. `span` is what telemetry has of the request on its way, None for nothing."""
 
     __slots__ = (
         "services",
@@ -196,6 +196,7 @@ class CallRun:
         "media",
         "new_messages",
         "head",
+        "head_length",
         "user",
         "rounds",
         "tail",
@@ -205,7 +206,6 @@ class CallRun:
         "plan",
         "called",
         "tried",
-        "substitutes",
         "tally",
         "started",
         "sent_at",
@@ -238,6 +238,7 @@ class CallRun:
         said = [m for m in messages if m.role != "system"] if messages else []
         self.new_messages = said or [Msg("user", prompt, media=media)]
         self.head: list[Msg] = []
+        self.head_length = 0
         self.user = self.new_messages[-1]
         self.rounds: list[Msg] = []
         self.tail: list[Msg] = []
@@ -247,24 +248,12 @@ class CallRun:
         self.plan: Plan | None = None
         self.prompt_cache: CallCache | None = None
         self.called = settings
-        self.tried = [settings.name]
-        self.substitutes = list(settings.fallback)
+        self.tried: tuple[str, ...] = (settings.name,)
         self.tally = Tally()
         self.reservation: Reservation | None = None  # of the request on its way, in the budgets of the run
         self.started = self.sent_at = services.clock()
         self.rate_limit_wait = 0.0
         self.span: Span | None = None
-
-    async def _open(self) -> None:
-        """Make [system] + history, which every request of the call begins with (O-2.49)."""
-        system = self.settings.system
-        if self.conversation is None:
-            self.head = [] if system is None else [Msg("system", system)]
-            return
-        self.head = await self.conversation.open(
-            self.run_id, self.new_messages, system=system, tools_offered=bool(self.settings.tools), by=self.settings.name,
-            timeout=call_seconds(self.settings.timeout),
-        )
 
     def _user(self, text: str) -> Msg:
         """Return the message of the prompt as requests show it: the one that is stored, where nothing is added to it."""
@@ -280,7 +269,15 @@ class CallRun:
             self.tally.usage = Use()
             spending.begin_call(task, self.tally.usage)
         try:
-            await self._open()
+            settings, conversation = self.settings, self.conversation
+            if conversation is not None:  # [system] + history, which every request of the call begins with (O-2.49)
+                self.head = await conversation.open(
+                    self.run_id, self.new_messages, settings.system, bool(settings.tools), settings.name, settings.timeout
+                )
+                self.head_length = conversation.head_length
+            elif settings.system is not None:
+                self.head = [Msg("system", settings.system)]
+                self.head_length = len(settings.system)
             return await work()
         except CallFailure as failure:
             self.services.metrics.errors += 1
@@ -302,7 +299,8 @@ class CallRun:
 
     async def plain(self) -> Callable[[], Response]:
         """Ask once, tool rounds included, and return the commit (`_commit`). Raises CallFailure."""
-        self._ask("")
+        if self.conversation is not None and self.conversation.lead:
+            self._ask("")
         if self.settings.cache is None:
             return self._commit(await self._turn())
         key, reply = self._cached()
@@ -366,11 +364,12 @@ class CallRun:
         reason = failure.fallback_class
         on = [*self.called.fallback_on, *(["open"] if CONNECTION in self.called.fallback_on else [])]
         unknown = before.is_once and reason in UNKNOWN_OUTCOME  # what may have taken effect is not asked for again (O-9.37)
-        if not self.substitutes or reason not in on or unknown or not self._may_switch:
+        substitutes = self.called.fallback[len(self.tried) - 1 :]
+        if not substitutes or reason not in on or unknown or not self._may_switch:
             raise failure if len(self.tried) == 1 else failure.after(self.tried)
-        substitute = self.substitutes.pop(0)
+        substitute = substitutes[0]
         came_from = self.tried[-1]
-        self.tried.append(substitute.name)
+        self.tried += (substitute.name,)
         try:
             settings, self.provider = substitute.take()
         except CallFailure as unusable:
@@ -393,10 +392,26 @@ class CallRun:
         return retries_exhausted(last, self.settings.schema_attempts, model, connection)
 
     async def _turn(self) -> Reply:
-        """Run the tool loop (O-4.23): return the first reply that calls no tools, or that answers through the tool `respond`."""
+        """Run the tool loop (O-4.23): return the first reply that calls no tools, or that answers through the tool `respond`. A
+        request is sent again to each model that takes the call over (O-1.230), and while the provider interrupts its reply, with
+        what has come of it (O-1.226)."""
         # Each request repeats all messages before it unchanged, so that a provider's prompt cache can read them again.
         while True:
-            reply = await self._whole_reply()
+            try:
+                reply = await self._send(self._request())
+            except CallFailure as failure:
+                self._fall_back(failure)  # the next model is asked, or the failure raised
+                continue
+            self.container = reply.container or self.container
+            first, self.paused = self.paused, None
+            if first is not None:
+                reply = reply.behind(first)
+            if reply.finish == PAUSED:
+                if reply.state is None:
+                    raise self.settings.origin().invalid_response("the reply is interrupted, and there is nothing to go on with")
+                self._count_round(reply.text)
+                self.paused = reply
+                continue
             answer = self.plan.answer(reply) if self.plan else None
             if answer is not None:
                 return reply.with_text(answer)
@@ -423,26 +438,6 @@ class CallRun:
         if self.round_count > self.settings.max_tool_rounds:
             raise self._loop_limit(text)
 
-    async def _whole_reply(self) -> Reply:
-        """Send the next request, and again to each model that takes the call over, and while the provider interrupts its reply,
-        each time with what has come of it; return the whole (O-1.226, O-1.230)."""
-        while True:
-            try:
-                reply = await self._send(self._request())
-            except CallFailure as failure:
-                self._fall_back(failure)  # the next model is asked, or the failure raised
-                continue
-            self.container = reply.container or self.container
-            first, self.paused = self.paused, None
-            if first is not None:
-                reply = reply.behind(first)
-            if reply.finish != PAUSED:
-                return reply
-            if reply.state is None:
-                raise self.settings.origin().invalid_response("the reply is interrupted, and there is nothing to go on with")
-            self._count_round(reply.text)
-            self.paused = reply
-
     def _loop_limit(self, text: str) -> CallFailure:
         rounds = self.settings.max_tool_rounds
         message = f"the model still calls tools after {rounds} rounds"
@@ -452,8 +447,9 @@ class CallRun:
         settings, plan = self.settings, self.plan
         begun = self.paused
         going_on = [] if begun is None else [Msg("assistant", begun.text, begun.calls, state=begun.state)]
-        messages = [*self.head, *self.messages[:-1], self.user, *self.tail, *going_on]
-        length = sum([message.length for message in messages])  # of a list, half the time of a generator
+        more = [*self.messages[:-1], self.user, *self.tail, *going_on]
+        messages = [*self.head, *more]
+        length = self.head_length + sum([message.length for message in more])  # of a list, half the time of a generator
         shows_media = length >= MEDIA_LENGTH
         if shows_media:
             self._check_media(messages)
@@ -464,21 +460,23 @@ class CallRun:
         if settings.cache_lifetime:
             asked = len(messages) - 1 - len(self.tail) - len(going_on)
             cache = self._cache_plan(messages, length, asked, tools)
-        return Request(
-            id=f"{self.run_id}.{self.tally.requests}",
-            connection=settings.connection.name,
-            model=settings.model,
-            messages=messages,
-            tools=tools,
-            tool_choice=plan.choice([*settings.tools, *hosted]) if plan else "auto",
-            params=dict(settings.params),
-            schema=plan.field if plan else None,
-            timeout=settings.timeout,
-            has_media=shows_media,
-            cache=cache,
-            hosted=hosted,
-            container=self.container,
-            is_once=settings.is_once,
+        return Request(  # by position: so many keywords take three times as long
+            f"{self.run_id}.{self.tally.requests}",
+            settings.connection.name,
+            settings.model,
+            messages,
+            tools,
+            plan.choice([*settings.tools, *hosted]) if plan else "auto",
+            dict(settings.params) if settings.params else None,
+            plan.field if plan else None,
+            False,  # is no stream
+            settings.timeout,
+            None,  # no progress yet
+            shows_media,
+            cache,
+            hosted,
+            self.container,
+            settings.is_once,
         )
 
     def _check_media(self, messages: Sequence[Msg]) -> None:
@@ -742,34 +740,33 @@ class CallRun:
         def commit() -> Response:
             if self.conversation is not None:
                 self.conversation.commit(
-                    reply.text, tokens_in=self.tally.tokens_in, tokens_out=reply.tokens_out, reasoning=reply.reasoning,
-                    state=reply.state, finish=reply.finish,
-                )  # fmt: skip
+                    reply.text, self.tally.tokens_in, reply.tokens_out, reply.reasoning, reply.state, reply.finish
+                )
             return response
 
         return commit
 
     def _response(self, reply: Reply, cached: bool) -> Response:
         tally = self.tally
-        return Response(
-            text=reply.text,
-            tokens_in=tally.tokens_in,
-            tokens_out=tally.tokens_out,
-            model=reply.model or self.settings.model,
-            provider=self.provider.name,
-            latency_ms=self._elapsed_ms(self.started + self.rate_limit_wait),
-            finish=reply.finish,
-            cost=tally.cost,
-            attempts=tally.attempts,
-            cached=cached,
-            data=reply.data,
-            tokens_cached=tally.cached,
-            tokens_cache_write=tally.cache_write,
-            tokens_reasoning=tally.reasoning,
-            reasoning=reply.thoughts,
-            citations=reply.citations,
-            run_id=self.run_id,
-            appended=[*self.new_messages, *self.rounds, Msg("assistant", reply.text)],
+        return Response(  # by position: so many keywords take three times as long
+            reply.text,
+            reply.model or self.settings.model,
+            self.provider.name,
+            reply.finish,
+            self._elapsed_ms(self.started + self.rate_limit_wait),
+            tally.tokens_in,
+            tally.tokens_out,
+            tally.cost,
+            tally.attempts,
+            cached,
+            reply.data,
+            tally.cached,
+            tally.cache_write,
+            tally.reasoning,
+            reply.thoughts,
+            reply.citations,
+            self.run_id,
+            [*self.new_messages, *self.rounds, Msg("assistant", reply.text)],
         )
 
     def _elapsed_ms(self, since: float) -> int:

@@ -35,7 +35,6 @@ class Response:
 
     def __init__(
         self,
-        *,
         text: str,
         model: str,
         provider: str,

@@ -279,7 +279,10 @@ class Services:
 
     def count_request(self) -> None:
         """Add one request to the counter of the metrics that these services count in."""
-        setattr(self.metrics, self.counter, getattr(self.metrics, self.counter) + 1)
+        if self.counter == "model_calls":  # nearly all
+            self.metrics.model_calls += 1
+        else:
+            setattr(self.metrics, self.counter, getattr(self.metrics, self.counter) + 1)
 
     def limiter(self, connection: str, limits: Mapping[str, int]) -> RateLimiter:
         """Return the limiter of the connection with this name, the same one each time; the first one has these limits, the value

@@ -46,8 +46,8 @@ class Use:
 
     def __init__(
         self, attempts: int = 0, tokens_in: int = 0, tokens_out: int = 0, tokens_cached: int = 0, tokens_cache_write: int = 0,
-        tokens_reasoning: int = 0, tokens_estimated: int = 0, cost: float = 0.0, unpriced: int = 0,
-        hosted: Mapping[str, int] = NO_CALLS,
+        tokens_reasoning: int = 0, tokens_estimated: int = 0, hosted: Mapping[str, int] = NO_CALLS, cost: float = 0.0,
+        unpriced: int = 0,
     ) -> None:  # fmt: skip
         self.attempts = attempts
         self.tokens_in = tokens_in
@@ -102,9 +102,7 @@ def used_by_reply(request: Request, reply: Reply) -> Use:
     tokens_in = reply.tokens_in if reports_input else prompt_tokens(request)
     tokens_out = reply.tokens_out if reports_output else count_message(Msg("assistant", reply.text, reply.calls))
     estimated = (0 if reports_input else tokens_in) + (0 if reports_output else tokens_out)
-    return Use(
-        1, tokens_in, tokens_out, reply.cached, reply.cache_write, reply.reasoning, estimated, hosted=reply.hosted
-    )
+    return Use(1, tokens_in, tokens_out, reply.cached, reply.cache_write, reply.reasoning, estimated, reply.hosted)
 
 
 def used_by_broken(request: Request, failure: CallFailure | None) -> Use:

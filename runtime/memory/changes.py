@@ -30,7 +30,7 @@ class Draft:
     __slots__ = ("message", "origin", "by", "tokens", "pinned")
 
     def __init__(
-        self, message: Msg, origin: str = "program", *, by: str | None = None, tokens: int | None = None, pinned: bool = False
+        self, message: Msg, origin: str = "program", by: str | None = None, tokens: int | None = None, pinned: bool = False
     ) -> None:
         self.message = message
         self.origin = origin

@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import partial
 
-from ..records import Msg
+from ..records import Msg, call_seconds
 from .failures import MemoryFailure
 from .memory import Memory
 from .stores.operations import IN_PLACE, MustWait
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from ..records import Call, ProviderState
+    from ..records import Call, ProviderState, Timeout
     from .keyed_memory import DerivedMemory
     from .locks import TurnLocks
     from .stores.operations import Operations
@@ -131,25 +131,30 @@ class Conversation:
             return False
         return self.memory.embedding is not None or any(policy.summary is not None for policy in self.memory.views.values())
 
+    @property
+    def head_length(self) -> int:
+        """The sum of `Msg.length` over what `open` has given; 0 before it and after the end."""
+        return 0 if self.run is None else self.run.length
+
     async def open(
         self,
         run_id: str,
         prompt: Sequence[Msg],
-        *,
         system: str | None,
         tools_offered: bool,
         by: str | None = None,
-        timeout: float | None = None,
+        timeout: Timeout | None = None,
     ) -> list[Msg]:
         """Begin the run and return parts 1 to 5 of every request of the call (M-4.17).
 
-        `timeout` is the number of seconds it may wait for the turn lock (M-5.19); None waits without end. Raises
-        MemoryFailure ("Conflict" when the lock does not come in time, any other as `open_run`), what functions of steps and
-        those that give views (`ask`) raise, and the Panic of a budget that the embedder has used up. After a failure the
-        caller still calls `abandon`, which gives the lock back.
+        `timeout` is the limit of time of the request, of which the seconds for a whole reply (`records.py: call_seconds`) are
+        those that it may wait for the turn lock (M-5.19); None waits without end. Raises MemoryFailure ("Conflict" when the lock
+        does not come in time, any other as `open_run`), what functions of steps and those that give views (`ask`) raise, and the
+        Panic of a budget that the embedder has used up. After a failure the caller still calls `abandon`, which gives the lock
+        back.
         """
         if self.auto and self.locks is not None and self.memory.policy.on_conflict == "Serial":
-            await self.locks.take(self.memory, timeout)
+            await self.locks.take(self.memory, None if timeout is None else call_seconds(timeout))
             self._locked = True
 
         # Vectors are asked for first: opening the run must not wait for anything but the store.
@@ -157,18 +162,15 @@ class Conversation:
             await self._embed(prompt)
         if self.ask is not None:
             self.run = await self._asked(self.ask, run_id, prompt, system, tools_offered, by)
-        elif self.operations is IN_PLACE:
-            self.run = self._begun(run_id, prompt, system, tools_offered, by)
         else:
-            self.run = await self.operations.use(partial(self._begun, run_id, prompt, system, tools_offered, by))
-        self.lead, self.tool_lead = self.run.lead, self.run.tool_lead
-        return self.run.head
-
-    def _begun(self, run_id: str, prompt: Sequence[Msg], system: str | None, tools_offered: bool, by: str | None) -> Run:
-        return open_run(
-            self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens, by=by,
-            meta=self.meta, recall=self.recall,
-        )
+            given = (
+                self.attached, run_id, prompt, system, self.auto, tools_offered, self.tokens, by, self.meta, self.recall,
+            )  # fmt: skip
+            in_place = self.operations is IN_PLACE
+            self.run = open_run(*given) if in_place else await self.operations.use(partial(open_run, *given))
+        run = self.run
+        self.lead, self.tool_lead = run.lead, run.tool_lead
+        return run.head
 
     async def _asked(
         self, ask: Ask, run_id: str, prompt: Sequence[Msg], system: str | None, tools_offered: bool, by: str | None
@@ -234,7 +236,7 @@ class Conversation:
             await self.heard.deliver()
 
     def commit(
-        self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0, state: ProviderState | None = None,
+        self, reply: str, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0, state: ProviderState | None = None,
         finish: str = "stop",
     ) -> None:  # fmt: skip
         """Commit the turn in one transaction and give the lock back, also when that fails; called when the task that made the
@@ -244,9 +246,7 @@ class Conversation:
         if run is None:
             return
         try:
-            run.commit(
-                reply, tokens_in=tokens_in, tokens_out=tokens_out, reasoning=reasoning, state=state, finish=finish
-            )
+            run.commit(reply, tokens_in, tokens_out, reasoning, state, finish)
         except MustWait:  # nothing has changed: it is called again and needs the lock
             raise
         except BaseException:

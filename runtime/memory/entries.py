@@ -79,7 +79,6 @@ class Entry:
         seq: int,
         turn: int,
         message: Msg,
-        *,
         run: str | None = None,
         by: str | None = None,
         origin: str = "program",
@@ -149,7 +148,6 @@ class Turn:
     def __init__(
         self,
         turn: int,
-        *,
         run: str | None = None,
         by: str | None = None,
         at: int = 0,
@@ -522,7 +520,10 @@ def count_text(text: str) -> int:
 
 def count_message(message: Msg) -> int:
     """Return the tokens of a message by the default counter (M-11.2)."""
-    size = text_bytes(message.content)
+    text = message.content
+    size = len(text) if text.isascii() else text_bytes(text)
+    if not message.calls and not message.media and message.call_id is None:  # most messages
+        return MESSAGE_TOKENS - (-size // BYTES_PER_TOKEN)
     media = sum([part.tokens for part in message.media]) if message.media else 0
     for call in message.calls:
         size += text_bytes(call.name) + text_bytes(arguments_text(call)) + CALL_ID_BYTES

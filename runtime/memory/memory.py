@@ -21,7 +21,7 @@ from ...vm.values.metering import paced
 from ..records import Msg
 from .changes import Change, Draft, filtered, prepared
 from .entries import Turn, check_units
-from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, fact_of, observation_of
+from .facts import PERSISTENT, SESSION, TIERS, fact_of, observation_of
 from .failures import MemoryFailure, conflict, keeps_no, no_turn
 from .keys import MAIN_BRANCH, branch_of, memory_key
 from .log import (
@@ -346,7 +346,7 @@ class Memory(MemoryReader):
 
     def end_ephemeral(self) -> None:
         """Remove the facts that live for one turn: a turn on the key has ended (M-10.1)."""
-        ephemeral = [fact.id for fact in self.session_facts() if fact.tier == EPHEMERAL]
+        ephemeral = [fact.id for fact in self.session.ephemeral(self.key)]
         if ephemeral:
             self.session.keep(self.key, self.now(), [], ephemeral)
 

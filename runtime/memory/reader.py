@@ -188,16 +188,14 @@ class MemoryReader:
 
         return self._read(ascending)
 
-    def whole_log(self, tools_offered: bool) -> list[Msg] | None:
+    def whole_log(self, tools_offered: bool) -> tuple[list[Msg], int] | None:
         """Return what a request has between system message and prompt (parts 2 to 5 of M-4.17) where no view has to be computed:
-        all messages of the log. None when the memory has a step that changes what is shown or acts when a message is stored
-        (`retain` by messages does not count), a token counter of the host, a derived view, a store or a listener, or when it
-        holds tool calls that must be rendered as text, since the request offers no tools. The list belongs to the log: do not
-        change it."""
+        all messages of the log, and the sum of their `Msg.length`. None when the memory has a step that changes what is shown or
+        acts when a message is stored (`retain` by messages does not count), a token counter of the host, a derived view, a store
+        or a listener, or when it holds tool calls that must be rendered as text, since the request offers no tools. The list
+        belongs to the log: do not change it."""
         log = self._log
-        if log is None or not self.policy.shows_all or (not tools_offered and log.holds_calls()):
-            return None
-        return log.messages()
+        return None if log is None or not self.policy.shows_all else log.shown(tools_offered)
 
     def pins(self, policy: Policy, name: str = OWN_VIEW) -> list[Entry]:
         """Return the entries that are pinned in the view `name` with this policy, in log order; none where the view shows its

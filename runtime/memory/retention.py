@@ -143,10 +143,12 @@ def end_of_front(entries: Sequence[Entry], start: int, over: int) -> int:
     newest = len(entries) - 1
     while newest > start and entries[newest].message.role == "tool":
         newest -= 1
-    end = min(start + over, newest)
+    end = start + over
+    if end > newest:
+        return max(start, newest)
     while start < end < newest and entries[end].message.role == "tool":
         end += 1
-    return max(start, end)
+    return end
 
 
 def _exceeds(log: Index, bounds: Bounds) -> bool:

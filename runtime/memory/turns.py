@@ -111,18 +111,18 @@ class Run:
     """One run of a call on its memories.
 
     `run_id` is its id, `by` the model or agent that answers, `prompt` the messages it is asked, `meta` what the turn keeps beside
-    them. `head` is parts 1 to 5 of every request of the run (M-4.17), `lead` the text before the prompt in its message,
-    `tool_lead` that before the first result of its first round, `views` what they were made of, empty where the request has the
-    whole log. `target` is the memory that the turn is written to, None when nothing is; `told` the memory whose listener hears of
-    the steps, written or not (M-6.25). `rounds` are the replies with tool calls and their results so far, `writes` direct writes
-    inside the run (M-5.20). `snapshot` is the head of the target's log when the run began; `ended` says that it was committed or
-    given up. `refreshing` are the logs that are read again for each request; `happenings` collects what the rules of `learn` hear
-    of, by `topics`.
+    them. `head` is parts 1 to 5 of every request of the run (M-4.17), `length` the sum of `Msg.length` over it, `lead` the text
+    before the prompt in its message, `tool_lead` that before the first result of its first round, `views` what they were made of,
+    empty where the request has the whole log. `target` is the memory that the turn is written to, None when nothing is; `told`
+    the memory whose listener hears of the steps, written or not (M-6.25). `rounds` are the replies with tool calls and their
+    results so far, `writes` direct writes inside the run (M-5.20). `snapshot` is the head of the target's log when the run began;
+    `ended` says that it was committed or given up. `refreshing` are the logs that are read again for each request; `happenings`
+    collects what the rules of `learn` hear of, by `topics`.
     """
 
     __slots__ = (
-        "target", "run_id", "by", "meta", "prompt", "head", "lead", "tool_lead", "views", "snapshot", "rounds", "writes", "ended",
-        "accesses", "stored", "told", "refreshing", "topics", "happenings",
+        "target", "run_id", "by", "meta", "prompt", "head", "length", "lead", "tool_lead", "views", "snapshot", "rounds",
+        "writes", "ended", "accesses", "stored", "told", "refreshing", "topics", "happenings",
     )  # fmt: skip
 
     def __init__(
@@ -136,6 +136,7 @@ class Run:
         snapshot: Head | None,
         by: str | None,
         meta: Mapping[str, Any],
+        length: int | None = None,
     ) -> None:
         self.target = target
         self.run_id = run_id
@@ -143,6 +144,7 @@ class Run:
         self.meta = meta
         self.prompt = prompt
         self.head = head
+        self.length = sum([message.length for message in head]) if length is None else length
         self.lead = lead
         self.tool_lead = tool_lead(views) if views else ""
         self.views = views
@@ -214,7 +216,7 @@ class Run:
         return Frame(self)
 
     def commit(
-        self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0, state: ProviderState | None = None,
+        self, reply: str, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0, state: ProviderState | None = None,
         finish: str = "stop",
     ) -> list[Msg]:  # fmt: skip
         """Append this turn to the target memory and return the turn's messages: the prompt without its system messages, all
@@ -232,10 +234,11 @@ class Run:
         if self.target is not None:
             if not self.stored:
                 prompt = self._prompt()
-                last = Draft(answer, "model", by=self.by, tokens=max(tokens_out - reasoning, 0) or None)
+                last = Draft(answer, "model", self.by, max(tokens_out - reasoning, 0) or None)
                 self.target.end_ephemeral()
                 stored = [*prompt, *self.rounds, last] if self.target.policy.tools else [*prompt, last]
-                self._store(stored, tokens_in, tokens_out, self._lesson(reply, tokens_in, tokens_out))
+                learn = None if self.happenings is None else self._lesson(self.happenings, reply, tokens_in, tokens_out)
+                self._store(stored, tokens_in, tokens_out, learn)
                 self.stored = True
                 self._tell_step([answer], finish, 1)
             # One by one, so that a commit that is tried again continues where it stopped.
@@ -248,10 +251,8 @@ class Run:
         question = [message for message in self.prompt if message.role != "system"]
         return [*question, *[draft.message for draft in self.rounds], answer] if self.rounds else [*question, answer]
 
-    def _lesson(self, reply: str, tokens_in: int, tokens_out: int) -> Learn | None:
-        """Return what makes facts of the turn by the rules of `learn`, None without rules (M-10.22)."""
-        if self.happenings is None:
-            return None
+    def _lesson(self, happenings: Happenings, reply: str, tokens_in: int, tokens_out: int) -> Learn:
+        """Return what makes facts of the turn by the rules of `learn` (M-10.22)."""
         from .remembering import of_turn
 
         prompt = "\n".join(draft.message.content for draft in self._prompt() if draft.message.role == "user")
@@ -260,12 +261,12 @@ class Run:
             "prompt": prompt, "reply": reply, "model": self.by, "tools": tools, "tokens_in": tokens_in,
             "tokens_out": tokens_out,
         }  # fmt: skip
-        return of_turn(self.happenings.observed(self.topics, turn_data), self.run_id)
+        return of_turn(happenings.observed(self.topics, turn_data), self.run_id)
 
     def _prompt(self) -> list[Draft]:
         """Return the drafts of the prompt without its system messages (M-5.16)."""
         return [
-            Draft(message, "user" if message.role == "user" else "program", by=self.by)
+            Draft(message, "user" if message.role == "user" else "program", self.by)
             for message in self.prompt
             if message.role != "system"
         ]
@@ -277,9 +278,7 @@ class Run:
         or on a branch of the snapshot (Fork)."""
         memory, snapshot = self.target, self.snapshot
         assert memory is not None and snapshot is not None
-        turn = Turn(
-            0, run=self.run_id, by=self.by, at=memory.now(), tokens_in=tokens_in, tokens_out=tokens_out, meta=dict(self.meta)
-        )
+        turn = Turn(0, self.run_id, self.by, memory.now(), tokens_in, tokens_out, dict(self.meta))
         drafts = [*drafts, *self.writes]
         how = memory.policy.on_conflict
         # Append puts the turn behind whatever was committed meanwhile, so it needs no snapshot.
@@ -419,7 +418,6 @@ def open_run(
     attached: Sequence[Attached],
     run_id: str,
     prompt: Sequence[Msg],
-    *,
     system: str | None = None,
     auto: bool = True,
     tools_offered: bool = False,
@@ -440,8 +438,14 @@ def open_run(
         memory = attached[0].memory
         whole = memory.whole_log(tools_offered)
         if whole is not None:  # the base form: nothing to compute
-            head = [Msg("system", system), *whole] if system is not None else whole.copy()
-            run = Run(memory if auto else None, run_id, prompt, head, "", [], memory.head() if auto else None, by, meta or {})
+            messages, length = whole
+            if system is None:
+                head = messages.copy()
+            else:
+                head = [Msg("system", system), *messages]
+                length += len(system)
+            snapshot = memory.head() if auto else None
+            run = Run(memory if auto else None, run_id, prompt, head, "", [], snapshot, by, meta or {}, length)
             run.told = memory
             return run
     opening = opened_views(attached, prompt, system=system, tokens=tokens, recall=recall)

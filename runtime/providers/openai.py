@@ -119,7 +119,8 @@ class OpenAIChat(OpenAIProvider):
     }
 
     def lower(self, request: Request) -> Json:
-        require_carried(request, self.settings, "reasoning_tokens", CHAT)
+        if request.params:
+            require_carried(request, self.settings, "reasoning_tokens", CHAT)
         adapted = self.taken_messages(request)
         if request.has_media and has_media(adapted):
             messages = self._with_media(request, adapted)

@@ -323,7 +323,7 @@ class SdkProvider(Provider):
         """Return the messages in the form that the model takes (O-1.138): where it refuses calls without the state that it gives
         with its own, other ones are texts. Behind such a text a user message ends the request, since the reply shall not go on
         with it."""
-        if self.takes(BARE_CALLS, request.model):
+        if not self._refused or self.takes(BARE_CALLS, request.model):
             return request.messages
         from ..memory.stages import without_tools
 

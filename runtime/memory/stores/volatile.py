@@ -117,7 +117,7 @@ class VolatileLog:
 
     __slots__ = (
         "bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "facts", "seen", "passing", "noted", "fresh",
-        "key", "news", "changed", "_messages", "_calls", "_index",
+        "key", "news", "changed", "_messages", "_length", "_calls", "_index",
     )  # fmt: skip
 
     def __init__(self, key: Key, bound: int | None = None) -> None:
@@ -166,6 +166,7 @@ class VolatileLog:
         self.noted: deque[tuple[str, str, float]] = deque(maxlen=self.bound)
         self.fresh = 0  # notes since the last settling, those cut off included
         self._messages: list[Msg] | None = None
+        self._length = 0  # of these messages together, as long as there is a list of them
         self._calls = False
         self.facts: dict[int, Fact] = {}
         self.seen: dict[tuple[str, int], Observation] = {}
@@ -210,7 +211,10 @@ class VolatileLog:
         if messages is not None:
             del messages[: len(over)]
             self._messages = messages
-        tokens = head.tokens - sum(entry.tokens for entry in over)
+        tokens = head.tokens
+        for entry in over:
+            tokens -= entry.tokens
+            self._length -= entry.message.length
         self.stored = Head(head.version, head.next, head.turns, head.length - len(over), tokens, head.touched)
 
     def add(self, drafts: Sequence[Draft], turn: Turn | None, at: int) -> bool:
@@ -221,26 +225,24 @@ class VolatileLog:
         self.settle()
         self.change()
         head = self.stored
+        messages = [draft.message for draft in drafts]
         tokens = 0
         run = None if turn is None else turn.run
         for seq, draft in enumerate(drafts, head.next):
             counted = draft.tokens or count_message(draft.message)
             tokens += counted
-            self.plain.append(
-                Entry(seq, head.turns, draft.message, run=run, by=draft.by, origin=draft.origin, tokens=counted, at=at)
-            )
-        count = len(drafts)
+            self.plain.append(Entry(seq, head.turns, draft.message, run, draft.by, draft.origin, False, counted, at))
+        count = len(messages)
         if turn is not None:
             turn.turn = head.turns
             self._record(turn)
         self.stored = Head(head.version + 1, head.next + count, head.turns + 1, head.length + count, head.tokens + tokens, at)
         if self._messages is not None:
-            messages = [draft.message for draft in drafts]
             self._messages += messages
-            if not self._calls:
-                for message in messages:
-                    if message.calls:
-                        self._calls = True
+            for message in messages:
+                self._length += message.length
+                if message.calls:
+                    self._calls = True
         self._cut_front()
         return True
 
@@ -265,13 +267,17 @@ class VolatileLog:
         self.settle()
         if self._messages is None:
             self._messages = [entry.message for entry in self.range(-1, None, None, False, None)]
+            self._length = sum([message.length for message in self._messages])
             self._calls = any(message.calls for message in self._messages)
         return self._messages
 
-    def holds_calls(self) -> bool:
-        """Return whether any message has tool calls, or had since the messages were last made."""
-        self.messages()
-        return self._calls
+    def shown(self, tools_offered: bool) -> tuple[list[Msg], int] | None:
+        """Return the list of `messages` with the sum of its `Msg.length`; None where tools are not offered and a message has
+        tool calls, or one had since the messages were last made."""
+        messages = self._messages
+        if messages is None or self.fresh:
+            messages = self.messages()
+        return None if self._calls and not tools_offered else (messages, self._length)
 
     def range(self, after: int, before: int | None, limit: int | None, newest: bool, pinned: bool | None) -> list[Entry]:
         """Return entries as `Store.entries` does, of all runs."""
@@ -415,7 +421,7 @@ class VolatileLog:
         for number in numbers:
             at = self.start if front else bisect_left(self.plain, number, self.start, key=TURN)
             has_entries = at < len(self.plain) and self.plain[at].turn == number
-            if has_entries or any(entry.turn == number for entry in self.pinned):
+            if has_entries or self.pinned and any(entry.turn == number for entry in self.pinned):
                 continue
             if number in self.rows:
                 self.drop_row(number)
