@@ -131,7 +131,7 @@ class _Models(Objects):
         return {"default": value} if type(value) in PLAIN else {"default_factory": lambda: known_default(program, function)}
 
     def _enum(self, key: str, name: str) -> Any:
-        from pydantic import Field, RootModel, create_model
+        from pydantic import BeforeValidator, Field, RootModel, WithJsonSchema, create_model
 
         forms: list[Any] = []
         units = [variant[0] for variant in self.rows[key][2] if not variant[1]]
@@ -151,6 +151,8 @@ class _Models(Objects):
             forms.append(create_model(f"{name}_{variant}", __config__=_config(), __module__=self._module, **form))
         if units:
             forms.append(Literal[tuple(units)])
+        if not forms:
+            forms.append(Annotated[None, BeforeValidator(_refuse), WithJsonSchema({"not": {}})])
         root: Any = RootModel[Union[tuple(forms)]]  # type: ignore[misc]  # noqa: UP007  # of forms that are known only now
         doc = self.classes.interface.type(key).doc or None
         return create_model(name, __base__=root, __doc__=doc, __module__=self._module)
@@ -174,6 +176,10 @@ def _model_names(names: list[str]) -> dict[str, str]:
     own = python_names([name for name in names if name == stripped[name]], kept)
     others = python_names([stripped[name] for name in names if name not in own], kept.union(own.values()))
     return {name: own[name] if name in own else others[stripped[name]] for name in names}
+
+
+def _refuse(value: Any) -> Any:
+    raise ValueError("the enum has no variants")
 
 
 def _from_base64(value: Any) -> Any:

@@ -190,3 +190,12 @@ def test_without_pydantic() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stderr == ""
     assert done.stdout.startswith("P(x=1)\nmodels of Pydantic need Pydantic, which is not installed: ")
+
+
+def test_an_enum_without_variants_has_a_model_that_takes_nothing() -> None:
+    program = concerto.compile("pub enum Never { }\npub fn f(value: Never?) { }")
+    model = concerto.pydantic(program.types.Never)
+    for value in (None, "a", {"variant": "a", "data": None}):
+        with pytest.raises(ValidationError):
+            model.model_validate(value)
+    assert model.model_json_schema()["not"] == {}
