@@ -7,6 +7,7 @@ but its session, which begins with the first call.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import inspect
 import os
@@ -122,11 +123,20 @@ class Module:
         return self._shared is not None and self._process == os.getpid()
 
     def end(self) -> None:
-        """Close the shared session, if there is one: the module is loaded anew."""
+        """Close the shared session, if there is one: the module is loaded anew. Within a running event loop that comes with the
+        loop's next turn. Raise RecordingError as `Session.close`."""
         with self._lock:
             shared, self._shared = self._shared, None
-        if shared is not None and self._process == os.getpid():
+        if shared is None or self._process != os.getpid():
+            return
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
             shared.close()
+            return
+        closing = loop.create_task(shared.aclose())
+        _CLOSING.add(closing)
+        closing.add_done_callback(_CLOSING.discard)
 
     def _of_project(self) -> RunOptions:
         """Return the options that the project gives, as for `concerto run`: what its manifest permits, and the pins beside it, or
@@ -202,12 +212,12 @@ def _close(session: ModuleSession, process: int) -> None:
 
 def fill(module: ModuleType, program: Program) -> None:
     """Make a module of a program: its functions, the classes of its types, `aio`, `session` and `Session`, when first asked for.
-    A module that is loaded again loses what it had of the program before, and its shared session is closed."""
+    A module that is loaded again loses what it had of the program before, and its shared session is closed, in a running event
+    loop a little later. Raise RecordingError for the end of a recording of that session."""
     name = module.__name__
     before = _MODULES.get(name)
     here = _MODULES[name] = Module(name, program, module.__file__ or "")
     if before is not None:
-        before.end()
         here.options = before.options
         for gone in before.given:
             module.__dict__.pop(gone, None)
@@ -228,9 +238,12 @@ def fill(module: ModuleType, program: Program) -> None:
     module.__dict__.update(
         __program__=program, __getattr__=attribute, __dir__=names, __doc__=f"The program {program.name} of Concerto."
     )
+    if before is not None:
+        before.end()
 
 
 _MODULES: dict[str, Module] = {}
+_CLOSING: set[asyncio.Task[None]] = set()  # a loop keeps no task of its own accord
 _EVERY: RunOptions = {}  # options for the sessions of all modules
 
 

@@ -485,3 +485,18 @@ def test_a_kept_program_knows_the_keys_of_its_project(write: Write, monkeypatch:
         assert recompiled(monkeypatch, "chat") is compiled
         keys.append(dict(sys.modules["chat"].__program__.serve_keys))
     assert keys[0] == keys[1] and keys[0] != {}
+
+
+def test_a_module_is_loaded_again_within_an_event_loop(write: Write) -> None:
+    write("again.conc", SOURCE)
+
+    async def twice() -> list[int]:
+        module = importlib.import_module("again")
+        counts = [await module.aio.count(), await module.aio.count()]
+        shared = module.aio
+        module = importlib.reload(module)
+        await asyncio.sleep(0)
+        assert module.aio is not shared
+        return [*counts, await module.aio.count()]
+
+    assert asyncio.run(twice()) == [1, 2, 1]
