@@ -73,7 +73,8 @@ def concerto_recording(request: pytest.FixtureRequest) -> dict[str, Path]:
     """Return the options for one session of a test: `replay` with the recording in the folder `recordings` beside the test, or
     `record` where there is none, or `--concerto-record` asks for a new one."""
     file = request.path
-    name = re.sub(r"[^\w.-]+", "_", request.node.name)
+    within = [node.name for node in request.node.listchain() if isinstance(node, pytest.Class)]  # two may have tests of one name
+    name = re.sub(r"[^\w.-]+", "_", ".".join([*within, request.node.name]))
     path = file.parent / "recordings" / f"{file.stem}.{name}.effects.jsonl"
     if request.config.getoption("--concerto-record"):
         path.unlink(missing_ok=True)
