@@ -400,7 +400,11 @@ def resume_session(
             return session.run()
 
     continued, linked = resumable(run, os.fspath(store), take_over, answers or {}, other, rehearse)
-    return Session(linked, options, None, continued)
+    try:
+        return Session(linked, options, None, continued)
+    except BaseException:
+        continued.claim.close()
+        raise
 
 
 def program_of(target: PathLike) -> Program:

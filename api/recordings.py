@@ -96,6 +96,7 @@ class Journaling:
         self.last: Outcome | None = None
         self.journal: Journal | None = None
         times = (time.monotonic, time.time)
+        self.recorded: str | None = None  # the file that `record` has made
         self.redact = redact = list(options.get("redact", ()))
         try:
             if resumed is not None:
@@ -107,7 +108,9 @@ class Journaling:
             elif asked:
                 header = new_header(program, [], options.get("seed"), time.time(), host.offline, os.urandom)
                 if options.get("record") is not None:
-                    self.journal = recorder(os.fspath(options["record"]), header, *times, redact)
+                    recorded = os.fspath(options["record"])
+                    self.journal = recorder(recorded, header, *times, redact)
+                    self.recorded = recorded
                 else:
                     from ..runtime.journal.run_store import RunStore
 
@@ -119,6 +122,18 @@ class Journaling:
             host.breakers, host.prompt_caches = Breakers(), PromptCaches()  # those of the process know what no row has
             host.offline = self.journal.header.offline
         host.journal = self.journal
+
+    def drop(self) -> None:
+        """Take back what a session has begun that could not be made: close its store or recording, and remove a new one. A run
+        that it was to go on with stays with who has claimed it."""
+        journal, self.journal = self.journal, None
+        if journal is None or self.is_resumed:
+            return
+        journal.close(None)
+        if self.recorded is not None:
+            os.unlink(self.recorded)
+        if self.store is not None:
+            self.store.close()
 
     @property
     def run(self) -> str | None:

@@ -38,7 +38,7 @@ from .options import Options, amounts, check_options, host_of, limits_of
 from .recordings import ENDED, Continued, Journaling, Rehearsed, Suspended
 from .results import Breaker, Emit, Frame, ImageError, Metrics, Panic, ProgramError, RecordingError, RunResult, frames_of
 from .values import Enum, Err, ErrorValue, Ok, Run, from_python, read_value, to_python
-from .waiting import Interruptible, SessionLoop, Turns
+from .waiting import OF_ITS_HANDLER, Interruptible, SessionLoop, Turns
 
 if TYPE_CHECKING:
     from .python_functions import PythonFunctions
@@ -93,7 +93,11 @@ class Session:
             host.python = self._python_functions
             host.asked = self._asked
             self._journaling = Journaling(program, options, host, resumed)
-            self._session = runtime.Session(program, host)
+            try:
+                self._session = runtime.Session(program, host)
+            except BaseException:
+                self._journaling.drop()
+                raise
         except ConfigFailure as failure:
             raise ValueError(f"{failure.code}: {failure.message}") from None
         self._session.account.whose = "session"
@@ -497,6 +501,9 @@ class Session:
         if _loop_is_running():
             work.close()
             raise RuntimeError(f"an event loop is running here: {form}")
+        if self._turns.is_inside():  # in a thread of its handler: the call that it would wait for waits for that
+            work.close()
+            raise RuntimeError(OF_ITS_HANDLER)
         with self._thread, Interruptible(self.cancel):
             if self._turns.closed:
                 work.close()
@@ -582,7 +589,7 @@ class Session:
         if not self._turns.closed:
             await self._close()
             if self._runner is not None:
-                self._runner.close()
+                await asyncio.to_thread(self._runner.close)  # no loop can be ended where another one runs
 
     async def _close(self) -> None:
         self._turns.closed = True

@@ -130,6 +130,7 @@ class Waiters:
 
 # One call of a session at a time, and Ctrl-C in the calls that wait (O-9.41).
 
+OF_ITS_HANDLER = "a session cannot be called by its own handlers"
 _inside: ContextVar[tuple[object, ...]] = ContextVar("concerto_sessions", default=())
 
 
@@ -144,9 +145,13 @@ class Turns:
         self._count = 0  # those inside and waiting
         self.closed = False
 
+    def is_inside(self) -> bool:
+        """Return whether this is a handler of a call that runs, or something that one has begun, in a thread too."""
+        return self in _inside.get()
+
     async def __aenter__(self) -> None:
-        if self in _inside.get():
-            raise RuntimeError("a session cannot be called by its own handlers")
+        if self.is_inside():
+            raise RuntimeError(OF_ITS_HANDLER)
         loop = asyncio.get_running_loop()
         # A lock of asyncio belongs to one event loop, so another loop gets a new one.
         if loop is not self._loop:

@@ -107,6 +107,27 @@ def test_a_run_of_a_store_waits_and_is_gone_on_with(program: concerto.Program, t
         concerto.resume(first.run, store=tmp_path / "s.db")
 
 
+def test_options_that_are_refused_leave_the_run_to_others(program: concerto.Program, tmp_path: Path) -> None:
+    first = concerto.run(program, offline=True, store=tmp_path / "s.db")
+    (wait,) = first.waits
+    wrong: Any
+    for wrong in ({"seed": "x"}, {"connections": {"openai": {"nonsense": 1}}}, {"mcp_pins": tmp_path / "none"}):
+        with pytest.raises(ValueError):
+            concerto.resume(str(first.run), store=tmp_path / "s.db", **wrong)
+    assert concerto.resume(str(first.run), store=tmp_path / "s.db", answers={wait.key: True}).ok
+
+
+def test_a_session_that_is_refused_leaves_no_recording(program: concerto.Program, tmp_path: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(ValueError, match="nonsense"):
+            program.session(record=tmp_path / "x.jsonl", connections={"openai": {"nonsense": 1}})
+    assert not (tmp_path / "x.jsonl").exists()
+    recorded(program, tmp_path / "x.jsonl")
+    with pytest.raises(ValueError, match="nonsense"):
+        program.session(replay=tmp_path / "x.jsonl", connections={"openai": {"nonsense": 1}})
+    assert (tmp_path / "x.jsonl").exists()
+
+
 def test_options_that_do_not_fit_are_refused(program: concerto.Program, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="record and replay"):
         program.session(record=tmp_path / "a", replay=tmp_path / "b")
@@ -145,6 +166,12 @@ def test_one(concerto_recording, asked=[]):
     with PROGRAM.session(offline=True, **concerto_recording) as session:
         session.register_tool("T", "ask", lambda: open("count.txt", "a").write("x") + 6)
         assert session.call("f") == 7
+
+class TestOther:
+    def test_one(self, concerto_recording):
+        with PROGRAM.session(offline=True, **concerto_recording) as session:
+            session.register_tool("T", "ask", lambda: 1)
+            assert session.call("f") == 1
 ''')
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
     for extra, count in (([], 1), ([], 1), (["--concerto-record"], 2)):

@@ -154,7 +154,23 @@ def test_a_handler_cannot_call_its_own_session() -> None:
         session.on_emit("ask", lambda q: session.call("count", "a"))
         with pytest.raises(concerto.ProgramError, match="event loop is running"):
             session.call("ask", 1)
+        session.on_emit("ask", lambda q: asyncio.to_thread(session.call, "count", "a"))
+        with pytest.raises(concerto.ProgramError, match="own handlers"):
+            session.call("ask", 1)
         assert session.call("count", "a") == 1
+
+
+def test_a_session_that_was_called_without_a_loop_can_be_closed_in_one() -> None:
+    session = PROGRAM.session()
+    assert session.call("count", "a") == 1
+
+    async def close() -> None:
+        async with session:
+            assert await session.acall("count", "a") == 2
+
+    asyncio.run(close())
+    with pytest.raises(RuntimeError, match="closed"):
+        session.call("count", "a")
 
 
 # ---------------------------------------------------------------- one call at a time
