@@ -328,7 +328,7 @@ class Batch:
         try:
             asyncio.run(work())
         except asyncio.CancelledError:
-            return  # nobody reads any more
+            pass  # closed, by another thread too while this one's results are waited for
         except BaseException as error:
             ending = error
         results.put(ending)
@@ -337,6 +337,7 @@ class Batch:
         """Ask no more, and wait until calls that are on their way have ended."""
         thread, self._thread = self._thread, None
         if thread is not None and thread.is_alive():
+            self.stop()  # a call that computes lets the loop do nothing
             with suppress(RuntimeError):  # the loop has just ended
                 self._stop()
             thread.join()

@@ -16,6 +16,7 @@ from ..vm.interp.link import Program
 from ..vm.values.arithmetic import read_float
 
 RECORDS = ("struct", "schema", "record", "map")
+_STRING = ("string",)
 TRUTHS = {"true": True, "false": False}
 
 
@@ -43,6 +44,8 @@ class Binding:
         only = next(iter(self.types.items())) if len(self.types) == 1 else None
         self.whole = only[0] if only is not None and only[1][0] in RECORDS else None
         self._fields: dict[str, Any] = {}
+        # What a column means that has no name of its own: one of a Map.
+        self._other: tuple[Any, ...] = self.types[self.whole][2] if self.whole and self.types[self.whole][0] == "map" else _STRING
         if self.whole is not None and self.types[self.whole][0] in ("struct", "schema"):
             declared = program.declared.struct_class(self.types[self.whole][1]).decl
             self._fields = dict(zip(declared.fields, declared.types, strict=True))
@@ -72,10 +75,10 @@ class Binding:
         taken = {name: cell for name, cell in cells.items() if name not in self._left_out}
         types = self._fields if self.whole is not None else self.types
         if texts:
-            read = {name: _read(name, cell, types.get(name, ("string",))) for name, cell in taken.items()}
+            read = {name: _read(name, cell, types.get(name, self._other)) for name, cell in taken.items()}
             taken = {name: cell for name, cell in read.items() if cell is not _ABSENT}
         if self.whole is not None:
-            return {self.whole: taken}
+            return {self.whole: {name: _tuples(cell, types.get(name, self._other)) for name, cell in taken.items()}}
         unknown = [name for name in taken if name not in self.types]
         if unknown:
             raise TypeError(f"no parameter of {self.function} takes the column {unknown[0]!r}")

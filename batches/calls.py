@@ -233,7 +233,7 @@ class RowCalls:
     def stop(self) -> None:
         """End the calls that compute, and begin no more; those that wait are cancelled by whoever awaits them."""
         self._is_stopped = True
-        for session in self._live:
+        for session in tuple(self._live):  # another thread may stop them
             session.stop("stopped")
 
     async def aclose(self) -> None:

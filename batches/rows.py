@@ -90,8 +90,21 @@ def canonical(value: Any) -> str:
 
 
 def written(cells: Any) -> str:
-    """Return the JSON text of cells, in the order of their columns; it is `storable`."""
-    return storable(json.dumps(cells, ensure_ascii=False, separators=(",", ":"), default=_plain))
+    """Return the JSON text of cells, in the order of their columns; it is `storable`. A float that is no number is null there, as
+    the language writes it (L-5.1)."""
+    text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_plain, allow_nan=False)
+    try:
+        return storable(text.encode(cells))
+    except ValueError:
+        return storable(text.encode(_finite(cells)))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and value - value != 0 else value
 
 
 def storable(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,3 +104,10 @@ def test_a_reader_that_fails_ends_a_batch_whose_rows_wait_for_it(monkeypatch: py
 
     with pytest.raises(OSError, match="No space left"):
         asyncio.run(asyncio.wait_for(batch.arun(full), 20))
+
+
+def test_a_batch_that_computes_can_be_closed_from_another_thread() -> None:
+    endless = concerto.compile("pub fn endless(n: Int) -> Int { while true { } n }")
+    batch = concerto.batch(endless, "endless", [{"n": 1}, {"n": 2}])
+    threading.Timer(0.5, batch.close).start()
+    assert list(batch) == []

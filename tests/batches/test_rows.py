@@ -10,7 +10,7 @@ from typing import Any
 
 import concerto
 import pytest
-from concerto.batches.rows import LONGEST_LINE, Unreadable, _JsonLines, open_rows
+from concerto.batches.rows import LONGEST_LINE, Unreadable, _JsonLines, open_rows, written
 
 TYPES = """
 enum Colour { Red, Blue }
@@ -234,3 +234,17 @@ def test_half_a_character_fails_no_batch(tmp_path: Path, options: dict[str, Any]
     assert "expected Int" in second.error["message"]
     same = results("any", [{"\ud800": "\udfff"}, {"m": {"a": {1: 2, "b\ud800": 3}}}])
     assert same[0] == 1 and "it cannot be compared" in same[1]["message"]
+
+
+def test_a_map_gets_the_texts_of_csv_as_its_values_and_fields_get_tuples(tmp_path: Path) -> None:
+    path = file(tmp_path, "m.csv", "a,b\n1,\n")
+    program = concerto.compile(
+        "pub struct Row { pub at: (Int, Int) }\npub fn sum(m: Map<String, Int>) -> Int { m[\"a\"] + m.len() }\n"
+        "pub fn first(row: Row) -> Int { row.at.0 }\n"
+    )
+    assert [row.value for row in concerto.batch(program, "sum", path)] == [2]
+    assert [row.value for row in concerto.batch(program, "first", file(tmp_path, "t.jsonl", '{"at": [7, 8]}\n'))] == [7]
+
+
+def test_floats_that_are_no_numbers_stand_as_null_among_the_failed_rows() -> None:
+    assert written({"a": [float("nan"), 1.5], "b": {"c": float("-inf")}}) == '{"a":[null,1.5],"b":{"c":null}}'
