@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote, unquote
 
@@ -161,6 +162,10 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30.0  # seconds for a client to say what it wants
 
     def do_GET(self) -> None:
+        with suppress(ConnectionError):  # the browser has gone, and wants no answer
+            self._get()
+
+    def _get(self) -> None:
         token, _, rest = self.path.partition("?")[0].removeprefix("/").partition("/")
         # another host's name is that of a page elsewhere, which reaches this one by a name of its own
         is_meant = self.headers.get("Host", "") in self.server.hosts
@@ -171,6 +176,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._show(rest)
         except exits.Exit as refused:
             self._answer(404, f"{refused.message}\n".encode("utf-8", "replace"), "text/plain")
+        except ConnectionError:
+            raise
+        except RecursionError:
+            self._answer(404, b"a row of it is nested too deeply\n", "text/plain")
         except OSError as error:
             self._answer(404, f"{error.strerror or error}\n".encode("utf-8", "replace"), "text/plain")
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from concerto.cli.view import Pages, Server, _Handler
 
 from ..command import concerto, environment
 
@@ -141,3 +144,24 @@ def test_what_is_wrong_is_said(tmp_path: Path, words: tuple[str, ...], code: int
     (tmp_path / "p.conc").write_text(PROGRAM)
     done = concerto("view", *words, cwd=tmp_path)
     assert done.code == code and part in done.err and done.out == "", done
+
+
+def test_a_browser_that_has_gone_leaves_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    answered = threading.Event()
+
+    def gone(self: Any, status: int, body: bytes, kind: str) -> None:
+        answered.set()
+        raise BrokenPipeError
+
+    monkeypatch.setattr(_Handler, "_answer", gone)
+    with Server(0, Pages(None, None, str(tmp_path))) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        with socket.create_connection(("127.0.0.1", server.server_port)) as client:
+            client.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            assert client.recv(1) == b""
+        server.shutdown()
+        thread.join()
+    assert answered.is_set() and "Traceback" not in capfd.readouterr().err
