@@ -53,6 +53,8 @@ class Shell(Dialogue):
 
     def run(self) -> int:
         """Read entries until the end of the input or `:quit`; return the exit code."""
+        if hasattr(sys.stdin, "reconfigure"):  # what is no UTF-8 is an error of its entry
+            sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
         if self.interactive:
             _edit_lines()
             print("concerto repl; :help says what can be typed, :quit leaves")

@@ -261,3 +261,8 @@ def test_a_value_whose_text_is_too_long_ends_no_dialogue(repl):
 
 def test_quit_leaves_with_words_behind_it_too(repl):
     assert repl(":quit now", "1 + 1") == ([], [])
+
+
+def test_input_that_is_no_utf_8_is_an_error_of_its_entry(cli):
+    ended = cli("repl", stdin=b'1 + 1\n"\xff"\n2 + 2\n')
+    assert (ended.code, ended.out) == (0, "2\n4\n") and "error[E0001]" in ended.err
