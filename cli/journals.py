@@ -1,10 +1,10 @@
 """The journal of a run on the command line: recorded into a file, given again from one, or kept in a store that outlives the
 process (O-9.33 to O-9.36).
 
-Hands on `add_journal_flags`, `journal_of` and `is_replay` to `run`, `run_with_journal` to `run`, `resume` and `dialogue`,
-`add_store_flags`, `open_store` and `refusing` to `resume` and `runs`, the last to `trace_check`, `trace_program` and `view` too,
-KEPT, `settings_of`, `permission_names` and `close_quietly` to `resume`, `told_of` to `runs`. What is recorded, and given again,
-is decided in `runtime/journal/`; how a program runs is for `run.py` and the runtime.
+Hands on `add_journal_flags`, `journal_of`, `take_back` and `is_replay` to `run`, `run_with_journal` to `run`, `resume` and
+`dialogue`, `add_store_flags`, `open_store` and `refusing` to `resume` and `runs`, the last to `trace_check`, `trace_program` and
+`view` too, KEPT, `settings_of`, `permission_names` and `close_quietly` to `resume`, `told_of` to `runs`. What is recorded, and
+given again, is decided in `runtime/journal/`; how a program runs is for `run.py` and the runtime.
 """
 
 from __future__ import annotations
@@ -161,6 +161,26 @@ def journal_of(arguments: argparse.Namespace, program: Program, host: Host) -> J
     journal: Journal = refusing(path, made)
     host.args, host.offline = journal.header.args, journal.header.offline
     return journal
+
+
+def take_back(arguments: argparse.Namespace, journal: Journal | None) -> None:
+    """Give up the journal of a run that could not begin, None for none: a new recording is removed, a run of a store is
+    cancelled."""
+    from contextlib import suppress
+
+    if journal is None:
+        return
+    if arguments.store:
+        from ..runtime.journal.rows import JournalRefused
+        from ..runtime.journal.run_store import Claim
+
+        assert isinstance(journal.sink, Claim), "a run of a store has a claim"
+        with suppress(JournalRefused):
+            journal.sink.store.cancel(journal.header.run)
+    close_quietly(journal)
+    if arguments.record:
+        with suppress(OSError):
+            os.unlink(arguments.record)
 
 
 def faults_of(path: str | None) -> dict[str, str]:

@@ -7,7 +7,6 @@ what is asked again after a death is decided in `runtime/journal/`.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 
@@ -158,13 +157,13 @@ def _rehearse(arguments: argparse.Namespace, store: RunStore, row: RunRow, progr
 
 
 def _answer(word: str) -> tuple[str, Any]:
+    from ..runtime.schema.lenient_json import JsonRefused, parse_json
+
     key, equals, text = word.partition("=")
     try:
-        return key.strip(), json.loads(text)
-    except RecursionError:
-        raise exits.Exit(exits.USAGE, f"--answer {key.strip()}: the JSON is nested too deep to be read") from None
-    except ValueError:
-        why = "the part behind `=` is no JSON" if equals else "there is no `=`"
+        return key.strip(), parse_json(text)
+    except JsonRefused as refused:
+        why = f"the part behind `=` is no JSON ({refused})" if equals else "there is no `=`"
         raise exits.Exit(exits.USAGE, f"--answer {word}: {why}; write KEY=JSON, such as 0:5/approve.1=true") from None
 
 

@@ -24,7 +24,7 @@ from ..runtime.connections import ProcessEnvironment
 from ..vm.builtins.capabilities import BY_KEY, CAPABILITIES, GROUPS, Malformed
 from . import exits
 from .inputs import demand_of_flags, file_namer, grant_of_project, load_program, project_folder, read
-from .journals import add_journal_flags, is_replay, journal_of, run_with_journal
+from .journals import add_journal_flags, is_replay, journal_of, run_with_journal, take_back
 from .terminal import Progress, failure_line, payload_text, printable_on
 from .watch import add_watch
 
@@ -240,7 +240,11 @@ def execute(arguments: argparse.Namespace) -> int:
         host.stdin = system_input
         host.journal = journal_of(arguments, program, host)
         host.telemetry = telemetry(arguments)
-        session = Session(program, host)
+        try:
+            session = Session(program, host)
+        except ConfigFailure:
+            take_back(arguments, host.journal)
+            raise
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
     session.machine.keeps_locals = arguments.debug

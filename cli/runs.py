@@ -72,12 +72,13 @@ def _do(arguments: argparse.Namespace, store: RunStore) -> None:
     else:
         row = store.run(words[0])
         run = row.id
+        from ..runtime.schema.lenient_json import JsonRefused, parse_json
+
         try:
-            value = json.loads(words[2])
-        except RecursionError:
-            raise exits.Exit(exits.USAGE, "runs answer: the JSON is nested too deep to be read") from None
-        except ValueError:
-            raise exits.Exit(exits.USAGE, f"runs answer: {words[2]!r} is no JSON; a text stands in double quotes") from None
+            value = parse_json(words[2])
+        except JsonRefused as refused:
+            text = f"runs answer: {words[2]!r} is no JSON ({refused}); a text stands in double quotes"
+            raise exits.Exit(exits.USAGE, text) from None
         _require_fitting(store, row, words[1], value)
         store.answer(run, words[1], {"json": value})
         way = f"go on with: concerto resume {run} --store {store.name}" if row.call is None else "a server with the store goes on"

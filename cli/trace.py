@@ -64,7 +64,7 @@ def execute(arguments: argparse.Namespace) -> int:
         return _shown(arguments)
     except JournalRefused as refused:
         sys.stdout.flush()
-        raise exits.Exit(exits.IMAGE_REJECTED, str(refused)) from None
+        raise exits.Exit(exits.FAILED if refused.fails else exits.IMAGE_REJECTED, str(refused)) from None
     except RecursionError:
         raise exits.Exit(exits.IMAGE_REJECTED, f"{arguments.recording}: a row of it is nested too deeply") from None
 

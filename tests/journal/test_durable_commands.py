@@ -100,9 +100,11 @@ def test_runs_are_shown_cancelled_and_removed(folder: Path) -> None:
         (("resume", "zz", "--store", "s.db"), 74, "has no run zz"),
         (("resume", "RUN", "--store", "s.db", "--answer", "x"), 2, "there is no `=`"),
         (("resume", "RUN", "--store", "s.db", "--answer", "x=nope"), 2, "is no JSON"),
+        (("resume", "RUN", "--store", "s.db", "--answer", "x=NaN"), 2, "is no JSON (NaN is not a JSON value)"),
         (("runs", "show", "--store", "s.db"), 2, "takes 1 words"),
         (("runs", "answer", "RUN", "0:1", "true", "--store", "s.db"), 74, "does not wait for 0:1"),
         (("runs", "answer", "RUN", "KEY", "yes", "--store", "s.db"), 2, "is no JSON"),
+        (("runs", "answer", "RUN", "KEY", "[Infinity]", "--store", "s.db"), 2, "is no JSON"),
         (("runs", "--store", "p.conc"), 74, "p.conc"),
     ],
 )
@@ -111,6 +113,16 @@ def test_what_is_wrong_is_said(folder: Path, words: tuple[str, ...], code: int, 
     given = [{"RUN": run, "KEY": key}.get(word, word) for word in words]
     done = concerto(*given, cwd=folder)
     assert done.code == code and part in done.err, done
+
+
+def test_a_run_that_is_refused_leaves_no_recording_and_no_run_to_go_on_with(folder: Path) -> None:
+    wrong = ("run", "p.conc", "--offline", "--allow-lib", "nope:net")
+    for _ in range(2):
+        refused = concerto(*wrong, "--record", "x.jsonl", cwd=folder)
+        assert refused.code == 2 and "E4003: there is no library nope" in refused.err, refused
+    assert not (folder / "x.jsonl").exists()
+    assert concerto(*wrong, "--store", "s.db", cwd=folder).code == 2
+    assert " cancelled " in concerto("runs", "--store", "s.db", cwd=folder).out
 
 
 SLEEPS = """
