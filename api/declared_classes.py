@@ -343,7 +343,8 @@ class DeclaredClasses:
         return found
 
     def shown(self) -> list[str]:
-        """Return the keys of the types that a module shows: those that are `pub`, and those that its functions take or give."""
+        """Return the keys of the types that a module shows, in the order of their declarations: those that are `pub`, those that
+        its public functions take or give, and those inside of them."""
         rows = self.program.image.types
         public = [
             number

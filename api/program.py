@@ -44,8 +44,9 @@ PathLike = str | os.PathLike[str]
 
 
 class Program:
-    """Code without state: every session begins anew. Made by `compile` and `load`. `warnings` are those of the compiler; a loaded
-    image has none. `serve_keys` are those of `[serve.keys]` in the project (S-1.3)."""
+    """Code without state: every session begins anew. Made by `compile` and `load`. `warnings` are those of the compiler; what was
+    not compiled now, a loaded image and what an earlier import has kept, has none. `serve_keys` are those of `[serve.keys]` in
+    the project (S-1.3)."""
 
     def __init__(
         self,

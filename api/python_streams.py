@@ -1,7 +1,8 @@
 """What functions of Python give one by one: generators, plain and asynchronous, as streams of a program (P-1.3).
 
 Hands on `HostElements` and `is_awaitable` to `python_functions.py`. An element is asked for when the program wants it: that is
-all of the back-pressure. A plain generator runs in one thread, the same for all of its elements.
+all of the back-pressure. A plain generator runs in one thread, the same for all of its elements, unless its function is one of
+the loop.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ NO_ELEMENTS = (str, bytes, bytearray, Mapping)  # what Python walks through, and
 class HostElements:
     """The elements of one call of `function` with `arguments`, values of the machine: `runtime/python_calls.py: Elements`.
     `owner` finds and calls the function, when the first element is asked for. `count` is how many have come; `thread` is the one
-    in which a plain generator runs, from the first element on."""
+    in which a plain generator runs, from the first element on, None where none is needed."""
 
     def __init__(self, owner: PythonFunctions, run: EffectContext, function: PythonFunction, arguments: list[Any]) -> None:
         self.owner = owner

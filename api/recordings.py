@@ -179,7 +179,7 @@ class Journaling:
 def idempotency_key() -> str | None:
     """Return the key of the call that a tool, handler or other function of the host is made for now: 32 hexadecimal digits, the
     same for every attempt in any process, for a service that must not do the same thing twice. None elsewhere, and in a session
-    without `record` or `store`."""
+    without a journal (`record`, `replay` or `store`)."""
     return IDEMPOTENCY_KEY.get()
 
 

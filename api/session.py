@@ -59,13 +59,13 @@ class Session:
 
     One call runs at a time, others wait. Use it with `with` or `async with`, or call `close`. `run`, `call`, `dump`, `restore`
     and `close` are for code without an event loop: they raise RuntimeError where one runs, and KeyboardInterrupt after Ctrl-C.
-    `arun`, `acall`, `adump` and `arestore` are for code in an event loop. All but `close` raise RuntimeError for a session that
-    is closed, is called by a handler of its own call, or runs a call in another event loop. `project` is the folder of the
-    manifest, None for the current one. `resumed` is a run of a store that it goes on with, rehearses or makes again. Raises
-    TypeError or ValueError for wrong options, ValueError for a wrong configuration, RecordingError for a recording or store that
-    is refused, OSError for a recording that cannot be opened. With a journal (`record`, `replay` or `store`) calls raise
-    RecordingError too, where a row cannot be kept or another process has taken the run over, and OSError for a file of `record`
-    that cannot be written; one that leaves its recording panics with P406. The end of the session raises RecordingError for a
+    `arun`, `acall`, `adump` and `arestore` are for code in an event loop. All but `close` and `aclose` raise RuntimeError for a
+    session that is closed or runs a call in another event loop, and for a call by a handler of a call of its own, in a thread of
+    it too, where `close` raises so as well. `project` is the folder of the manifest, None for the current one. `resumed` is a run
+    of a store that it goes on with, rehearses or makes again. Raises TypeError or ValueError for wrong options, ValueError for a
+    wrong configuration, RecordingError for a recording or store that is refused, OSError for a recording that cannot be opened.
+    With a journal (`record`, `replay` or `store`) calls raise RecordingError too, where a row cannot be kept or another process
+    has taken the run over; one that leaves its recording panics with P406. The end of the session raises RecordingError for a
     recording that has more than was asked for."""
 
     def __init__(

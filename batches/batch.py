@@ -51,9 +51,10 @@ class BatchError(Exception):
 @dataclass(frozen=True, slots=True)
 class RowResult:
     """What a row came to. `number` is that of the row, from 1; `value` is JSON data, that of `Ok(value)` for a Result; `error` is
-    None, or the reason: a dict with `kind` ("Row" for a row that does not fit, "Panic", or the type of the error), `message`, and
-    where there are such `variant`, `code`, `place` and `value`. `tokens` and `cost` are of all `attempts`, also of an earlier run
-    that the answer is from."""
+    None, or the reason: a dict with `kind` ("Row" for a row that does not fit, "Panic", the type of the error, and with batches
+    of the provider "Provider" for what it refuses, "Batch" for a function that cannot go that way), `message`, and where there
+    are such `variant`, `code`, `place`, `value` and `status`, that of HTTP. `tokens` and `cost` are of all `attempts`, also of an
+    earlier run that the answer is from."""
 
     number: int
     key: str
@@ -111,8 +112,8 @@ class Batch:
     left: the text of the budget that is spent, else ""; `pending` what is on its way by batches of the provider, as a sentence,
     else "". A batch that is left before its end, or closed, asks no more; with a store another one goes on with it. `budget` are
     the limits of tokens, cost and requests. Making one raises BatchError ("columns"), TypeError and ValueError as `batch`;
-    iteration raises BatchError, OSError for rows that break off while they are read, ValueError and OSError as `Program.session`
-    where a session cannot be made, and RuntimeError the second time."""
+    iteration raises BatchError, what iterating `rows` raises, ValueError and OSError as `Program.session` where a session cannot
+    be made, and RuntimeError the second time."""
 
     def __init__(
         self, program: Program, fn: str, rows: Any, *, store: PathLike | None, key: str | None, ignore: tuple[str, ...],
@@ -334,7 +335,7 @@ class Batch:
         results.put(ending)
 
     def close(self) -> None:
-        """Ask no more, and wait until calls that are on their way have ended."""
+        """Ask no more, cancel the calls that are on their way, and wait until they have ended. Any thread may call it."""
         thread, self._thread = self._thread, None
         if thread is not None and thread.is_alive():
             self.stop()  # a call that computes lets the loop do nothing

@@ -2,7 +2,7 @@
 
 Hands on `Binding`, what a function takes of a row, to `batch.py` and `run.py`, and `Misfit`, for columns that cannot fit whatever
 the row, to the former. Types are checked where the arguments are made, by the conversion of O-9.38; here columns find their
-parameters, and cells that are texts (CSV) become what the parameter says.
+parameters or fields, cells that are texts (CSV) become what these say, and lists of JSON tuples where one is wanted.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Binding:
 
     def arguments(self, cells: Mapping[str, Any], texts: bool) -> dict[str, Any]:
         """Return the arguments by name, of the cells by column; `texts` says that cells are texts, to be read by the types of the
-        parameters (CSV). Raise TypeError for a column that no parameter takes, and for a text that is none of the parameter's
-        type."""
+        parameters, of the fields, or of the values of a Map (CSV). Raise TypeError for a column that no parameter takes, and for
+        a text that is none of the parameter's type."""
         taken = {name: cell for name, cell in cells.items() if name not in self._left_out}
         types = self._fields if self.whole is not None else self.types
         if texts:

@@ -80,8 +80,8 @@ class Failure:
 
     @staticmethod
     def of(kind: str, message: str, **more: Any) -> str:
-        """Return a reason of that kind: `Row` for a row that cannot be read or does not fit, `Panic`, or an error of the
-        program."""
+        """Return a reason of that kind: `Row` for a row that cannot be read or does not fit, `Panic`, an error of the program,
+        or one of batches of the provider. What is None in `more` is left out."""
         return json.dumps({"kind": kind, **{k: value for k, value in more.items() if value is not None}, "message": message})
 
     @staticmethod

@@ -31,7 +31,7 @@ class Unreadable(Exception):
 @dataclass(frozen=True, slots=True)
 class Row:
     """One row: its number, from 1; its cells by column, None where it cannot be read; then `fault` says why, and `raw` has the
-    beginning of its text."""
+    beginning of its text, "" where nobody knows it."""
 
     number: int
     cells: Mapping[str, Any] | None

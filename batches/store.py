@@ -41,7 +41,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A row of the output: number in the input, key, answer, and of one that failed the JSON text of its cells."""
+    """A row of the output: number in the input, from 1, key, answer without the number of its `requests`, and of one that failed
+    the JSON text of its cells, else ""."""
 
     number: int
     key: str

@@ -4,8 +4,9 @@ model.
 Hands on `Reading`, which turns the rows of a recording into `Step`s one after another, to `concerto trace`, its text and its
 page, and to the notebook; to text and page `reason_of`, `text_of`, `number`, `messages_of` and `list_of`, parts of rows, and to
 the command and the page `json_of`; `places_of` to `cli/trace_program.py`. Nothing here prints. What is kept between two rows does
-not grow with the recording: of each task the last effect, of each model the beginning of its last request, both up to a limit. A
-row is what somebody wrote into a file: it may hold anything that JSON can, and nothing of it is taken for granted.
+not grow with the recording: sums, of each task the last effect, of each model the last request, and the effects that have begun,
+each up to a limit. A row is what somebody wrote into a file: it may hold anything that JSON can, and nothing of it is taken for
+granted.
 """
 
 from __future__ import annotations
@@ -40,13 +41,14 @@ class Step:
     is an operation of, both "" for rows of no task. `kind` is that of an effect, else one of "piece", "deliver", "emit",
     "print" and "end". `facts` are plain data by name:
 
-    `ms`, how long it took. Of a request to a model `call` (the id of the call), `model`, `connection`, `why` ("first", "retry",
-    "schema", "tools", "fallback" or "next": what made it follow the request before of its call), `before` (the number of that
-    row), `attempt`, `schema_attempt`, `diff` (lines of the last user message, as of `difflib.ndiff`), `because` and `after_ms`
-    of a retry, `gave` (what the tools called by the reply before gave: id, name, text, whether it is an error), `bytes` and
-    `shared` (how many there are, and with how many the one before to the same model begins too), `earlier` (the number of that
-    one's row), `tokens`, `pieces` and `first_ms`. With a program `at` (file, line and column of the effect), `line` (the text of
-    that line) and `memory` (what memories told behind the row: `event` and its payload)."""
+    `ms`, how long it took, of an effect with an outcome. Of a request to a model `call` (the id of the call), `model`,
+    `connection`, `why` ("first", "retry", "schema", "tools", "fallback" or "next": what made it follow the request before of its
+    call), `before` (the number of that row), `attempt`, `schema_attempt`, `diff` (lines of the last user message, as of
+    `difflib.ndiff`), `because`, the failure before, of a retry or fallback, `after_ms` of a retry, `gave` (what the tools called
+    by the reply before gave: id, name, text, whether it is an error), `bytes` and `shared` (how many there are, and with how many
+    the one before to the same model begins too), `earlier` (the number of that one's row), `tokens`, `pieces` and `first_ms`.
+    With a program `at` (file, line and column of the effect), `line` (the text of that line) and `memory` (what memories told
+    behind the row: `event` and its payload)."""
 
     __slots__ = ("n", "row", "task", "effect", "kind", "facts")
 
