@@ -47,6 +47,7 @@ from ..symbols import (
     ToolSymbol,
     TraitItemSymbol,
     TraitSymbol,
+    TypeParameterSymbol,
     VariantSymbol,
 )
 from ..syntax import ast
@@ -313,7 +314,7 @@ def _report_no_value(c: Checker, node: ast.PathExpr, symbol: Symbol | None) -> T
             return SCHEMA_REF
         help = f"give its type arguments where it is used: `execute<{symbol.type}>(…)`"
         return c.report("E2029", node.span, f"the type arguments of `{symbol.name}` cannot be found", help=help)
-    if isinstance(symbol, (StructSymbol, EnumSymbol, AliasSymbol, ErrorFamilySymbol, TraitSymbol)):
+    if isinstance(symbol, (StructSymbol, EnumSymbol, AliasSymbol, ErrorFamilySymbol, TraitSymbol, TypeParameterSymbol)):
         return c.report("E1001", node.span, f"`{path_text(node)}` is a type, not a value", help=_type_help(c, node, symbol))
     if isinstance(symbol, ContextSymbol):
         help = f"a memory has its slots: `Memory::new().context({symbol.name})`"
@@ -337,6 +338,8 @@ def _type_help(c: Checker, node: ast.PathExpr, symbol: Symbol) -> str | None:
         dotted = re.compile(r"\s*\.\s*(\w+)").match(c.sources[node.span.file].text, node.span.end)
         variant = dotted[1] if dotted is not None and dotted[1] in symbol.variants else next(iter(symbol.variants))
         return f"a variant is written `{symbol.name}::{variant}`"
+    if isinstance(symbol, TypeParameterSymbol):
+        return "name a value of it, such as a parameter of that type"
     return f"make one: `{symbol.name}::new(…)`" if isinstance(symbol, ErrorFamilySymbol) else None
 
 

@@ -167,6 +167,7 @@ DECLARATIONS = [
 FORMS = [
     ("enum E { A, B } fn main() { print(E.B); }", "E1001", "a variant is written `E::B`"),
     ("struct P { x: Int } fn main() { print(P(1)); }", "E1001", "write a literal: `P { x: … }`"),
+    ("fn f<T>(x: T) -> Any { T } fn main() { f(1); }", "E1001", "name a value of it, such as a parameter of that type"),
     ("print(not(true));", "E1001", "logical not is `!`"),
     ("print(Map::new());", "E1010", "write a map literal: `{}`"),
     ('print(int("3"));', "E1001", "write `text.parse_int()` or `x as Int`"),
