@@ -1,13 +1,12 @@
 """The options of `run`, `arun` and `Program.session` (O-9.40).
 
 Hands on the types of the values (`Budgets`, `SharedBudget`, `Permissions`, `Immediate`, `Buffered`, `Browser`) to users and to
-what makes options for a program (`batches/`, `serve/`, some verbs, imported modules, pytest), `permitted`, what a
-manifest permits, to the last two;
-`Options` and `RunOptions`, which type the keyword arguments, to whatever takes them, with `check_options`, which refuses wrong
-ones by the rows of `RULES`, and `refuse_journal`, for what takes no recording; to what runs programs (`session`, `results` for
-tests, `batches/calls.py`) `amounts`, `limits_of`, and `host_of`, which makes the runtime's host: what a run reaches of the world
-outside, such as clock, files, network, functions of the embedding code. A new option is a field of `Options`, a row of `RULES`
-and a line in `host_of`. Nothing is run here, and nothing connected.
+what makes options for a program (`batches/`, `serve/`, some verbs, imported modules, pytest), `permitted`, what a manifest
+permits, to the last two; `Options` and `RunOptions`, which type the keyword arguments, to whatever takes them, with
+`check_options`, which refuses wrong ones by the rows of `RULES`, and `refuse_journal`, for what takes no recording; to what runs
+programs (`session`, `results` for tests, `batches/calls.py`) `amounts`, `limits_of`, and `host_of`, which makes the runtime's
+host: what a run reaches of the world outside, such as clock, files, network, functions of the embedding code. A new option is a
+field of `Options`, a row of `RULES` and a line in `host_of`. Nothing is run here, and nothing connected.
 """
 
 from __future__ import annotations
