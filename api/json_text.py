@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..vm.values import handles
+from ..vm.values.limits import float_literal
 from ..vm.values.objects import RECORDS
 from .media import Media
 from .values import Enum, Err, ErrorValue, Handle, Ok, Struct
@@ -27,10 +28,23 @@ def to_json(value: Any, *, indent: int | None = None) -> str:
     many spaces to indent by, on lines of their own. Raise TypeError for what no program has, ValueError for what is nested too
     deep."""
     try:
-        separators = (",", ":") if indent is None else None
-        return json.dumps(json_data(value), ensure_ascii=False, separators=separators, indent=indent)
+        return _written(json_data(value), indent)
     except RecursionError:
         raise ValueError("the value is nested too deep, or holds itself") from None
+
+
+def _written(data: Any, indent: int | None, line: str = "\n") -> str:
+    if isinstance(data, float):
+        return float_literal(data)
+    if not data or not isinstance(data, list | dict):
+        return json.dumps(data, ensure_ascii=False)
+    begin, end, colon = ("", "", ":") if indent is None else (line + " " * indent, line, ": ")
+    if isinstance(data, list):
+        parts = [_written(item, indent, begin) for item in data]
+    else:
+        parts = [f"{json.dumps(name, ensure_ascii=False)}{colon}{_written(item, indent, begin)}" for name, item in data.items()]
+    text = begin + f",{begin}".join(parts) + end
+    return f"[{text}]" if isinstance(data, list) else f"{{{text}}}"
 
 
 def json_data(value: Any) -> Any:

@@ -298,6 +298,9 @@ def test_json_texts(session: Any) -> None:
     assert concerto.to_json(Shape.Empty()) == '{"variant":"Empty","data":null}'
     assert concerto.to_json({1: concerto.Ok(2), 3: concerto.Err("x")}) == '{"1":{"ok":2},"3":{"err":"x"}}'
     assert concerto.to_json([1], indent=2) == "[\n  1\n]"
+    assert concerto.to_json([1e16, -0.0, 1e-7]) == "[10000000000000000.0,-0.0,0.0000001]"
+    nested = {"a": [1, {"b": []}], "ä": {}, "c": {"d": None}}
+    assert concerto.to_json(nested, indent=2) == json.dumps(nested, indent=2, ensure_ascii=False)
     assert concerto.to_json({True: float("nan"), b"\xff": b"\xfe"}) == '{"true":null,"/w==":"/g=="}'
     error = concerto.ErrorValue("HttpError", "Timeout", "m", {"url": "u"})
     text = '{"kind":"HttpError","variant":"Timeout","message":"m","url":"u"}'
