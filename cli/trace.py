@@ -42,8 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Show a recording, or compare it with a program. Return 0, or 1 where the program does something else. Raise `Exit`: 1 for
-    an effect that the recording does not have, 2 for flags that do not fit, 66 for a file that cannot be read or written, 74 for
-    one that is no recording; as `run` for a program."""
+    an effect that the recording does not have, a page that cannot be written, and where the library of the store's database is
+    not installed, 2 for flags that do not fit, 66 for a file that cannot be read, 74 for one that is no recording; as `run` for a
+    program."""
     modes = [name for name in ("json", "effect", "html", "check") if getattr(arguments, name)]
     if len(modes) > 1:
         raise exits.Exit(exits.USAGE, f"trace: --{modes[0]} and --{modes[1]}: choose one of them")

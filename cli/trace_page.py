@@ -44,7 +44,7 @@ SHARED = ("tools", "hosted", "schema", "params")  # of a request to a model, bes
 
 def write_page(path: str, recording: Recording, known: Known | None = None, *, following: bool = False) -> None:
     """Write the page of a recording to a file, in place of what is there, once it is whole; `known` is what a program says of it,
-    None without one; with `following` the page asks the server that it comes from for more. Raise `Exit` (66) where it cannot be
+    None without one; with `following` the page asks the server that it comes from for more. Raise `Exit` (1) where it cannot be
     written, and what reading the recording raises."""
     from .compile import is_device
 
@@ -55,7 +55,7 @@ def write_page(path: str, recording: Recording, known: Known | None = None, *, f
         if beside != path:
             os.replace(beside, path)
     except OSError as error:
-        raise exits.Exit(exits.NO_INPUT, f"cannot write {path}: {error.strerror or error}") from None
+        raise exits.Exit(exits.FAILED, f"cannot write {path}: {error.strerror or error}") from None
     finally:
         if beside != path and os.path.exists(beside):
             os.remove(beside)

@@ -180,6 +180,7 @@ def test_what_cannot_be_shown(cli: Command, file: str, tmp_path: Path) -> None:
     assert cli("trace", "app.conc-ir").err.startswith("app.conc-ir is the bytecode of another implementation")
     assert cli("trace", file, "--json", "--html", "x.html").err == "trace: --json and --html: choose one of them\n"
     assert cli("trace", file, "--effect", "0:1", "--kind", "x").code == 2
+    assert cli("trace", file, "--html", "none/x.html")[::2] == (1, "cannot write none/x.html: No such file or directory\n")
     wrong = (("", "is empty"), ("{}\n", "not as it was written"), ("\x00\xff\n", "no effect file's"), ("{", "is cut"))
     for text, why in wrong:
         (tmp_path / "bad.jsonl").write_bytes(text.encode("latin-1"))
