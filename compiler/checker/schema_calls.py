@@ -98,14 +98,18 @@ def schema_call(c: Checker, node: ast.MethodCall, row: Row) -> Type:
 
 def items(c: Checker, node: ast.MethodCall, receiver: Type, row: Row) -> Type:
     """Return the type of `items(field)` of a typed stream: a stream of the elements of the field, a literal that names an Array
-    which may not be left out (E4044). ERRONEOUS after a report, and for a receiver that is no typed stream."""
+    which may not be left out (E4044). ERRONEOUS after a report, and for a receiver that is no typed stream, or one of a T that
+    was reported."""
     _, matched = call_row(c, row, receiver, node.arguments, node.name.span, FREE)
     if matched is None or not isinstance(receiver, Generic):
         return ERRONEOUS
     (owner,) = receiver.arguments
     symbol, value = c.declared(owner), matched.values[0]
-    assert isinstance(symbol, StructSymbol) and value is not None
-    arrays = {name: generic(part, "Array") for name, part, _, optional in parts_in(c, symbol, owner) if not optional}
+    if owner is ERRONEOUS:
+        return owner
+    assert value is not None
+    fields = parts_in(c, symbol, owner) if isinstance(symbol, StructSymbol) else []  # a signature may name any T
+    arrays = {name: generic(part, "Array") for name, part, _, optional in fields if not optional}
     name = value.value if isinstance(value, ast.StringLiteral) else ""
     element = arrays.get(name)
     if not element:

@@ -158,3 +158,10 @@ def test_nested_loops_are_walked_once_a_level(expect: Callable[[str, str], None]
     for _ in range(100):
         inner = f"loop {{ {inner} }} break;"
     expect("", f"let x: Int; loop {{ x = 1; {inner} }} print(x);")
+
+
+def test_items_of_a_stream_of_what_is_no_schema(expect: Callable[[str, str], None]) -> None:
+    expect("E4044 E4044", 'fn f(s: TypedStream<Int>, t: TypedStream<Any>) { s.items(«"a"); t.items(«"a"); } fn main() { }')
+    text = 'enum E { A } fn f<T>(s: TypedStream<E>, t: TypedStream<T>) { s.items(«"a"); t.items(«"a"); } fn main() { }'
+    expect("E4044 E4044", text)
+    expect("E1002", 'fn f(s: TypedStream<«Gone>) { s.items("a"); } fn main() { }')
