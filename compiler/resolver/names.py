@@ -493,7 +493,8 @@ def associated_functions(owner: str) -> list[str]:
 
 def trait_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | None:
     """Return what `owner::name` names by way of traits: `X::m`, `T::m`, the `T::X` of `T::X::m`; None if nothing. E1010 where the
-    owner is a trait without such a method. Which impl a call means, the checker finds by its types."""
+    owner is a trait without such a method, with None, and where it does not implement the trait of that name, with an
+    ErroneousSymbol. Which impl a call means, the checker finds by its types."""
     match owner:
         case TraitSymbol():
             return TraitItemSymbol(name.text, owner) if name.text in owner.methods else _unknown(r, owner, name)
@@ -506,7 +507,14 @@ def trait_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | None:
     if offering:
         return TraitItemSymbol(name.text, None, offering, True)
     named = find_item(r, name) if name.text[:1].isupper() else None
-    return TraitItemSymbol("", named, _impls_with(r, owner, named), True) if isinstance(named, TraitSymbol) else None
+    if not isinstance(named, TraitSymbol):
+        return None
+    impls = _impls_with(r, owner, named)
+    if impls:
+        return TraitItemSymbol("", named, impls, True)
+    message, help = f"`{owner.name}` does not implement `{named.name}`", f"write `impl {named.name} for {owner.name} {{ … }}`"
+    r.report("E1010", name.span, message, help=help)
+    return ErroneousSymbol(name.text)
 
 
 def _impls_with(r: Resolver, owner: Symbol, wanted: str | TraitSymbol) -> list[ImplSymbol]:

@@ -165,3 +165,9 @@ def test_items_of_a_stream_of_what_is_no_schema(expect: Callable[[str, str], Non
     text = 'enum E { A } fn f<T>(s: TypedStream<E>, t: TypedStream<T>) { s.items(«"a"); t.items(«"a"); } fn main() { }'
     expect("E4044 E4044", text)
     expect("E1002", 'fn f(s: TypedStream<«Gone>) { s.items("a"); } fn main() { }')
+
+
+def test_a_trait_that_the_type_before_it_does_not_implement(expect: Callable[[str, str], None]) -> None:
+    traits = "trait X { fn go(self) -> Int { 1 } } impl X for P { } struct P { } struct Q { } enum E { A } "
+    expect("E1010", traits + "fn main() { print(Q::«X::go(P { })); print(P::X::go(P { })); }")
+    expect("E1010 E1010 E1010", traits + "fn main() { print(Int::«X::go(1)); print(E::«X::go); print(HttpError::«X::go(1)); }")
