@@ -22,6 +22,7 @@ from .manifest import Manifest
 from .project import Parser, Reader, load, no_files, parse_file
 from .source import Source, Span
 from .syntax import ast
+from .syntax.ast import on_fresh_stack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _generate(result: Compilation, file: str, name: str) -> None:
     # Sorted by name, so that the bytes of the image do not depend on the order of reading (V-3.4).
     sources = sorted(result.sources.values(), key=lambda source: source.name)
     try:
-        image = generate(result.checked, sources, name)
+        image = on_fresh_stack(generate, result.checked, sources, name)  # whatever the caller has used of Python's stack
     except RecursionError:  # of a walk over a type; trees are walked by levels
         result.diagnostics.report("E0114", Span(file, 0, 0), "a type of the program nests too deeply", help="split the type up")
         return

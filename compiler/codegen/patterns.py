@@ -59,7 +59,7 @@ def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -
 def test_pattern(g: Generator, pattern: ast.Pattern, slot: int, fails: Label, type_: t.Type | None) -> None:
     """Generate the test: jump to `fails` unless the value in `slot`, of the static type `type_`, matches; bind its names. All
     that was pushed is popped either way."""
-    _TESTS[type(pattern)](g, pattern, slot, fails, type_)
+    g.module.nesting.call(_TESTS[type(pattern)], g, pattern, slot, fails, type_)
 
 
 def _jump_unless(g: Generator, name: str, operand: int, slot: int, fails: Label) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from concerto.compiler.checker.program import check
 from concerto.compiler.diagnostics import Diagnostics
+from concerto.compiler.pipeline import compile_source
 from concerto.compiler.source import Source
 from concerto.compiler.syntax.ast import Nesting
 from concerto.compiler.syntax.parse import parse
@@ -158,6 +159,23 @@ def test_nested_loops_are_walked_once_a_level(expect: Callable[[str, str], None]
     for _ in range(100):
         inner = f"loop {{ {inner} }} break;"
     expect("", f"let x: Int; loop {{ x = 1; {inner} }} print(x);")
+
+
+NESTED = {"constructors": "Some({})", "tuples": "({},)", "arrays": "[{}]", "expressions": "Some({})"}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_what_may_nest_does_not_hang_on_the_stack_of_the_caller(name: str) -> None:
+    before, behind = NESTED[name].split("{}")
+    inside = before * DEPTH + "y" + behind * DEPTH
+    arm = "y => { print(" + inside + "); }" if name == "expressions" else inside + " => { print(y); } _ => { }"
+    text = "fn main() { let v: Any = 1; match v { " + arm + " } }"
+
+    def below(levels: int) -> Any:
+        return below(levels - 1) if levels else compile_source(text.encode(), "deep.conc")
+
+    compilation = below(600)
+    assert not compilation.diagnostics.has_errors and compilation.image is not None
 
 
 def test_items_of_a_stream_of_what_is_no_schema(expect: Callable[[str, str], None]) -> None:
