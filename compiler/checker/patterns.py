@@ -3,8 +3,8 @@
 Hands on `check_pattern` (one pattern against the type of what it meets), `is_some` and `matches_nil_only` to `control`, and
 `bind_irrefutable` (of `let`, `for` and parameters, which must match every value) to `control`, `functions` and `models`. Which
 patterns together cover a type is found by `exhaustiveness`. A new kind of pattern is a row of _RULES at the end, and a case of
-`constructors.head_name`. What is wrong is reported to `c`, the state of the check, and not raised; only the tree is annotated
-here (`type`, `binding`, types of variables), and the code of patterns is made by `codegen/patterns.py`.
+`constructors.head_name`. What is wrong is reported to `c`, the state of the check, and not raised; the code of patterns is made
+by `codegen/patterns.py`, from what is set on the tree here.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from .types import RECORDS, parts_in, shape_in
 
 def check_pattern(c: Checker, node: ast.Pattern, type_: Type) -> None:
     """Type a pattern, and the names it binds, against the type of the values that it meets, and report what is wrong with it:
-    E3003 for one that can match none of them; E1002, E1006, E2010, E2013, E3004 to E3007 and W0010 for its names, fields,
+    E3003 for one that can match none of them; E0114, E1002, E1006, E2010, E2013, E3004 to E3007 and W0010 for its names, fields,
     alternatives and ranges. The name of a pattern that turns out to be a variant becomes its `constant` or `binding`. `Some(…)`
     on a `T?` is counted in `c.some_of_nilable`."""
     node.type = type_ = c.bounded(type_, node.span)
@@ -97,7 +97,8 @@ def _only_shapes(node: ast.Pattern) -> bool:
 
 
 def matches_nil_only(node: ast.Pattern, type_: Type) -> bool:
-    """Return whether a pattern on a value of `type_`, which is a `T?`, is `nil`, or `None`, which means the same there."""
+    """Return whether a pattern on a value of `type_`, which is a `T?`, is `nil`, or `None` where that means the same, which it
+    does not on an `Option<T>?`."""
     is_none = isinstance(node, ast.BindPattern) and isinstance(node.constant, BuiltinSymbol) and absent_as_nil(type_)
     return is_none or (isinstance(node, ast.LiteralPattern) and node.value is None)
 

@@ -1,13 +1,13 @@
 """Static checking: names, types, coercions, control flow, declarations (L-3, L-4).
 
-`check_project` resolves and checks a program, annotates its trees and returns a `CheckedProgram` to the pipeline, which gives
-it to the code generator; the API reads interfaces from it. `check` does so for one file: the code generator calls it for
-built-in methods that are written in the language. `examine_project` and `examine_parts` return an `Examined`, which has the
-state of the check as well, for the language server. What is wrong with a program is reported to the `Diagnostics` that are
-given, and not raised. `c` is the state of the check, of which each pass fills a part. No file is read here, a `Project` comes
-with its trees parsed, and no code is made. The order of the passes is here: all types and signatures, then values of
-declarations, then bodies, then what needs all bodies. A new kind of declaration is a row of `declaration_kinds.py` and one of
-`declaration_checks.py`.
+`check_project` resolves and checks a program, annotates its trees and returns a `CheckedProgram` to the pipeline, which gives it
+to the code generator; the API reads interfaces from it. `check` does so for one file: the code generator calls it for built-in
+methods that are written in the language. `examine_project` and `examine_parts` return an `Examined`, which has the state of the
+check as well, for the language server. What is wrong with a program is reported to the `Diagnostics` that are given, at lines of
+its manifest to those of the manifest, and not raised. `c` is the state of the check, of which each pass fills a part. No file is
+read here, a `Project` comes with its trees parsed, and no code is made. The order of the passes is here: all types and
+signatures, then values of declarations, then bodies, then what needs all bodies. A new kind of declaration is a row of
+`declaration_kinds.py` and one of `declaration_checks.py`.
 """
 
 from __future__ import annotations
@@ -118,8 +118,9 @@ BASE_URL = 'write `base_url = "https://api.example.com/v1"`'
 
 
 def check_tables(c: Checker, manifest: Manifest, symbols: Sequence[Symbol], main: str) -> None:
-    """Check the tables of the manifest and report what is wrong at its lines (E4001 to E4003, E4006, E4508); the memories and
-    connections of the program must have been checked. `main` is the name of the program's file without its folder."""
+    """Check the tables of the manifest and report what is wrong at its lines (E4001 to E4003, E4006, E4508); the memories,
+    indexes and connections of the program must have been checked. `main` is the name of the program's file without its
+    folder."""
     declared = {symbol.name: symbol.fields for symbol in symbols if isinstance(symbol, ConnectionSymbol)}
     sound = not manifest.diagnostics.has_errors  # a field with an error is not among the fields
     for name, fields in manifest.connections.items():
@@ -236,18 +237,19 @@ def check_project(project: Project, diagnostics: Diagnostics, cache: CheckCache 
 def examine_project(
     project: Project, diagnostics: Diagnostics, cache: CheckCache | None = None, whole: Collection[str] = ()
 ) -> Examined | None:
-    """Check the parsed files of a program and return the state of the check too; None if its types nest too deeply (E0114).
-    With the cache that has parsed them only the bodies are checked that it does not know, and those of the files `whole`; the
-    cache then sets new trees in the project, without the other bodies."""
+    """Check the parsed files of a program and return the state of the check too; None if a declaration or a type nests too
+    deeply (E0114). With the cache that has parsed them the bodies are left out whose outcome it knows, but none of the files
+    `whole`; it sets new trees in the project, without those bodies."""
     if cache is None:
         return _attempt(project, diagnostics, None)
     return cache.examine(project, diagnostics, whole, lambda reports, reuse: _attempt(project, reports, reuse))
 
 
 def examine_parts(project: Project, cache: CheckCache, whole: Collection[str]) -> Examined | None:
-    """Check all declarations of a program that the cache has parsed, and of its bodies those in the files `whole`; report
-    nothing. Return as `examine_project`. The cache sets new trees in the project for this. None if types nest too deeply. Trees
-    of a text that does not parse have holes, which no phase has to accept: then any exception may be raised."""
+    """Check all declarations of a program that the cache has parsed, and of its bodies those in the files `whole`, in files with
+    syntax errors, and those that cannot be left out; report nothing. Return as `examine_project`. The cache sets new trees in
+    the project for this. Trees of a text that does not parse have holes, which no phase has to accept: then any exception may be
+    raised."""
     return cache.examine_only(project, whole, lambda reports, reuse: _attempt(project, reports, reuse))
 
 

@@ -1,11 +1,11 @@
-"""What a model is sent by mistake: the text of an Option, a `T?` or a Result in a hole of its prompt (L-3.3.15).
+"""What a model is sent by mistake: the text of an Option, a `T?`, a Result or a Media in a hole of its prompt (L-3.3.15).
 
 Hands on `check_prompt` to `calls` and `questions`, `keep_text` and `keep_texts_of` to `control`, `keep_texts_of_closure` to
 `methods`, the lint `check_text_as_prompt` to `program`, and the warnings of texts that look like what they are not:
 `warn_quoted_type` to `declarations` and `schemas`, and `warn_unfilled_places` to `calls`. All are reported to `c`, the state of
-the check, as warnings, with the help for what was most likely meant, but in the prompt of a function by a model, where a hole is
-an error (E4035). A further name of a type in other languages is a row of QUOTED. Nothing is raised here, no type is changed and
-no prompt is made: that a text may stand where a Prompt is expected is said by `relations`.
+the check, as warnings, with the help for what was most likely meant, but in the prompt of a function by a model, where such a
+hole is an error (E4035). A further name of a type in other languages is a row of QUOTED. Nothing is raised here, no type is
+changed and no prompt is made: that a text may stand where a Prompt is expected is said by `relations`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def check_text_as_prompt(c: Checker, node: ast.Expr, actual: Type, wanted: Type)
 
 def check_prompt(c: Checker, text: ast.Expr, code: str = "W0016") -> None:
     """Report, once, each hole of a typed text that may be filled with `nil`, with an Option or Result instead of its value, or
-    with the name of a Media. `code` is W0016, or E4035 for the prompt of a function by a model."""
+    with the name of a Media. Looked through are brackets, `+` and the variables that have been noted; what branches and calls
+    give is not. `code` is W0016, or E4035 for the prompt of a function by a model."""
     pending, seen = [text], {text}
     while pending:
         match node := pending.pop():

@@ -1,12 +1,12 @@
 """Errors on their way: `?`, `throw`, `try`, and discarded Results (L-3.12).
 
-Hands on `leave` (an error goes to the function or `try` around it) to `control` and `context_declarations`; `check_discarded` and
-`warn_uncaught_value` (a Result that is not used) to `control`; `check_conversion` and `report_cannot_leave` to `functions`,
+Hands on `leave` (an error goes to the function or `try` around it) to `control` and `context_declarations`; `check_discarded`
+and `warn_uncaught_value` (a Result that is not used) to `control`; `check_conversion` and `report_cannot_leave` to `functions`,
 `note_cast_failure` to `operators`, and to `program` the lint `warn_foreign_value` and the rules of these forms. What is wrong
 with the program is reported to `c`, the state of the check, and not raised, and where an error goes at run time is made by
-codegen from what is set on the tree (`failure`, `coercion`, `rethrow`). An error is a `Raise` on its way to a `Target` (both in
-`state`), which collects what arrives; the target of a `try` is made here, those of bodies in `functions`. How errors convert to
-the declared one is in `check_conversion`, a further built-in way in `relations.convert_error`.
+codegen from what is set on the tree here. An error is a `Raise` on its way to a `Target` (both in `state`), which collects what
+arrives; the target of a `try` is made here, those of bodies in `functions`. How errors convert to the declared one is in
+`check_conversion`, a further built-in way in `relations.convert_error`.
 """
 
 from __future__ import annotations
@@ -353,9 +353,9 @@ def _leave_unknown(c: Checker, node: ast.Propagate) -> None:
 
 def try_(c: Checker, node: ast.Try, expected: Expected) -> Type:
     """Return the type of `try`: a Result without clauses, else the join of the body and the clauses, or Nil (`never` if no
-    branch ends) where the value is thrown away. What no clause catches leaves, reported as by `leave` where it cannot. E3003
-    for a clause for a type that cannot be told apart at run time; W0004 for one that an earlier one covers, W0015 for a family
-    that nothing throws."""
+    branch ends) where the value is thrown away. What no clause catches leaves, reported as by `leave` where it cannot. E2021 for
+    branches of different types; E3003 for a clause for a type that cannot be told apart at run time; W0004 for one that an
+    earlier one covers, W0015 for a family that nothing throws."""
     target = Target("try")
     c.targets.append(target)
     if node.catches:

@@ -314,8 +314,9 @@ def is_question(symbol: object) -> TypeGuard[FunctionSymbol]:
 
 def offer_function(c: Checker, item: ast.Expr) -> None:
     """Let a name in a list of tools that is one of a function by a model or of Python, or of a channel with an answer, be that
-    of the tool that models call it by (O-4.48), which is made once and added to `c.offers`. Any other expression stays as it
-    is. Report a function that lacks what a tool has (E4009 to E4011, E4013, E4020, E4023), which is offered all the same."""
+    of the tool that models call it by (O-4.48), which is made once and added to `c.offers`. Any other expression stays as it is.
+    Report a function that lacks what a tool has (E4010, E4013, and of its parameters what `parameter_texts` and `arguments_of`
+    report), which is offered all the same."""
     item = ast.ungrouped(item)
     if isinstance(item, ast.PathExpr) and is_question(item.binding):
         symbol = item.binding

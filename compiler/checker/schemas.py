@@ -31,7 +31,7 @@ MODES = ("partial", "coerce")
 
 def declare_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
     """Add the fields of a schema to `symbol.fields`, each as (name, type, default, whether it may be left out without one), and
-    set its modes; E4021 for a field that stands twice."""
+    set its modes; E4021 for a field that stands twice, beside what `written_type` reports."""
     names = {decorator.name.text for decorator in _of_schema(node)}
     symbol.partial, symbol.coerce = "partial" in names, "coerce" in names
     seen: dict[str, Span] = {}
@@ -91,8 +91,8 @@ def _declare_field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[
 
 def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
     """Check a schema after all types are declared: its decorators, which set descriptions and earlier names, and its fields,
-    which have JSON forms (E4020) and constant defaults (E4023), whose values go to `symbol.constants`: FAILED for one that is
-    reported here, none for one that has an error already."""
+    which have JSON forms (E4020) and constant defaults (E4023, E2033), whose values go to `symbol.constants`: FAILED for one
+    that is reported here, none for one that has an error already."""
     _check_decorators(c, symbol, node)
     declared = {name: type_ for name, type_, _, _ in symbol.fields}
     seen: set[str] = set()
@@ -145,8 +145,8 @@ def _check_validator(c: Checker, symbol: StructSymbol, decorator: ast.Decorator,
 
 
 def folded_default(c: Checker, value: ast.Expr) -> object:
-    """Return the value of a default that a model is told; FAILED after a report (E4023): of one that is not constant, or that
-    JSON has no number for (O-2.4)."""
+    """Return the value of a default that a model is told; FAILED after a report: E4023 of one that is not constant, or that JSON
+    has no number for (O-2.4), E2033 of one that would panic."""
     constant = folded(c, value, "E4023")
     number = _beyond_json(constant)
     if number is None:
@@ -176,13 +176,13 @@ def _beyond_json(constant: object) -> float | None:
 
 def fold_nested_defaults(c: Checker, symbol: StructSymbol) -> None:
     """Set the values of the defaults of the structs and variants in the fields of a schema: they are part of its JSON Schema, so
-    they are constant too (O-2.4, O-2.6; E4023)."""
+    they are constant too (O-2.4, O-2.6). Report as `folded_default`."""
     fold_defaults(c, [type_ for _, type_, _, _ in symbol.fields])
 
 
 def fold_defaults(c: Checker, types: Sequence[Type]) -> None:
     """Set in `constants` the values of the defaults of the structs and variants in types that a model may be asked for, at any
-    depth; FAILED after a report, E4023 for one that is not constant or has no JSON number. Schemas fold their own."""
+    depth; FAILED after a report of `folded_default`. Schemas fold their own."""
     for owner in _with_defaults(c, types):
         for name, _, default, _ in owner.fields:
             if default is not None and name not in owner.constants:

@@ -22,7 +22,8 @@ from .state import Checker, Expected
 
 def check_test(c: Checker, symbol: FunctionSymbol, decorators: Checked) -> None:
     """Set `symbol.test` to what `@test` and `@expect_fail` among the checked `decorators` say; report a test of another form
-    (E4070), cases that do not fit (E4009, E2009), and `@expect_fail` alone (E4071), which makes no test."""
+    (E4070), cases that do not fit or are not constant (E4009, E2009, E2033, E3012), and `@expect_fail` alone (E4071), which
+    makes no test."""
     by_name = dict(decorators)
     node = symbol.declaration
     if "test" not in by_name:

@@ -50,8 +50,9 @@ from .tool_arguments import arguments_of, check_wire_name, parameter_texts
 
 def check_tool(c: Checker, symbol: ToolSymbol) -> None:
     """Check a tool, and set its description and, of its public methods, texts, arguments and, where `@effect` says one, effects;
-    their bodies are checked as functions. E4002 for a tool without description or state without value, E4010 and E4011 for a
-    method or parameter without text; beside these what `check_decorators`, `ask_before` and `tool_arguments` report."""
+    their bodies are checked as functions. E4001 for another entry than `description` or a second one, E4002 for a tool without
+    description or state without value, E4010 and E4011 for a method or parameter without text; beside these what
+    `check_decorators`, `ask_before` and `tool_arguments` report."""
     node = symbol.declaration
     owner = f"tool `{symbol.name}`"
     check_decorators(c, node.decorators, "tool")
@@ -140,8 +141,8 @@ def private_tool_method(c: Checker, name: ast.Ident, method: FunctionSymbol) -> 
 def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSymbol | McpSymbol | MemorySymbol | IndexSymbol]:
     """Return the tools and servers that the field `tools` of a model names (O-1.42), memories (M-10.17) and indexes (O-1.254)
     among them. They are in the order of the source, without what is no tool (E4004) and without keyed memories (E4505); none
-    where `value` is no array that is written out (E4004). E4510 for a memory that the model may not attach and E4013 for a name
-    that is too long, both of which are returned all the same."""
+    where `value` is no array that is written out (E4004). E4510 for a memory that the model may not attach, E4013 for a name
+    that is too long, and what `offer_function` reports; these are returned all the same."""
     tools: list[ToolSymbol | McpSymbol | MemorySymbol | IndexSymbol] = []
     if not isinstance(value, ast.ArrayExpr):
         at_module_level(c, value, Expected())
