@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from ..vm.bytecode.image import Image
 from .checker.program import CheckedProgram, check_project
 from .codegen.constants import TooLong
-from .codegen.program import excesses, generate, too_costly
+from .codegen.program import excesses, generate, unreadable
 from .collector import gc_pause
 from .diagnostics import Diagnostics
 from .libraries import FindLibrary, Loaded, attributed, no_libraries
@@ -108,8 +108,8 @@ def _generate(result: Compilation, file: str, name: str) -> None:
         start = sources[number].line_starts[line - 1] + column - 1
         result.diagnostics.report("E0114", Span(sources[number].name, start, start + 1), message, help="split it up")
     # Only a sound image is tried: what an excess has been reported for would fail again.
-    if not result.diagnostics.has_errors and (why := too_costly(image)) is not None:
-        result.diagnostics.report("E0114", Span(file, 0, 0), f"the program is too large for one image: {why}", help="split it up")
+    if not result.diagnostics.has_errors and (why := unreadable(image)) is not None:
+        result.diagnostics.report("E0114", Span(file, 0, 0), f"no image can hold the program: {why}", help="split it up")
     if not result.diagnostics.has_errors:
         result.image = image
 

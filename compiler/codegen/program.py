@@ -1,6 +1,6 @@
 """A checked program becomes an image: declarations, functions, initialisation, exports.
 
-The pipeline calls `generate`, which returns the image, and `excesses` and `too_costly`, which say why an image is larger than it
+The pipeline calls `generate`, which returns the image, and `excesses` and `unreadable`, which say why an image is larger than it
 may be. Importing this module imports the generators of all nodes. Nothing is checked again: what the checker decided stands in
 the tree and in `CheckedProgram`. A new kind of declaration is an `…_entry` function here, a row of `ENTRIES` and one of `KINDS`
 (`declaration_kinds.py`); `CONTRIBUTING.md` goes through all its places. The image is neither written to a file nor verified nor
@@ -747,16 +747,9 @@ def excesses(image: im.Image) -> Iterator[Excess]:
         yield from _of_function(function)
 
 
-MODERATE = 100_000  # values in an image that no reader refuses for their number alone
-
-
-def too_costly(image: im.Image) -> str | None:
-    """Return why no reader would take the image, the message of its ImageError, or None. Only an image that holds much (MODERATE)
-    is encoded to find out."""
-    # About so many values does a row of each kind have.
-    names = sum([len(rows) for rows in image.names])
-    if 5 * names + 40 * len(image.functions) + 4 * len(image.constants) <= MODERATE:
-        return None
+def unreadable(image: im.Image) -> str | None:
+    """Return why no reader would take the image, the message of its ImageError, or None: it holds too much, or a text or a name
+    in it is too long."""
     try:
         encode(image)
     except ImageError as error:

@@ -111,3 +111,19 @@ def test_variables_that_are_used_once_are_not_looked_for_to_the_end(counted: Cou
     image = compiled(f"fn o() -> Array<Int>? {{ [1] }} fn main() {{ let mut p = [[1]]; {lines} println(p); }}")
     instructions = sum(len(function.code) for function in image.functions)
     assert followed() < 4 * instructions
+
+
+LONG = "x" * 1_100_000
+TOO_LONG = {
+    "a name": f"fn {LONG[:2000]}() {{ }} fn main() {{ {LONG[:2000]}(); }}",
+    "a doc comment": f"/// {LONG}\npub fn f() {{ }} fn main() {{ }}",
+    "a field of a model": f'model M {{ provider: openai, base: "gpt-5", system_prompt: "{LONG}" }} fn main() {{ }}',
+    "a string union": f'fn f(x: "{LONG}" | "b") {{ print(x); }} fn main() {{ f("b"); }}',
+}
+
+
+@pytest.mark.parametrize("what", TOO_LONG)
+def test_what_no_image_can_hold_is_an_error_of_the_program(what: str) -> None:
+    compilation = compile_source(TOO_LONG[what].encode(), "long.conc")
+    assert [(d.code, d.span.start) for d in compilation.diagnostics.found if d.is_error] == [("E0114", 0)]
+    assert compilation.image is None
