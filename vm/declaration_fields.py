@@ -329,12 +329,15 @@ def anything(value: Any) -> bool:
 
 
 def is_json(value: Any) -> bool:
-    """Return whether a value has a JSON form. Dates, infinities, NaN and maps with keys that are no texts have none."""
+    """Return whether a value has a JSON form. Dates, infinities, NaN, integers of more than 64 bits, for which an image has no
+    room, and maps with keys that are no texts have none."""
     if isinstance(value, dict):
         return all(map(is_text, value)) and all(map(is_json, value.values()))
     if isinstance(value, list):
         return all(map(is_json, value))
-    return value is None or isinstance(value, (str, int)) or (isinstance(value, float) and value - value == 0)
+    if isinstance(value, int):
+        return -INT_MOST - 1 <= value <= INT_MOST
+    return value is None or isinstance(value, str) or (isinstance(value, float) and value - value == 0)
 
 
 def command() -> Field:

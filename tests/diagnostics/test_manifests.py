@@ -107,6 +107,11 @@ def test_what_the_reader_of_toml_gives_up_on(text: str, said: str, tmp_path: Pat
             f"[pricing.m]\noutput_per_million = 1\ninput_per_million = 0x1{'0' * 300}",
             '`input_per_million` of [pricing."m"] is a number of at least 0',
         ),
+        ("[connections.a]\nextra = { n = 9223372036854775808 }", "`extra` of [connections.a] is an object that JSON can hold"),
+        (
+            '[agents.a]\ncommand = "b"\nparams = { n = [-9223372036854775809] }',
+            "`params` of [agents.a] is a table that JSON can hold",
+        ),
     ],
 )
 def test_values_that_cannot_be_what_they_stand_for(line: str, said: str, tmp_path: Path) -> None:
