@@ -3,12 +3,13 @@
 
 Hands on `load` to the pipeline, to `roots` (which programs a folder holds) and to the language server, with `no_files` and the
 type `Parser` to the first two, the type `Reader` to the first and `Refused` to the last; `parse_file` to the pipeline,
-`incremental` and the REPL, `ParsedFile` to the latter two and `roots`;
-`locate` and `Location` to the command line, the API, `roots` and the language server; `read_below` to `installed`, which finds
-libraries; `Project` to resolver, checker, `incremental` and language server; and `module_files` to the resolver. `load` returns
-a `Project` with the trees and with the file behind each module; it touches no file itself, but reads through a function of the
-caller. `locate` returns a `Location`, which reads files under the project root only (G-5.3). Where the file of a module lies is
-said by `module_files`, which names may be modules by `Heads`. """
+`incremental` and the REPL, `ParsedFile` to the latter two and `roots`; `locate` and `Location` to the command line, the API,
+`roots` and the language server; `read_below` to `installed`, which finds libraries; `Project` to resolver, checker,
+`incremental` and language server; and `module_files` to the resolver. `load` returns a `Project` with the trees and with the
+file behind each module; it touches no file itself, but reads through a function of the caller. `locate` returns a `Location`,
+which reads files under the project root only (G-5.3). Where the file of a module lies is said by `module_files`, which names may
+be modules by `Heads`.
+"""
 
 from __future__ import annotations
 

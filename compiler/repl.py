@@ -2,12 +2,11 @@
 
 Hands on to `cli/dialogue.py` and the prompt (`cli/repl.py`) `Transcript`, whose `compile` returns an `Entry` and whose `accept`
 makes it part of the program; to the first also FUNCTION, the name of the function to call, `parts_of` and `completed`, to the
-prompt `needs_more`; to the notebook `Entry` and FILE. An entry is items,
-or statements with perhaps a final expression. Items join the program of all later entries; statements become the body of a
-function that takes the variables of earlier entries and returns all of them. Items among statements are local to that function,
-and join the later entries as others do. Variables keep the types that the checker found for them, which need no spelling
-(`KnownType`). Positions are those of the transcript: each entry begins at the line its prompt shows. Running an entry is for
-`cli/dialogue.py`, talking to a terminal for `cli/repl.py`.
+prompt `needs_more`; to the notebook `Entry` and FILE. An entry is items, or statements with perhaps a final expression. Items
+join the program of all later entries; statements become the body of a function that takes the variables of earlier entries and
+returns all of them. Items among statements are local to that function, and join the later entries as others do. Variables keep
+the types that the checker found for them, which need no spelling (`KnownType`). Positions are those of the transcript: each entry
+begins at the line its prompt shows. Running an entry is for `cli/dialogue.py`, talking to a terminal for `cli/repl.py`.
 """
 
 from __future__ import annotations

@@ -84,7 +84,8 @@ def roots_of(includes: dict[str, set[str]]) -> list[str]:
 
 def sources_under(path: str) -> list[str]:
     """Return the path alone, whatever it is, if it is no directory, else the paths of all sources (.conc) below it, those of a
-    folder before those of its subfolders, each sorted by name; hidden directories are left out."""
+    folder before those of its subfolders, each sorted by name; hidden directories, links to directories, and directories that
+    cannot be read are left out."""
     if not os.path.isdir(path):
         return [path]
     sources = []

@@ -112,8 +112,8 @@ class Simple(Type):
 
 @dataclass(frozen=True, slots=True)
 class Generic(Type):
-    """Array Map HashMap Option Result Set Queue Stack Task Schema, and Memory with a context: `name<arguments>`; PipelineRef,
-    whose arguments nobody writes."""
+    """A predeclared type with type arguments, `name<arguments>`, such as Array, Result or HashMap; Memory with a context;
+    PipelineRef, whose arguments nobody writes."""
 
     name: str
     arguments: tuple[Type, ...]

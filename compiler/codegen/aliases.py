@@ -6,9 +6,9 @@ value without that mark. No code is changed here: which marks may be left out is
 above: a place that it does not name does not hold the value.
 
 Hands on to `moves` `Flow`, the states before all instructions, with `Entry`, `clash` and `overlap`, `Place` and `Path`, NEW,
-ANYWHERE and CALLER, and the names (NAMES) and numbers (NUMBER, LOAD, STORE, …) of the opcodes that both look at. What opcodes
-do with values is said by `_FRESH`, `_SAME`, `_PARTS` and `_READS`; one that none of them names is taken to keep all that it
-pops and to push what any place may hold.
+ANYWHERE and CALLER, and the names (NAMES) and numbers (NUMBER, LOAD, STORE, …) of the opcodes that both look at. What opcodes do
+with values is said by `_FRESH`, `_SAME`, `_PARTS` and `_READS`, and of some by `Flow`; one that none of these names is taken to
+keep all that it pops and to push what any place may hold.
 """
 
 from __future__ import annotations

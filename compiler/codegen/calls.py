@@ -3,13 +3,14 @@
 `call` registers itself for calls and method calls and goes by the target that the checker wrote into the node: one function here
 for each kind of target (`decisions`). `call_effect` and `listen` register themselves too; nothing is handed on by name. To
 generate a call is to write the code into `g.emitter` that leaves its value on the operand stack, in place of receiver and
-arguments. A built-in needs no code here unless it changes its receiver, is a method of a handle (`handle_call`), is `len`, reads
-JSON (`parse_as`) or is an instruction; `_SPECIAL_EFFECTS` has those of the last kind, but for `ask`.
+arguments. Built-ins are called by their rows; code of their own have here those that change their receiver, methods of a handle
+(`handle_call`), `len` and `sum`, what reads JSON (`parse_as`) or is asked for a schema, and instructions: `_SPECIAL_EFFECTS` has
+the last, but for `ask`.
 
 Which function a call means, and that its arguments suit, was decided by the checker. In which order arguments are evaluated is
 the matter of `arguments`, how a changed receiver is stored back that of `places`; a place is a variable and the chain of fields
-and indexes behind it. TooLong passes through, by which `constants` refuses too much code for constants; AssertionError is a node
-without target, which no checked program has.
+and indexes behind it. TooLong passes through, by which `constants` refuses too much code for constants, and RecursionError;
+AssertionError is a node without target, which no checked program has.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One function's code under construction: instructions, labels, slots, cells, handler ranges, operand-stack depth.
 
-Hands on `Emitter`, into which the generators and `module` write, which `aliases` reads and `moves` shortens, and whose `finish`
+Hands on `Emitter`, into which the generators and `module` write, which `aliases` reads and `moves` changes, and whose `finish`
 returns an `image.Function`; `Label` for jumps and `CellRef` for captured variables. Code after an instruction that never falls
 through is left out. The emitter knows opcodes and their effect on the operand stack, and nothing of trees or types: what an
 instruction is good for is decided by the generators. What is wrong here is a fault of a generator: AssertionError, KeyError for

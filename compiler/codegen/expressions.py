@@ -3,8 +3,9 @@
 The functions register themselves for their nodes (`value_of`) and push a value: they write the code into `g.emitter` that leaves
 one value on the operand stack when it runs. The conversion to what the place asks for (`coercion`) is not theirs:
 `Generator.value` adds it. Hands on `operator_opcode` to `places`, `error_leaves` to `functions` and `statements`, and `parse_as`
-to `calls`. Which method, field or operator is meant has been decided by the checker and stands in the tree; here only opcodes are
-chosen. AssertionError is a name without a meaning, which no checked program has; TooLong of `emit_constant` passes through.
+to `calls`. Which method, field or operator is meant has been decided by the checker and stands in the tree; here only opcodes
+are chosen. AssertionError is a name without a meaning, which no checked program has; TooLong of `emit_constant` and
+RecursionError pass through.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Hands on `bind_irrefutable`, for `let`, `for` and parameters, to `statements` and `functions`, and `test_pattern`, for `match`,
 to `statements`. Both write code into `g.emitter`. The value under test lies in a slot, a local of the function by its number. A
 bound part is marked shared unless its type has nothing to write into. `_TESTS` has one function for each kind of pattern but
-`..`, which belongs to that of arrays; whether the arms cover all values has been checked. TooLong of `emit_constant` passes
-through.
+`..`, which belongs to that of arrays; whether the arms cover all values has been checked. TooLong of `emit_constant` and
+RecursionError pass through.
 """
 
 from __future__ import annotations

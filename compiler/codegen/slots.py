@@ -2,10 +2,10 @@
 
 Hands on `load_slot` to `expressions`, `store_slot` and `SlotChange` to `places`, `after_write` to `calls` and `call` to
 `functions`. A slot here is a named part of a memory; numbered locals of a function, in which values wait, are those of
-`Emitter.temp`. All functions write code into `g.emitter`; TooLong of `emit_constant` passes through. Slots are read and written
-by methods of a memory that no program can name; what a clause loaded is an Option in a hidden variable, which such a method gets
-in place of reading again. What these methods do is said in `vm/interp/context_slots.py`. Clauses themselves are handled in
-`functions`; storing is for the runtime.
+`Emitter.temp`. All functions write code into `g.emitter`; TooLong of `emit_constant`, and RecursionError of what is evaluated,
+pass through. Slots are read and written by methods of a memory that no program can name; what a clause loaded is an Option in a
+hidden variable, which such a method gets in place of reading again. What these methods do is said in
+`vm/interp/context_slots.py`. Clauses themselves are handled in `functions`; storing is for the runtime.
 """
 
 from __future__ import annotations

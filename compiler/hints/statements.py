@@ -1,9 +1,9 @@
 """Statements and items that begin with a word of another language, with what stands for them here (L-2.6.8).
 
-Hands on to `compiler/syntax/errors.py` `of_a_statement`, the rule for an error directly behind such a word, and `ITEMS`, the
-words that begin an item elsewhere. A new word is a row of `_WORDS` with the function that words its help. What was written is
-read from the `ErrorPlace`, whose rows are tokens: row 0 is the wrong one, and the foreign word mostly row -1. Only texts are made
-here: that there is an error, its code and its place are for `errors`. Nothing is raised.
+Hands on to `compiler/syntax/errors.py` `of_a_statement`, the rule for an error directly behind such a word, or at the `as` of a
+`catch`, and `ITEMS`, the words that begin an item elsewhere. A new word is a row of `_WORDS` with the function that words its
+help. What was written is read from the `ErrorPlace`, whose rows are tokens: row 0 is the wrong one, and the foreign word mostly
+row -1. Only texts are made here: that there is an error, its code and its place are for `errors`. Nothing is raised.
 """
 
 from __future__ import annotations
