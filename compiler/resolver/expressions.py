@@ -288,7 +288,7 @@ def let(r: Resolver, node: ast.Let) -> None:
 
 
 def mock(r: Resolver, node: ast.Mock) -> None:
-    """Bind the target of a `mock`; a missing one is reported by the checker (O-8.14)."""
+    """Bind the target of a `mock`; a single name that means nothing is reported by the checker (O-8.14), a path by `walk`."""
     if node.path:
         walked = walk(r, [*node.path, node.name])
         node.target = walked.symbol if not walked.rest else None

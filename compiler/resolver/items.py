@@ -4,9 +4,8 @@
 `visit_items` for every module; `expressions` calls `declare_items` and `visit_items` for the items of a block, and `closure` and
 `parameters` for closures and handlers; `library` calls `enum_symbol`, `tool_symbol`, `function` and `visit_items` for its own.
 `r` is the state of the resolution: what is wrong is reported to it, and nothing is raised for a wrong program; AssertionError is
-a class of items that `_symbol` does not know. Symbols are made
-with empty types; the checker fills them, and checks what a declaration may hold. A new kind of item is a case of `_symbol` and
-one of `_visit_item`.
+a class of items that `_symbol` does not know. Symbols are made with empty types; the checker fills them, and checks what a
+declaration may hold. A new kind of item is a case of `_symbol` and one of `_visit_item`.
 """
 
 from __future__ import annotations

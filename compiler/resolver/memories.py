@@ -2,11 +2,10 @@
 
 Hands on `declare_memory_value`, `visit_memory_chain`, `replace_words`, `declare_clauses`, `bind_slot_read` and `bind_slot_writes`
 to `items` and `expressions`; `WORD_OF_METHOD` to `expressions` and, in the checker, to `methods` and `memory_calls`, and
-`is_word` and `is_bare` to what checks the steps of memories. `r` is the state of the resolution, to which what is
-wrong is reported. A step is a call in the chain that declares a memory, a slot a named
-value of its context, a clause the `needs` or `reads` of a function, which loads slots at entry. Which steps take words is said by
-their rows (`vm/memory_steps.py`); whether a word is a legal one, and which slots there are, the checker decides
-(`checker/memory_steps.py`).
+`is_word` and `is_bare` to what checks the steps of memories. `r` is the state of the resolution, to which what is wrong is
+reported. A step is a call in the chain that declares a memory, a slot a named value of its context, a clause the `needs` or
+`reads` of a function, which loads slots at entry. Which steps take words is said by their rows (`vm/memory_steps.py`); whether a
+word is a legal one, and which slots there are, the checker decides (`checker/memory_steps.py`).
 """
 
 from __future__ import annotations

@@ -83,8 +83,8 @@ def resolve_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
 
 def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | None:
     """Return the variant, error variant, method or associated function `owner::name`, of an error family its own symbol for
-    `new`, or what traits offer (`names.trait_item`); None after a report, E1010 (L-8.3.2). A variant of an enum wins over an
-    associated function of its name."""
+    `new`, or what traits offer (`names.trait_item`); None or an ErroneousSymbol after a report, E1010 (L-8.3.2). A variant of an
+    enum wins over an associated function of its name."""
     members = r.module.members_of(owner)
     # A trait has no members of its own: its methods are found by `trait_item`.
     if isinstance(owner, (TraitSymbol, TraitItemSymbol)):
@@ -108,7 +108,7 @@ def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | Non
 
 def variant_of(r: Resolver, owner: EnumSymbol, name: ast.Ident) -> Symbol | None:
     """Return a variant of an enum, or what its traits offer under the name, or for `parse` the `E::parse` of the library; None
-    after a report (E1010)."""
+    or an ErroneousSymbol after a report (E1010)."""
     if (variant := owner.member(name.text)) is not None:
         return variant
     item = trait_item(r, owner, name)
