@@ -409,14 +409,14 @@ class Instance:
         """Return a type of the declaration with its type parameters to be bound."""
         return open_parameters(type_, self.names)
 
-    def explicit(self, names: Sequence[str], arguments: Sequence[Type], span: Span) -> None:
+    def explicit(self, names: Sequence[str], arguments: Sequence[Type], span: Span, form: str = "") -> None:
         """Bind the type parameters `names` to the type arguments that are written, which must be as many: else E2028, and all of
-        them are bound to ERRONEOUS."""
+        them are bound to ERRONEOUS. `form` is what the help writes, by default the names behind that of the declaration."""
         if len(arguments) != len(names):
-            plural = "" if len(names) == 1 else "s"
+            plural, written = "" if len(names) == 1 else "s", f"{self.name}<{', '.join(names)}>"
             self.checker.report(
                 "E2028", span, f"`{self.name}` takes {len(names)} type argument{plural}, {len(arguments)} given",
-                help=f"write `{self.name}<{', '.join(names)}>`",
+                help=f"write `{form or written}`" if names else "leave out the `<…>`",
             )
             # Bound all the same, so that nothing more is reported about them.
             self.bindings.update(dict.fromkeys(names, ERRONEOUS))
@@ -504,7 +504,7 @@ def written_arguments(c: Checker, node: ast.PathExpr, symbol: FunctionSymbol, in
     wanted = target.arguments if isinstance(target, (Nominal, Generic)) else ()
     if len(arguments) != len(wanted):
         # Only to report the number: the names of the target's arguments mean nothing to a reader.
-        instance.explicit(["_"] * len(wanted), arguments, node.span)
+        instance.explicit(["_"] * len(wanted), arguments, node.span, symbol.path.replace("::", "<…>::", 1))
         return
     for formal, type_ in zip(wanted, arguments, strict=True):
         instance.meet(formal, type_)

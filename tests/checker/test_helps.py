@@ -43,6 +43,13 @@ ELEMENTS = [
     ("let n = 1; print(n.0);", "E2017", "elements are those of tuples only"),
 ]
 
+ARGUMENTS = "struct P<T> { x: T } impl<T> P<T> { fn new(x: T) -> P<T> { P { x: x } } } fn f<T>(x: T) -> T { x } fn main() "
+TYPE_ARGUMENTS = [
+    (ARGUMENTS + "{ P<Int, Int>::new(1); }", "E2028", "write `P<…>::new`"),
+    (ARGUMENTS + "{ P::new<Int>(1); }", "E2028", "leave out the `<…>`"),
+    (ARGUMENTS + "{ f<Int, Int>(1); }", "E2028", "write `f<T>`"),
+]
+
 EVERYDAY = [
     ("[1].length();", "E2011", "use `len()`"),
     ('print("a".size);', "E2010", "use `len()`"),
@@ -211,7 +218,7 @@ WRITTEN = [
     ("let xs: List<Int> = []; println(xs);", "E1002", "write `Array<Int>`"),
     ("fn f(x: Optional<Int>) { println(x); } fn main() { f(nil); }", "E1002", "write `Int?` or `Option<Int>`"),
 ]
-CASES = [*OPTIONAL, *PLACES, *ELEMENTS, *CALLED, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS, *WRITTEN]
+CASES = [*OPTIONAL, *PLACES, *ELEMENTS, *TYPE_ARGUMENTS, *CALLED, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS, *WRITTEN]
 
 
 @pytest.mark.parametrize(("text", "code", "help"), CASES)
