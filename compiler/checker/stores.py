@@ -140,7 +140,7 @@ def declare_store(c: Checker, symbol: HashMapSymbol | IndexSymbol) -> None:
 
 def check_store(c: Checker, symbol: HashMapSymbol | LedgerSymbol) -> None:
     """Check the declaration of a hashmap or ledger: its type, its constructor, and `with_persistence` or `store`, by which `path`
-    or `store` of the symbol is set (E2001, E2006, E2009, E2033, E3012, E4004, E4020, E4508; for a type those of
+    or `store` of the symbol is set (E2001, E2006, E2007, E2009, E2033, E3012, E4004, E4020, E4508; for a type those of
     `written_type`)."""
     node = symbol.declaration
     if isinstance(symbol, LedgerSymbol):
@@ -191,11 +191,13 @@ def _name_of_place(c: Checker, call: ast.MethodCall) -> str | None:
     run (O-10.21); None after a report."""
     method = call.name.text
     parameter, example = KEEPING[method]
-    if len(call.arguments) != 1 or call.arguments[0].name is not None:
-        c.report(
-            "E2006", call.name.span, f"`{method}` takes 1 argument, {len(call.arguments)} given",
-            help=f'write `.{method}("{example}")`',
-        )
+    help = f'write `.{method}("{example}")`'
+    named = next((argument.name for argument in call.arguments if argument.name is not None), None)
+    if named is not None:
+        c.report("E2007", named.span, f"`{method}` takes no named argument `{named.text}`", help=help)
+        return None
+    if len(call.arguments) != 1:
+        c.report("E2006", call.name.span, f"`{method}` takes 1 argument, {len(call.arguments)} given", help=help)
         return None
     value = call.arguments[0].value
     type_ = at_module_level(c, value, Expected(STRING, "E2009", f"parameter `{parameter}`"))

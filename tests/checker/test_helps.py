@@ -50,6 +50,12 @@ TYPE_ARGUMENTS = [
     (ARGUMENTS + "{ f<Int, Int>(1); }", "E2028", "write `f<T>`"),
 ]
 
+HASHMAP = "fn main() { } hashmap h: HashMap<String, Int> = HashMap::new()"
+STORES = [
+    (HASHMAP + '.with_persistence(path: "x");', "E2007", 'write `.with_persistence("data.json")`'),
+    (HASHMAP + '.store(name: "durable");', "E2007", 'write `.store("durable")`'),
+]
+
 EVERYDAY = [
     ("[1].length();", "E2011", "use `len()`"),
     ('print("a".size);', "E2010", "use `len()`"),
@@ -218,7 +224,7 @@ WRITTEN = [
     ("let xs: List<Int> = []; println(xs);", "E1002", "write `Array<Int>`"),
     ("fn f(x: Optional<Int>) { println(x); } fn main() { f(nil); }", "E1002", "write `Int?` or `Option<Int>`"),
 ]
-CASES = [*OPTIONAL, *PLACES, *ELEMENTS, *TYPE_ARGUMENTS, *CALLED, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS, *WRITTEN]
+CASES = [*OPTIONAL, *PLACES, *ELEMENTS, *TYPE_ARGUMENTS, *STORES, *CALLED, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS, *WRITTEN]
 
 
 @pytest.mark.parametrize(("text", "code", "help"), CASES)
