@@ -53,8 +53,8 @@ class CachedFile(ParsedFile):
 
     `bodies` are the places of the bodies that can be left out, as offsets of their braces in characters, sorted; `skeleton` is
     the text with blanks in them, of the same length. `digest` is the hash of the bytes of the file, `interface` that of its
-    tokens without comments and without those bodies. `words` are all words of the whole text, also those in
-    strings and comments; `interface_words` those of the tokens that `interface` is made of."""
+    tokens without comments and without those bodies. `words` are all words of the whole text, also those in strings and comments;
+    `interface_words` those of the tokens that `interface` is made of."""
 
     name: str = ""
     digest: bytes = b""

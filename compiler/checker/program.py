@@ -83,10 +83,10 @@ S = TypeVar("S", bound=Symbol)
 @dataclass(slots=True)
 class CheckedProgram:
     """The declarations of a program by kind, as the code generator takes them. `program` is the tree of the root module's file.
-    Each list is in the order of modules, then of the source; nested items stand among the others, but tools made of functions,
-    and their states, come last, in `structs` followed by the types that are made of others for parts of replies (`Partial<T>`).
-    `init`: the initialisation statements, each with its module's rank. `promised`: methods of traits without body;
-    `implementations`: impls of traits, as their traits know them. `declarations`: by class of symbol, those of `KINDS`.
+    The lists of symbols are in the order of modules, then of the source; nested items stand among the others, but tools made of
+    functions, and their states, come last, in `structs` followed by the types that are made of others for parts of replies
+    (`Partial<T>`). `init`: the initialisation statements, each with its module's rank. `promised`: methods of traits without
+    body; `implementations`: impls of traits, as their traits know them. `declarations`: by class of symbol, those of `KINDS`.
     `libraries`: those that it uses, by name; `file_libraries`: the library of each of their files."""
 
     program: ast.Program
