@@ -190,8 +190,8 @@ class FunctionSymbol(Symbol):
 
     @property
     def path(self) -> str:
-        """Return its name with that of its type, `T::m`, with that of its trait, `X::m`, or in an impl of X with both, `T::X::m`,
-        as messages, stack traces and images have it."""
+        """Return its name with that of its type, `T::m`, with that of its trait, `X::m`, or in an impl of X with both,
+        `T::X::m`, as messages have it. What an image calls it is said by `image_name` of `codegen/functions.py`."""
         return self.name if self.owner is None else f"{self.owner.path}::{self.name}"
 
 
@@ -616,7 +616,7 @@ class StageSymbol(FunctionSymbol):
 
 @record
 class PipelineSymbol(Symbol):
-    """`input`, `output`: those of its signature, else of its stages (O-6.23); None until a use of it is checked."""
+    """`input`, `output`: those of its signature, else of its stages (O-6.23); None as long as they are not known."""
 
     declaration: ast.Pipeline
     stages: list[StageSymbol] = field(factory=list)

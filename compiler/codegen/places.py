@@ -2,10 +2,11 @@
 
 Assignments register themselves. Hands on to `calls` and `arguments` `is_place`, a `Place` and what can be done with it:
 `prepare` it once (or make a `temporary` one), `look`, then `read`, `own`, `lend` or `write` it, then `release` it. Between
-`look` and `release` the change of a slot of a memory may run more than once (M-8.21). Whether an expression may be assigned to
-at all is decided by the parser and the checker. All but `is_place` write code into `g.emitter`; to push is to leave a value on
-the operand stack when that code runs. To own a container is to copy it first if it is marked as shared, since another place may
-hold it too (V-5.7). TooLong of `emit_constant` and RecursionError of what is evaluated pass through.
+`look` and `release` the change of a slot of a memory, or of an entry of a hashmap, may run more than once (M-8.21, O-5.41).
+Whether an expression may be assigned to at all is decided by the parser and the checker. All but `is_place` write code into
+`g.emitter`; to push is to leave a value on the operand stack when that code runs. To own a container is to copy it first if it
+is marked as shared, since another place may hold it too (V-5.7). TooLong of `emit_constant` and RecursionError of what is
+evaluated pass through.
 """
 
 from __future__ import annotations
