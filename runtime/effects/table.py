@@ -101,7 +101,7 @@ def limited(kind: str) -> Performer:
 
 async def _refused(run: EffectContext, effect: Effect, denied: Denied) -> Any:
     """Return the Err of a refused call of a model; of an operation without Result this is panic P407."""
-    from ...vm.interp.effects import IndexUse, ModelCall
+    from ...vm.interp.effects import EmbedUse, IndexUse, ModelCall
     from ..access.permissions import denied_error, denied_panic
 
     payload = effect.payload
@@ -109,4 +109,6 @@ async def _refused(run: EffectContext, effect: Effect, denied: Denied) -> Any:
         return denied_error("AgentError", denied, model=payload.model)
     if type(payload) is IndexUse and payload.method != "len":
         return denied_error("AgentError", denied, model=payload.index)
+    if type(payload) is EmbedUse:
+        return denied_error("AgentError", denied, model=payload.embedder)
     raise denied_panic(run, effect, denied)

@@ -68,6 +68,24 @@ def test_flags(project: Path) -> None:
         assert refused.code == 2 and "--allow-lib" in refused.err, wrong
 
 
+VECTORS = {"vectors_pkg/mod.conc": """\
+embedder E { provider: offline, base: "e-1" }
+pub fn made(text: String) -> String {
+    match E.embed(text) { Ok(v) => "made", Err(AgentError::PermissionDenied { message, .. }) => message, Err(e) => "other" }
+}
+pub fn all(text: String) -> String { match E.embed_all([text]) { Ok(v) => "made", Err(e) => e.message } }
+"""}
+
+
+def test_an_embedder_of_a_library_that_may_call_no_models_gives_an_error(project: Path) -> None:
+    install(project.parent / "site", "concerto-vectors", "1.0", "vectors = vectors_pkg", VECTORS)
+    text = "use lib::vectors::{made, all};\nfn main() { println(made(\"a\")); println(all(\"a\")); }\n"
+    (project / "main.conc").write_text(text, encoding="utf-8")
+    assert run(project, "run", "main.conc", "--offline").out == "made\nmade\n"
+    refused = run(project, "run", "main.conc", "--offline", "--allow-lib=vectors:no-models")
+    assert refused.code == 0 and refused.out.count("permission denied: models=E for the library vectors") == 2
+
+
 MODULE = "import concerto.importer, main; print(main.through('a.txt'))"
 SERVED = """
 import sys
