@@ -293,8 +293,8 @@ class _Reader:
         if sign in ("", "Z", "z"):
             return sign and "UTC"
         hours = self.digits(2, "offset")
-        self.accept(":")
-        minutes = self.digits(2, "offset") if self.at < len(self.source) else 0
+        colon = self.accept(":")
+        minutes = self.digits(2, "offset") if colon or self.at < len(self.source) else 0
         return f"{sign}{hours:02}:{minutes:02}"
 
 

@@ -60,7 +60,13 @@ def test_a_date_from_outside_that_is_none() -> None:
                 session.call("of_json", DATE.replace("DAY", day).replace("OFFSET", offset))
 
 
-@pytest.mark.parametrize("text", ["", "2024", "2024-02-30", "2024-2-1", "2024-01-01T25:00", "2024-01-01T10:00+99:00", "x" * 99])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "2024", "2024-02-30", "2024-2-1", "2024-01-01T25:00", "2024-01-01T10:00+99:00", "2024-01-01T10:00+05:",
+        "2024-01-01T10:00+", "x" * 99,
+    ],
+)  # fmt: skip
 def test_what_is_no_date(text: str) -> None:
     with PROGRAM.session() as session, pytest.raises(concerto.ProgramError, match="DateError::(Invalid|UnknownZone)"):
         session.call("read", text)
