@@ -13,6 +13,7 @@ from ...vm.builtins.memories import message_array
 from ...vm.interp.effects import Effect, ModelCall
 from ...vm.panics import Panic
 from ...vm.values import UNSET, Err, Ok, display
+from ..access.secrets import clean_text
 from ..host import full_text, neutral_text
 from ..memory.stages import described
 from .step_machine import step_closure
@@ -70,7 +71,7 @@ def summariser(run: EffectContext, effect: Effect) -> Callable[[Memory, str], Su
             except Exception as error:
                 run.warn(f"the summariser {name} of the host: {full_text(error)}")
                 raise SummaryFailed(neutral_text(f"the summariser {name} of the host", error)) from None
-            return _text(text)
+            return clean_text(_text(text))
 
         return {"model": by_model, "function": by_function, "host": by_host}[kind]
 

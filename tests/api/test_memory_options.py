@@ -51,6 +51,21 @@ def test_a_summariser_of_the_host_may_wait() -> None:
         assert session.call("summary") == "later 2"
 
 
+class Odd:
+    def fold(self, previous: str, entries: list[Any]) -> str:
+        return "a\ud800b\U000e0041"
+
+
+def test_the_text_of_a_summariser_of_the_host_is_cleaned(capsys: pytest.CaptureFixture[str]) -> None:
+    program = concerto.compile(TEXT + "pub fn show() { println(log.summary() ?? \"none\"); }")
+    with program.session(offline=True, offline_script=["1", "2"], summarizers={"notes": Odd()}) as session:
+        session.call("ask", "a")
+        session.call("ask", "b")
+        session.call("show")
+        assert session.call("summary") == "a\ufffdb"
+    assert capsys.readouterr().out == "a\ufffdb\n"
+
+
 @pytest.mark.parametrize("given", [{}, {"other": Notes()}])
 def test_without_the_summariser_nothing_is_lost(given: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     with PROGRAM.session(offline=True, offline_script=["1", "2"], summarizers=given) as session:
