@@ -447,7 +447,8 @@ class JournaledSummariser:
 
         async def folded() -> Any:
             text = self.inner.fold(previous, entries)
-            return await text if isawaitable(text) else text
+            text = await text if isawaitable(text) else text
+            return text if type(text) is str else None  # no value of another class is written, and none is taken for a summary
 
         key = self.run.host.journal.next_key(self.run.host.journal_scope, self.name)
         messages = [[entry.message.role, entry.message.content] for entry in entries]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import concerto
@@ -64,6 +65,20 @@ def test_the_text_of_a_summariser_of_the_host_is_cleaned(capsys: pytest.CaptureF
         session.call("show")
         assert session.call("summary") == "a\ufffdb"
     assert capsys.readouterr().out == "a\ufffdb\n"
+
+
+class Wrong:
+    def fold(self, previous: str, entries: list[Any]) -> object:
+        return object()
+
+
+def test_a_summariser_that_gives_no_text_is_recorded_and_given_again(tmp_path: Path) -> None:
+    for way in ("record", "replay"):
+        options = {"offline": True, "offline_script": ["1", "2"], "summarizers": {"notes": Wrong()}, way: tmp_path / "x.jsonl"}
+        with PROGRAM.session(**options) as session:
+            session.call("ask", "a")
+            session.call("ask", "b")
+            assert session.call("summary") == "none"
 
 
 @pytest.mark.parametrize("given", [{}, {"other": Notes()}])
