@@ -26,7 +26,7 @@ from ..errors import CallFailure
 from ..host import EffectUnknown
 from ..loop import stop_all, wait_until_done, within
 from .forms import brief, difference, digest_of, failure_form, failure_of
-from .operation import AS_IT_IS, SCOPE, Form, Scope, Within, redacted
+from .operation import AS_IT_IS, SCOPE, Form, Scope, Within, redacted, redacted_piece
 from .rows import (
     DISCARDED,
     DONE,
@@ -411,7 +411,10 @@ class Journal:
         async def give_and_record(text: str) -> None:
             self._tick()
             if not self._is_ending(key):
-                self._draft.append(PieceRow(key, self.clean(text), round(self._time, 3)))
+                kept = self.clean(text)
+                for path in self._redact:
+                    kept = redacted_piece(kept, path)
+                self._draft.append(PieceRow(key, kept, round(self._time, 3)))
             if len(self._draft) >= DRAFT:
                 self.commit()
             await give(text)

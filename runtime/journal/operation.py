@@ -1,9 +1,9 @@
 """What an operation of a journal is known by and how its outcome is written: its key within the effect that the code runs for,
 the forms of its outcome, and what is left out of its row (G-13.3, G-14.4).
 
-Hands on `Scope`, `Within` and SCOPE, which tell for which effect code runs, `Form` with AS_IT_IS, and `redacted` to the journal;
-SCOPE, `Scope` and `Form` to the border, `Scope` and `Form` to `peers.py`, `Scope` to `stores.py`. Which operations there are is
-for `border.py`.
+Hands on `Scope`, `Within` and SCOPE, which tell for which effect code runs, `Form` with AS_IT_IS, `redacted` and
+`redacted_piece` to the journal; SCOPE, `Scope` and `Form` to the border, `Scope` and `Form` to `peers.py`, `Scope` to
+`stores.py`. Which operations there are is for `border.py`.
 """
 
 from __future__ import annotations
@@ -83,6 +83,13 @@ def redacted(row: EffectRow, path: Sequence[str]) -> None:
     field, *inner = path
     if field in ("request", "result"):
         setattr(row, field, _without(getattr(row, field), inner))
+
+
+def redacted_piece(text: str, path: Sequence[str]) -> str:
+    """Return a piece of the text of a result, REDACTED in its place where the path of a row leaves that text out."""
+    field, *inner = path
+    whole = {"text": text}
+    return REDACTED if field == "result" and _without(whole, inner) != whole else text
 
 
 def _without(plain: Any, path: Sequence[str]) -> Any:

@@ -353,6 +353,17 @@ def test_what_is_redacted_is_in_no_row_and_the_recording_is_given_again(tmp_path
     assert (again.code, again.out) == (0, done.out)
 
 
+def test_the_pieces_of_a_redacted_reply_are_in_no_row(tmp_path: Path) -> None:
+    body = 'for c in M.stream("hush").unwrap() { emit("n", c.text.len()); }'
+    source = f'model M {{ provider: openai, base: "m" }} fn main() {{ {body} }}'
+    (tmp_path / "p.conc").write_text(source)
+    done = concerto("run", "p.conc", "--offline", "--record", "x.jsonl", "--redact", "result.text", cwd=tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
+    pieces = [row["text"] for row in rows if "piece" in row]
+    assert done.code == 0 and pieces and set(pieces) == {"<redacted>"}
+    assert [row["result"]["text"] for row in rows if "effect" in row] == ["<redacted>"]
+
+
 def test_no_secret_gets_into_a_recording(tmp_path: Path) -> None:
     (tmp_path / "p.conc").write_text("""
 model M { provider: openai, base: "m" }
