@@ -304,12 +304,9 @@ def _fix(what: str, name: str, error: str, tried: Any, fix: Any, ok: bool) -> di
 
 def _call_data(call: Call, result: Msg | None) -> dict[str, Any]:
     ok = result is not None and not result.is_error
-    text = None if result is None else result.content
-    error = "" if result is None else _error(result)
-    return {
-        "name": call.name, "arguments": _arguments(call), "ok": ok, "result": text if ok else None,
-        "error": None if ok else error,
-    }  # fmt: skip
+    text = result.content if ok and result is not None else None
+    error = None if ok else "" if result is None else _error(result)
+    return {"name": call.name, "arguments": _arguments(call), "ok": ok, "result": text, "error": error}
 
 
 def _error(result: Msg) -> str:
@@ -318,7 +315,7 @@ def _error(result: Msg) -> str:
 
     try:
         data = loads(result.content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return result.content
     error = data.get("error") if isinstance(data, dict) else None
     return error if isinstance(error, str) else result.content

@@ -56,6 +56,20 @@ def test_a_turn_is_observed_once_on_every_store(store):
     assert fact.tier == ("persistent" if memory.keeps else "session")
 
 
+@pytest.mark.parametrize("is_error", [False, True])
+def test_a_result_of_any_text_is_observed(is_error):
+    """M-10.43: it is read as JSON only where it tells of a failure, and may be none or nest beyond all bounds."""
+    calls = Rule(name="calls", on="turn:tool", by=lambda one: "g", when=lambda group: False, store=lambda group: None)
+    memory = memory_of(None, calls)
+    content = "[" * 100_000
+    turn(memory, "a", "b", "r0", [("", (Call("c", "find", {}),), [Msg("tool", content, (), "c", is_error=is_error)])])
+    (seen,) = memory.seen()
+    shown = content[: facts.LONGEST]
+    assert (seen.data["ok"], seen.data["result"], seen.data["error"]) == (
+        (False, None, shown) if is_error else (True, shown, None)
+    )
+
+
 def test_learning_again_gives_the_same_facts(store):
     """M-10.24: a rule is a function of the observations, which a dump carries."""
     memory = memory_of(store, NUMBERS, clock=Clock())
