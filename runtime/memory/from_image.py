@@ -154,7 +154,8 @@ def _access(steps: dict[str, Any], renamed: Mapping[tuple[str, str], str]) -> Fa
 
 
 def _counting(counter: Any) -> TokenCounter:
-    """Return the counter of the host; one that fails counts nothing, and the default holds (M-11.3)."""
+    """Return the counter of the host; one that fails, or gives what is no whole number up to MOST_TOKENS, counts nothing, and the
+    default holds (M-11.3)."""
 
     def count(message: Msg, by: str) -> int:
         from .entries import Entry
@@ -163,9 +164,12 @@ def _counting(counter: Any) -> TokenCounter:
             tokens = counter.count(Entry(-1, -1, message, by=by or None), by)
         except Exception:
             return 0
-        return tokens if type(tokens) is int else 0
+        return tokens if type(tokens) is int and tokens <= MOST_TOKENS else 0
 
     return count
+
+
+MOST_TOKENS = 100_000_000  # of one message, as of one counter of a provider: sums of more are no numbers that stores hold
 
 
 def _bounds(

@@ -107,16 +107,18 @@ class Counter:
         text = entry.parts[0].text
         if text == "fail":
             raise ValueError("cannot")
-        return {"zero": 0, "none": None}.get(text, 50)
+        return {"zero": 0, "none": None, "huge": 10**20, "half": 2.5}.get(text, 50)
 
 
 def test_a_counter_of_the_host_counts() -> None:
     """M-11.1, M-11.3: what it cannot count, the default counter does."""
     counter = Counter()
-    script = [{"text": "r", "tokens_out": 7}] * 4
+    script = [{"text": "r", "tokens_out": 7}] * 6
     with concerto.compile(COUNTED).session(offline=True, offline_script=script, token_counter=counter) as session:
         assert session.call("ask", "fail") == [5, 7]
         assert session.call("ask", "zero") == [5, 7, 5, 7]
         assert session.call("ask", "none") == [5, 7, 5, 7, 5, 7]
-        assert session.call("ask", "said") == [5, 7, 5, 7, 5, 7, 50, 7]
-    assert counter.seen == [("user", "M")] * 4
+        assert session.call("ask", "huge") == [5, 7, 5, 7, 5, 7, 5, 7]
+        session.call("ask", "half")
+        assert session.call("ask", "said")[-4:] == [5, 7, 50, 7]
+    assert counter.seen == [("user", "M")] * 6
