@@ -11,9 +11,11 @@ import os
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
+from ..cli import exits
 from ..cli.dialogue import Dialogue, InteractiveSession
 from ..compiler.diagnostics import Diagnostic, render_text
 from ..compiler.repl import FILE, Entry
@@ -74,24 +76,31 @@ class Cells(Dialogue):
         self._folder.cleanup()
 
     def run_cell(self, text: str, name: str) -> bool:
-        """Compile and run a cell; return whether something ran. Raise CellFailed with what is wrong, KeyboardInterrupt for a run
-        that was interrupted, and `Exit` and OSError of the recording, as `InteractiveSession.run`."""
+        """Compile and run a cell; return whether something ran. Raise CellFailed with what is wrong, with the cell, its run or
+        the recording of that, KeyboardInterrupt for a run that was interrupted, and RuntimeError after `close`."""
         again = sum(cell.name.partition("#")[0] == name for cell in self._cells)  # cells without a number of their own
         shown = f"{name}#{again + 1}" if again else name
         self._cells.append(Cell(shown, len(self.transcript.text), self.transcript.line))
         self._failure = []
         before = self.recording
-        if not self.enter(text):
-            raise CellFailed(self._failure)
+        try:
+            if not self.enter(text):
+                raise CellFailed(self._failure)
+        except exits.Exit as refused:
+            raise CellFailed([refused.message]) from None
         return self.recording != before
 
     def _journal(self, program: Program, host: Host) -> Journal:
         """Return a journal that records the next run, in place of the recording of the last one."""
-        if self.recording is not None:
-            os.remove(self.recording)
+        with suppress(OSError):  # of a folder that somebody has tidied up, as systems do with such after days
+            os.remove(self.recording or "")
         self.recording = os.path.join(self._folder.name, f"{len(self._cells)}-{time.monotonic_ns()}.effects.jsonl")
         header = new_header(program, [], self._seed, host.wall(), host.offline, os.urandom)
-        return recorder(self.recording, header, host.now, host.wall)
+        try:
+            os.makedirs(self._folder.name, 0o700, exist_ok=True)
+            return recorder(self.recording, header, host.now, host.wall)
+        except OSError as error:
+            raise CellFailed([f"cannot write {self.recording}: {error.strerror or error}"]) from None
 
     # ------------------------------------------------------------ what the dialogue shows
 

@@ -1,8 +1,8 @@
 """The magics of IPython: `%%concerto`, `%concerto` and `%concerto_trace`.
 
 Hands on `ConcertoMagics` to the face of the room. The flags are those of `concerto repl`, read as on the command line; what is
-wrong with them, and every failure of a cell, is text without a trace of Python. Nothing is compiled or run here: that is for
-`cells.py`; how a run is shown is `shown.py`.
+wrong with them, and why a cell or the recording of its run fails, is text without a trace of Python. Nothing is compiled or run
+here: that is for `cells.py`; how a run is shown is `shown.py`.
 """
 
 from __future__ import annotations
@@ -19,19 +19,21 @@ from ..cli import exits, repl
 from ..cli.main import parsed
 from ..cli.terminal import use_colour
 from ..cli.verbs import BY_NAME
+from ..runtime.journal.rows import JournalRefused
 from .cells import CellFailed, Cells
 from .shown import CallTable, TracePage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
+    from typing import Any
 
 
 @magics_class
 class ConcertoMagics(Magics):
     """The magics of one IPython, `shell`, and the session of the notebook, which the first cell makes. They raise CellFailed,
-    which IPython shows as text, KeyboardInterrupt for a run that was interrupted, and what writing or reading the recording of a
-    run raises."""
+    which IPython shows as text, and KeyboardInterrupt for a run that was interrupted."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
@@ -56,7 +58,7 @@ class ConcertoMagics(Magics):
         """`%concerto_trace` shows what the last run did: a page in a notebook, text elsewhere."""
         if self._cells is None or self._cells.recording is None:
             raise CellFailed(["no cell has run yet: `%concerto_trace` shows the last run of a `%%concerto` cell"])
-        display(TracePage(self._cells.recording))  # type: ignore[no-untyped-call]
+        display(_read(TracePage, self._cells.recording))  # type: ignore[no-untyped-call]
 
     def close(self) -> None:
         """End the session of the notebook."""
@@ -80,13 +82,23 @@ class ConcertoMagics(Magics):
 
     def _show_calls(self) -> None:
         assert self._cells is not None and self._cells.recording is not None, "something ran"
-        table = CallTable(self._cells.recording)
+        table = _read(CallTable, self._cells.recording)
         if table:
             display(table)  # type: ignore[no-untyped-call]
 
     def _coloured(self) -> bool:
         """Return whether failures are coloured: in a notebook too, which shows them and is no terminal, but for NO_COLOR."""
         return use_colour(sys.stderr) or (hasattr(self._shell, "kernel") and not os.environ.get("NO_COLOR"))
+
+
+def _read(show: Callable[[str], Any], recording: str) -> Any:
+    """Return what `show` makes of a recording. Raise CellFailed for one that cannot be read."""
+    try:
+        return show(recording)
+    except exits.Exit as refused:
+        raise CellFailed([refused.message]) from None
+    except (JournalRefused, OSError) as refused:
+        raise CellFailed([str(refused)]) from None
 
 
 def _flags(line: str) -> argparse.Namespace:

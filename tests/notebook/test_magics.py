@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -94,6 +96,23 @@ def test_flags_begin_a_new_session(run: Run, capsys: pytest.CaptureFixture[str],
     assert isinstance(run("%concerto --nope"), CellFailed) and isinstance(run("%concerto --env-file none"), CellFailed)
     told = "".join(capsys.readouterr())
     assert "unrecognized arguments: --nope" in told and "cannot read none" in told and "Traceback" not in told
+
+
+def test_a_folder_of_recordings_that_is_gone(
+    run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Systems tidy up what lies among temporary files for days."""
+    made: list[Any] = []
+    folder = tempfile.TemporaryDirectory
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", lambda **named: made.append(folder(**named)) or made[-1])
+    assert run("%concerto --offline") is None and run("%%concerto\n1 + 1") is None
+    shutil.rmtree(made[0].name)
+    capsys.readouterr()
+    assert isinstance(run("%concerto_trace"), CellFailed)
+    told = "".join(capsys.readouterr())
+    assert "cannot read" in told and "Traceback" not in told
+    assert run("%%concerto\n2 + 2") is None and run("%concerto_trace") is None
+    assert "4\n" in capsys.readouterr().out
 
 
 def test_the_text_of_a_stream_is_shown_as_it_comes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
