@@ -2,8 +2,8 @@
 
 Hands on to `server` `hover_at`; `complete` with its `Offer`s and the words for their kinds (METHOD to HANDLE); and `outline` with
 its `Entry`s. Offsets are in characters, from 0; positions of the protocol are for `server`. Nothing of the program is changed.
-Names that may be offered come from the tables of built-ins and from the checker; none is listed here. A new kind of declaration
-needs a row in `SORTS`, and one in `WORDS` unless its node has the word as its `kind`.
+Which names there are is not decided here: they come from the tables of built-ins, the tree, the checker, and from what is
+installed. A new kind of declaration needs a row in `SORTS`, and one in `WORDS` unless its node has the word as its `kind`.
 """
 
 from __future__ import annotations

@@ -239,7 +239,7 @@ class Server(LanguageServer):
         )  # fmt: skip
 
     def report_server_error(self, error: Exception, source: object) -> None:
-        """Write one line on stderr, which editors show in a log: a traceback helps nobody there."""
+        """Write the error on stderr, which editors show in a log, without a traceback, which helps nobody there."""
         print(f"concerto lsp: {type(error).__name__}: {error}", file=sys.stderr)
 
 

@@ -1,10 +1,11 @@
 """What a session takes from outside: sinks, clock, chance, the world, and replacements of parts of the runtime.
 
-Hands on `Host`, plain values and functions that the command line, the Python API, batches, notebooks and tests give; `NoListener`
-and `ToolError`, which code of the host raises; `EffectUnknown` to the journal, which raises it, and to the performer of emits;
-IDEMPOTENCY_KEY to the journal, which sets it, and to the Python API; `call_host_function` to tools; and, to performers, agents,
-calls, MCP servers, tools, memories and the journal, what becomes of exceptions of that code: their whole text for the program and
-the log (`exception_text`, `full_text`), a neutral one for models (`neutral_text`, `message_and_fields`, and of error values
+Hands on `Host`, plain values and functions that the command line, the Python API, batches, notebooks and tests give;
+`NoListener` and `ToolError`, which code of the host raises; `EffectUnknown` to the journal, which raises it, and to the
+performer of emits; IDEMPOTENCY_KEY to the journal, which sets it, and to the Python API; AUDIT, the channel of the records of
+calls of tools, to tools, MCP servers and the Python API; `call_host_function` to tools; and, to performers, agents, calls, MCP
+servers, tools, memories and the journal, what becomes of exceptions of that code: their whole text for the program and the log
+(`exception_text`, `full_text`), a neutral one for models (`neutral_text`, `message_and_fields`, and of error values
 `model_text` and `for_model`) (G-9.10); `exception_text`, and `class_name` for the class alone, go to the Python API
 (`api/python_functions.py`) too. A new thing that a session needs from outside is a field of `Host`; the runtime must not import
 it.

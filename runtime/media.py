@@ -1,10 +1,10 @@
 """Media in messages: what of a program's Media is sent and kept, and the tokens that it counts (O-1.200 to O-1.203).
 
 Hands on `MediaPart`, which the messages of `records.py` hold, to memories, providers, calls, agents and the performers of both;
-`media_parts` to those who make messages of values of the program; `has_media` and `size_of` to calls, the first to
-`providers/openai.py` too; `WithMedia`, `media_in` and `told` to the tools that models call, the first to those of MCP servers.
-`Unsent` is raised for what has no content, and caught where messages are made. What a part counts is decided by `tokens_of`. How
-a part is written for a provider stands in `providers/media.py`, how a memory keeps it in `memory/entries.py`.
+`media_parts` to those who make messages of values of the program; `size_of` to calls, `has_media` to `providers/openai.py`;
+`WithMedia`, `media_in` and `told` to the tools that models call, the first to those of MCP servers. `Unsent` is raised for what
+has no content, and caught where messages are made. What a part counts is decided by `tokens_of`. How a part is written for a
+provider stands in `providers/media.py`, how a memory keeps it in `memory/entries.py`.
 """
 
 from __future__ import annotations

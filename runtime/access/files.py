@@ -457,7 +457,8 @@ class Files:
 
     async def access(self, operation: str, path: str, arguments: list[Any], run: EffectContext) -> Any:
         """Perform an operation (a key of OPERATIONS, or `temp_dir`) under the permissions of `run`, the session or a view of it,
-        and return what it gives; `arguments` are those behind the path. Raises Denied and Failed."""
+        and return what it gives; `arguments` are those behind the path. Raises Denied and Failed, and what the host's sink of the
+        audit record raises."""
         if operation == "temp_dir":
             return await self._temporary(run)
         capability = "fs:write" if operation in WRITING else "fs:read"

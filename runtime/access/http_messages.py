@@ -2,10 +2,10 @@
 
 Hands on `Target`, `HttpRequest`, `HttpReply`, `HttpFailure`, REDIRECTS and MOST_REDIRECTS to the performer of `std::http`
 (`effects/world.py`), which follows redirects; `HttpRequest`, `HttpReply`, `HttpFailure` and MOST_BYTES to `network.py`, which
-carries them, and, but for MOST_BYTES, to the conformance driver, which answers in its place; and `Target`, `HttpFailure`,
-`header_fault`, PORTS and both limits to MCP servers. Nothing here connects. What a program could smuggle into a URL or a header
-is refused when these are made. A header that a redirect must not take along is a name in BOUND_TO_HOST, or has a word of a secret
-in its name (`secrets.py`).
+carries them, and, but for MOST_BYTES, to the conformance driver, which answers in its place; `Target`, `HttpFailure`,
+`header_fault`, PORTS and both limits to MCP servers; and `is_token` and `ascii_text` to connections, for their headers. Nothing
+here connects. What a program could smuggle into a URL or a header is refused when these are made. A header that a redirect must
+not take along is a name in BOUND_TO_HOST, or has a word of a secret in its name (`secrets.py`).
 """
 
 from __future__ import annotations

@@ -295,7 +295,7 @@ class Denied(Exception):
 
 async def guarded(run: EffectContext, access: Access, allowed: bool, perform: Callable[[], Awaitable[T]]) -> T:
     """Emit the audit record of an access and return what `perform` returns; raise Denied, with a record of it, when it is not
-    allowed (G-8.1, O-4.21). What `perform` raises passes through."""
+    allowed (G-8.1, O-4.21). What `perform`, or the host's sink of the record, raises passes through."""
     if not allowed:
         deny(run, access)
     run.runtime_emit(access.channel, {**access.record, **_of_libraries(run)})

@@ -1,7 +1,8 @@
 """Secrets in values that are written to bytes: names stand for them, and only a granted program has them back (G-10.3, G-10.5).
 
-Hands on `SnapshotSecrets` to the states and snapshots of a session (`session/state.py`) and to the journal (`journal/border.py`,
-`journal/forms.py`, `journal/stores.py`); the first two hand it to the writer and the reader of values (`vm/snapshot/`).
+Hands on `SnapshotSecrets` to the states and snapshots of a session (`session/state.py`) and to the journal
+(`journal/border.py`, `journal/forms.py`, `journal/stores.py`), which hand it to the writer and the reader of values
+(`vm/snapshot/`).
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class SnapshotSecrets:
         return self.run.redactor.parts_of(text, form)
 
     def value(self, name: str) -> str:
-        """Return the secret of a name, known to the redactor from now on, if the variable of that name is set and granted to the
-        program, else `<secret NAME>`, as a log would show it."""
+        """Return the secret of a name and add it to the redactor, if the variable of that name is set and granted to the program;
+        else return `<secret NAME>`, as a log would show it."""
         variable = self.run.host.env.get(name)
         if variable is None or not permissions_of(self.run).allows_variable(name):
             return f"<secret {name}>"

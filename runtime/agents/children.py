@@ -63,8 +63,8 @@ def split_command(command: str, args: Sequence[str] | None = None) -> list[str]:
 
 
 def environment(run: EffectContext, owner: str, variables: Mapping[str, str | dict[str, str]]) -> dict[str, str]:
-    """Return the environment of a child: those variables of INHERITED that the host has, TRACEPARENT where spans are sent, and
-    `variables`. Raises Missing when the host lacks one of the latter.
+    """Return the environment of a child: those variables of INHERITED that the host has, TRACEPARENT, and TRACESTATE if there
+    is one, where spans are sent, and `variables`. Raises Missing when the host lacks one of the latter.
 
     `variables` maps the name that the child sees to the name that the host has, or to `{"value": text}`. The values of secret
     names become known to the redactor: one of the host by its variable there, a text by `OWNER.NAME`, since each `owner` (the

@@ -286,8 +286,8 @@ class ModelCalls:
         return PendingCommit(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
 
     async def _view(self, effect: Effect) -> Any:
-        """Return the messages that the first request with this prompt would carry (M-6.12); nothing is sent, stored or
-        counted."""
+        """Return the messages that the first request with this prompt would carry (M-6.12). Nothing is sent to the model, and no
+        turn is stored; an embedder may be asked for vectors."""
         call: ModelCall = effect.payload
         instance = self._instance(call.model, call.instance)
         user = Msg("user", call.prompt)

@@ -28,9 +28,10 @@ ONCE = RetryPolicy(max_attempts=1)
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Run a pipeline and return the Ok of the last stage's value, or the Err of the stage that failed. The payload of the effect,
-    which is the machine's request, is (entry of the pipeline in the image, input). Raises panic P007 where a value from behind
-    Any does not fit, or a stage of a foreign image gives no Result; a panic of a stage ends the run."""
+    """Run a pipeline and return the Ok of the last stage's value, or the Err of the stage that failed. The payload of the
+    effect, which is the machine's request, is (entry of the pipeline in the image, input). Raises panic P007 where a value from
+    behind Any does not fit, or a stage of a foreign image gives no Result, and P103 as `Stage.named`; a panic of a stage ends
+    the run."""
     pipeline, value = effect.payload
     started = run.host.now()
     _report(run, "pipeline:start", {"name": pipeline.name, "input": value})

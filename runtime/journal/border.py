@@ -251,10 +251,11 @@ async def host_operation(
     run: EffectContext, kind: str, key: str, cls: str, request: Any, work: Callable[[], Awaitable[Any]],
     effect: Effect | None = None, given: Callable[[], object] = lambda: None, check: Callable[[Any], object] = lambda form: None,
 ) -> Any:  # fmt: skip
-    """Return what a function of the host gives, a value of the machine; raise what it raises, from a recording an exception of
-    the same name and text. `effect` is the one that the function is called for, None for an emit; `given` is called where the
-    outcome is one of a recording, `check` with the form of one that was given from outside, which it may refuse by raising. What
-    `Journal.perform` raises passes through, EffectUnknown too."""
+    """Return what a function of the host gives, a value of the machine; raise, recorded or not, an exception with the name and
+    text of the one that it raises, but NoListener, CallFailure, Misfit, Panic and EffectUnknown themselves. `effect` is the one
+    that the function is called for, None for an emit; `given` is called where the outcome is one of a recording, `check` with
+    the form of one that was given from outside, which it may refuse by raising. What `Journal.perform` raises passes through,
+    EffectUnknown too."""
     journal: Journal = run.host.journal
     values = _values(run)
     task = None if effect is None else effect.task
@@ -421,8 +422,7 @@ class JournaledEmbedder:
         self.baseline = getattr(inner, "baseline", BASELINE)
 
     async def aembed(self, texts: list[str]) -> list[list[float]]:
-        """Return a vector for each text. Raises what the host's embedder raises, from a recording an exception of the same name
-        and text."""
+        """Return a vector for each text. Raises as `host_operation` does for the host's embedder."""
 
         async def embedded() -> str:
             vectors = await host_vectors(self.inner, texts)

@@ -55,9 +55,8 @@ if TYPE_CHECKING:
 
     class Sink(Protocol):
         """Where rows are kept. `commit` returns when they are; it raises Fenced where another process goes on with the run, and
-        JournalRefused where they cannot be kept; that of a file which is opened only then (`recording.py: player`) OSError where
-        it cannot be. `told` is how many emits the run has made, those among the rows too, `waits` what only another process can
-        bring. `parks` says whether a run may be suspended and gone on with later."""
+        JournalRefused where they cannot be kept. `told` is how many emits the run has made, those among the rows too, `waits`
+        what only another process can bring. `parks` says whether a run may be suspended and gone on with later."""
 
         parks: bool
 
@@ -752,7 +751,8 @@ class Journal:
             self.commit()
 
     def rest(self) -> None:
-        """Commit what is left and deliver emits: the run is about to wait, or is over."""
+        """Deliver the emits that wait, if there are some, once all rows so far are committed: the run is about to wait, or is
+        over. One that waits for what only another process can bring is then suspended."""
         if self._outbox:
             self.commit()
         if self.parked and self._loop is not None and not self.is_replaying:
@@ -779,8 +779,8 @@ class Journal:
             self.end_by(Suspended())
 
     def commit(self, *rows: Row) -> None:
-        """Commit the rows that wait, these last, in one transaction, then deliver emits. Raises as the sink; Fenced and
-        JournalRefused end the run."""
+        """Commit the rows that wait, these last, in one transaction, then deliver emits. Raises as the sink, and what those who
+        hear the emits raise; Fenced and JournalRefused end the run."""
         self._draft += rows
         draft, self._draft = self._draft, []
         if self.sink is not None and (draft or self.parked):
@@ -809,7 +809,8 @@ class Journal:
                 self.sink.close()
 
     def unused(self) -> str | None:
-        """Return what a recording still has when the run is over, None for nothing (G-14.2)."""
+        """Return the text that names an effect of the recording which a run that is over did not ask for, None where there is
+        none (G-14.2)."""
         row = self._next
         if not self.is_replaying or row is None or type(row) is DeliveryRow:
             return None

@@ -1,11 +1,11 @@
 """What a journal is made of: a header and rows, as objects and as lines of JSON (G-14.1).
 
-A row is one step of a run whose outcome the machine cannot compute: an effect performed, a piece of a stream, the order in which
-results were handed out, an emit, the end. Hands on the classes of rows, with the words that stand in their fields (DONE, OBSERVED
-…), `Header` and `JournalRefused`, to the other files of this folder and to `concerto trace`, the last to the other commands that
-open a journal and to the Python API too, and `EffectRow` to its calls that are kept (`api/stored_calls.py`). `plain_of`, `row_of`
-and `header_of` turn rows into plain data for JSON and back; what is read is checked field by field, and what does not fit is
-refused by name. Nothing here opens a file or a store.
+A row is one step of a run whose outcome the machine cannot compute: an effect performed, a piece of a stream, the order in
+which results were handed out, an emit, the end. Hands on the classes of rows, with the words that stand in their fields (DONE,
+OBSERVED …), `Header` and `JournalRefused`, to the other files of this folder and to `concerto trace`, the last to the other
+commands that open a journal and to the Python API too, `StoreFailed` to run stores, and this and `EffectRow` to the calls of
+the API that are kept (`api/stored_calls.py`). `plain_of`, `row_of` and `header_of` turn rows into plain data for JSON and back;
+what is read is checked field by field, and what does not fit is refused by name. Nothing here opens a file or a store.
 """
 
 from __future__ import annotations

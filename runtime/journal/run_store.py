@@ -359,8 +359,8 @@ class RunStore:
     # ------------------------------------------------------------ what the host says
 
     def answer(self, run: str, key: str, form: Any) -> None:
-        """Keep an answer for the effect that a run waits for, or whose outcome is not known, until the run goes on. Raises
-        JournalRefused for an effect that the run does not wait for, and for one that has its answer."""
+        """Keep an answer for an effect that a run waits for, until the run goes on. Raises JournalRefused for an effect that
+        the run does not wait for, and for one that has its answer."""
         database = self._database
         with database.transaction():
             row = self._changing(run)

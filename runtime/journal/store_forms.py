@@ -209,7 +209,8 @@ def failure_form(failure: BaseException) -> Json:
 
 
 def failure_of(form: Json) -> Exception:
-    """Return the failure of plain data. Raises JournalRefused for that of a memory which is none."""
+    """Return the failure of plain data. Raises JournalRefused for that of a memory which is none, LookupError or TypeError for
+    other data."""
     if "memory" in form:
         failure = call_failure_of(form["memory"])
         return MemoryFailure(str(failure.variant), failure.message, **failure.fields)

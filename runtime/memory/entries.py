@@ -3,11 +3,12 @@
 Hands on `Entry`, which has the `Part`s of its message, `Turn` and `ViewState`, with their forms in stores and dumps
 (`entry_json`, `part_json`, `stored_json`, `entry_of`, `part_of`, `message_of`, `state_part`) and the `FORMAT` of those; `Unit`,
 `units`, `units_back` and `check_units`; the contents of media that entries name (`contents_of`, `hashes_of`, `filled`); and the
-token counts (`TokenCounter`, `count_message`, `count_text`, `count_with`, `total`, `arguments_text`, `longest_prefix`), to usage
-of models and embedders too. Nearly everything else in this folder relies on it, and so do the performers of memories and the
-forms of the journal (`journal/store_forms.py`). It reads and writes no store, and of the memory it knows only `failures.py`;
-addresses of logs are in `keys.py`. An entry never changes, but for `filled`, which puts the contents of its media in; its parts
-are the form in which stores and dumps keep the message, and a part of a kind unknown here is kept as it came (M-8.11).
+token counts (`TokenCounter`, `count_message`, `count_text`, `count_with`, `total`, `arguments_text`, `longest_prefix`), to
+usage of models and embedders too. Nearly everything else in this folder relies on it, and so do summarisers
+(`effects/summarisers.py`) and the forms of the journal (`journal/store_forms.py`). It reads and writes no store, and of the
+memory it knows only `failures.py`; addresses of logs are in `keys.py`. An entry never changes, but for `filled`, which puts the
+contents of its media in; its parts are the form in which stores and dumps keep the message, and a part of a kind unknown here
+is kept as it came (M-8.11).
 """
 
 from __future__ import annotations
