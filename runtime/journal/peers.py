@@ -138,6 +138,7 @@ class JournaledConnection:
         self.name = settings.name
         self.open_real = open_real
         self.real: Connection | None = None
+        self.opening = asyncio.Lock()  # one request opens it, the others wait for it
         self.has_ended = asyncio.Event()
         self.digests: dict[str, str] | None = None  # of the tools that it had, by their names
 
@@ -161,11 +162,20 @@ class JournaledConnection:
         return result.value
 
     async def _with_real(self, work: Callable[[Connection], Awaitable[Any]]) -> Any:
-        if self.real is None:
-            self.real, self.has_ended = await self.open_real()
-            if self.digests is not None:
-                self._require_same(await self.real.tools())
+        async with self.opening:
+            if self.real is None:
+                self.real, self.has_ended = await self._opened()
         return await work(self.real)
+
+    async def _opened(self) -> tuple[Connection, asyncio.Event]:
+        real, has_ended = await self.open_real()
+        try:
+            if self.digests is not None:
+                self._require_same(await real.tools())
+        except BaseException:
+            await real.aclose()
+            raise
+        return real, has_ended
 
     def _require_same(self, tools: list[ServedTool]) -> None:
         now = {tool.name: tool.digest for tool in tools}

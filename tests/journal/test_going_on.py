@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
+from concerto.runtime.access.permissions import Permissions
 from concerto.runtime.journal.journal import Fenced, Suspended
 from concerto.runtime.journal.rows import INTENT
+from concerto.runtime.mcp.served import Answer, ServedTool
+from concerto.runtime.session.session import Session
 
 from tests.journal.worlds import Died, Rows, World
 
@@ -175,6 +179,69 @@ def test_a_wait_goes_on_where_the_process_died_in_it(tmp_path: Path) -> None:
 
     run_offline(Session(again.program, host))
     assert slept == [pytest.approx(15.0)]
+
+
+REFUSED = '"ConnectionFailed"'
+SERVED = """
+mcp shelf { transport: "stdio", command: "true" }
+fn put(n: Int) -> String? {
+    match shelf.call("put", { "n": n }) { Ok(value) => "${value}", Err(e) => e.variant }
+}
+fn main() {
+    emit("first", put(0));
+    let (a, b) = await (put(1), put(2));
+    emit("both", [a, b]);
+    emit("last", put(3));
+}
+"""
+
+
+class Shelf:
+    """A server of one tool, which gives its argument back."""
+
+    def __init__(self, says: str) -> None:
+        self.says = says
+        self.is_open = True
+
+    async def tools(self) -> list[ServedTool]:
+        return [ServedTool("put", self.says, {"type": "object", "properties": {"n": {"type": "integer"}}})]
+
+    async def call(self, name: str, arguments: dict[str, Any], caller: Any) -> Answer:
+        return Answer(arguments["n"], [])
+
+    async def aclose(self) -> None:
+        self.is_open = False
+
+
+@pytest.mark.parametrize(
+    ("says", "given", "times"),
+    [("a shelf", ['"0"', '["1","2"]', '"3"'], 1), ("another", ['"0"', f"[{REFUSED},{REFUSED}]", REFUSED], 3)],
+)
+def test_a_run_goes_on_with_one_connection_to_a_server_that_has_not_changed(
+    tmp_path: Path, says: str, given: list[str], times: int
+) -> None:
+    made: list[Shelf] = []
+
+    async def ran(one: World, journal: Any, says: str) -> None:
+        async def server(settings: Any) -> Shelf:
+            made.append(Shelf(says))
+            await asyncio.sleep(0)
+            return made[-1]
+
+        host = one.host(journal)
+        host.loop, host.sleep, host.server, host.permissions = None, asyncio.sleep, server, Permissions.of_texts(["run"])
+        session = Session(one.program, host)
+        await session.run()
+        await session.aclose()
+
+    first, whole = World(SERVED, tmp_path), Rows()
+    asyncio.run(ran(first, first.journal(whole), "a shelf"))
+    kept = Rows(list(whole.rows())[: next(at for at, plain in enumerate(whole.plain) if plain.get("emit") == "first") + 1])
+    made.clear()
+    again = World(SERVED, tmp_path)
+    asyncio.run(ran(again, again.journal(Rows(), kept, goes_on=True), says))
+    assert [value for _, value in again.emits] == given
+    assert [one.is_open for one in made] == [False] * times
 
 
 def test_a_claim_that_was_lost_ends_the_run(tmp_path: Path) -> None:
