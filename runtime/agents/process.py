@@ -85,8 +85,10 @@ class AgentProcess:
                 async with asyncio.timeout(self.settings.timeout) as self._timer:
                     return await self._exchange(prompt, context, listener, media)
             except TimeoutError:
-                late = self._late()
+                late, is_own = self._late(), self._timer is not None and self._timer.expired()
                 stderr = await self._end()
+                if not is_own:
+                    raise
                 failure = self.origin.timed_out(message=late)
                 failure.fields["stderr"] = stderr
                 raise failure from None

@@ -158,6 +158,16 @@ def test_a_cancelled_exchange_ends_the_process() -> None:
     assert gone(run(cancelled()))
 
 
+def test_a_timeout_of_whoever_hears_the_messages_is_none_of_the_agent() -> None:
+    def late(message: dict[str, Any]) -> Any:
+        raise TimeoutError("of the host")
+
+    made = agent("""input(); print('{"type": "note"}', flush=True); input()""", output_format="json")
+    with pytest.raises(TimeoutError, match="of the host"):
+        asked(made, "x", listener=Deaf(answer=late))
+    assert made._child is None
+
+
 def test_calls_of_one_agent_wait_for_each_other() -> None:
     source = "import time\nfor n in range(9): print(input(), n, flush=True)"
     made = agent(source)
