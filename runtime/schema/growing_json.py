@@ -1,4 +1,4 @@
-"""Reads the object that a reply is while its text arrives: each sign once, whatever its length (O-2.72).
+"""Reads the object that a reply is while its text arrives, in time linear in the text, however small its pieces are (O-2.72).
 
 Hands on `GrowingObject` to `partial_values.py`. It takes what `extraction.py` takes of a reply as far as that can be told from
 its beginning: text before the object, fences, thoughts in tags, comments, keys without quotes, commas before a bracket. What it
@@ -24,6 +24,8 @@ LONGEST_TAG = 80  # code points that a tag may be cut off in
 DEEPEST = 200
 MOST_ATTEMPTS = 4  # to read one element at once
 LONGEST_WORD = 12  # code points that a word, a number or an escape may be cut off in
+LONGEST_NAME = 1_000  # code points of a word or a number that goes on; a longer one cannot be read
+COMMENT_ENDS = {"//": "\n", "/*": "*/"}
 KEY, COLON, VALUE, COMMA = "key", "colon", "value", "comma"  # what comes next
 
 
@@ -43,7 +45,7 @@ class GrowingObject:
 
     __slots__ = (
         "members", "growing", "version", "is_whole", "_buffer", "_thought", "_stack", "_state", "_pieces", "_quote", "_is_dead",
-        "_attempts",
+        "_attempts", "_comment_end",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -59,6 +61,7 @@ class GrowingObject:
         self._quote = ""
         self._is_dead = False
         self._attempts = 0
+        self._comment_end = ""  # of a comment that goes on
 
     @property
     def text(self) -> str:
@@ -88,13 +91,21 @@ class GrowingObject:
         self._buffer += text
         at = 0
         while True:
-            step = self._string(at) if self._pieces is not None else self._token(at) if self._stack else self._begin(at)
+            step = self._step(at)
             if step < 0:
                 break
             at = step
             if self.is_whole:
                 break
         self._buffer = "" if self._is_dead or self.is_whole else self._buffer[self._kept(at) :]
+
+    def _step(self, at: int) -> int:
+        """Read on at a place and return the place behind what was read; -1 when nothing more can be read yet."""
+        if self._pieces is not None:
+            return self._string(at)
+        if self._comment_end:
+            return self._comment(at)
+        return self._token(at) if self._stack else self._begin(at)
 
     def _kept(self, at: int) -> int:
         """Return from where on the text is still wanted."""
@@ -121,15 +132,19 @@ class GrowingObject:
         return found.end()
 
     def _token(self, at: int) -> int:
-        """Read the token at a place and return the place behind it; -1 when it is not whole."""
+        """Read the token or the space at a place and return the place behind it; -1 when a token is not whole."""
         space = _SPACE.match(self._buffer, at)
         if space is not None:
-            at = space.end()
+            return space.end()
         if at >= len(self._buffer):
             return -1
         sign = self._buffer[at]
-        if sign == "/":  # a comment that goes on
-            return -1 if self._buffer[at : at + 2] in ("/", "//", "/*") else self._refuse(at)
+        if sign == "/":
+            mark = self._buffer[at : at + 2]
+            if mark == "/":
+                return -1
+            self._comment_end = COMMENT_ENDS.get(mark, "")
+            return at + 2 if self._comment_end else self._refuse(at)
         container, _ = self._stack[-1]
         is_object = isinstance(container, dict)
         state = self._state
@@ -170,8 +185,18 @@ class GrowingObject:
         if word is None:
             return self._refuse(at)
         if word.end() == len(self._buffer):
-            return -1
+            return -1 if word.end() - at <= LONGEST_NAME else self._refuse(at)
         return self._word(word[0], at, word.end())
+
+    def _comment(self, at: int) -> int:
+        """Pass over a comment that goes on; return the place behind what is known of it, -1 when nothing new is."""
+        end = self._buffer.find(self._comment_end, at)
+        if end < 0:
+            rest = len(self._buffer) - len(self._comment_end) + 1
+            return rest if rest > at else -1
+        at = end + len(self._comment_end)
+        self._comment_end = ""
+        return at
 
     def _element(self, at: int) -> int:
         """Read an element or entry at once when it has come whole: return the place behind it, -1 while it goes on, and 0 for one
