@@ -35,6 +35,7 @@ from ..vm.values import (
     unkey,
 )
 from ..vm.values import Citation as CitationValue
+from ..vm.values.limits import limits, nesting_too_deep
 from .errors import CallFailure, Returned
 
 TYPE_CHECKING = False
@@ -510,17 +511,20 @@ class Reply:
         }
 
 
-def to_plain(value: Any) -> Any:
-    """Return a value of the machine in a field of a model or of a mock as plain data. Raises TypeError with the name of its type
-    for one that no field takes, and panic P103 for a struct beyond the limits of JSON."""
+def to_plain(value: Any, depth: int = 0) -> Any:
+    """Return a value of the machine in a field of a model or of a mock as plain data. `depth` is how many values it stands in.
+    Raises TypeError with the name of its type for one that no field takes, and panic P103 for more nesting than the limit and for
+    a struct beyond the limits of JSON."""
     if isinstance(value, (str, int, float, bool)) or value is None:
         return value
+    if depth >= limits.nesting:
+        nesting_too_deep()
     if isinstance(value, (Array, tuple)):
-        return [to_plain(item) for item in (value.items if isinstance(value, Array) else value)]
+        return [to_plain(item, depth + 1) for item in (value.items if isinstance(value, Array) else value)]
     if isinstance(value, Map):
-        return {unkey(key): to_plain(item) for key, item in value.items.items()}
+        return {unkey(key): to_plain(item, depth + 1) for key, item in value.items.items()}
     if isinstance(value, Some):
-        return to_plain(value.value)
+        return to_plain(value.value, depth + 1)
     if value is NONE:
         return None
     if isinstance(value, (Struct, EnumValue)):

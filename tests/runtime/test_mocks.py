@@ -13,12 +13,14 @@ from concerto.vm.interp.link import load_image
 
 HEAD = 'model M { provider: openai, base: "m" }\nagent A { connector: a }\n'
 MANY = 'mock M { responses: ["one", "two"] } M.execute("a")?; M.execute("b")?;'
+DEEPER = ("[a]", '{"a": a}', "Some(a)")
 ENDS = {
     f'{MANY} M.execute("c")?;': "P414",
     f"{MANY}": None,
     'mock A { responses: ["one"] } A.execute("a")?; A.execute("b")?;': "P414",
     'mock A { responses: ["one"] } A.execute("a")?;': None,
     'mock M { responses: ["one"] } M.execute("a")?; panic("own");': "P001",
+    **{f'let mut a: Any = 1; for _i in 0..9999 {{ a = {one} as Any; }} mock M {{ responses: [a] }}': "P103" for one in DEEPER},
 }
 
 
