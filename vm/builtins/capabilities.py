@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+MOST_DIGITS = 5  # of a port
+
+
 class Malformed(ValueError):
     """A scope that can match nothing, such as a port that is no number."""
 
@@ -56,7 +59,7 @@ def split_host(text: str) -> tuple[str, int | None]:
         raise Malformed(f"{text!r} is no host ({refused}): write HOST, HOST:PORT or *.DOMAIN") from None
     if below and literal_address(host.removeprefix(below)) is not None:
         raise Malformed(f"{text!r} is no host (nothing lies below an address): write HOST, HOST:PORT or *.DOMAIN")
-    if port and not (port.isascii() and port.isdecimal() and 0 < int(port) < 65_536):
+    if port and not (port.isascii() and port.isdecimal() and len(port) <= MOST_DIGITS and 0 < int(port) < 65_536):
         raise Malformed(f"{text!r} has no port from 1 to 65535")
     return host, int(port) if port else None
 
