@@ -101,6 +101,8 @@ class SqliteStore(SqlStore):
         self._indexes = Indexes(self._notes, self._facts)
         self._alone = RLock()  # leases are given back from another thread than that of the turns
         folder = os.path.dirname(self.path)
+        if "\0" in self.path:
+            raise store_failed(name, "a path holds no nul")
         try:
             os.makedirs(folder, 0o700, exist_ok=True)
         except OSError as error:
