@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from math import ceil
 
 from .problems import Problem, busy
 from .settings import Serving
@@ -43,7 +44,7 @@ class Admission:
         if len(self.buckets) > MOST_BUCKETS:
             self.buckets.popitem(last=False)
         if left < 1:
-            seconds = max(1, round((1 - left) / rate))
+            seconds = max(1, ceil((1 - left) / rate))
             raise Problem(429, "rate", f"at most {rate:g} calls a second", headers={"Retry-After": str(seconds)})
 
     async def enter(self) -> None:

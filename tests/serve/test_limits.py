@@ -181,6 +181,16 @@ def test_a_rate_is_of_each_caller() -> None:
     assert admitted("a") == 2
 
 
+def test_a_call_after_the_time_that_is_named_is_let_in() -> None:
+    now = 0.0
+    admission = Admission(Serving(rate=0.4), clock=lambda: now)
+    admission.require_rate("a")
+    with pytest.raises(Problem) as refused:
+        admission.require_rate("a")
+    now += int(refused.value.headers["Retry-After"])
+    admission.require_rate("a")
+
+
 @in_loop
 async def test_budgets_of_the_day_outlive_the_process(tmp_path: Path | None = None) -> None:
     import tempfile
