@@ -1,4 +1,4 @@
-"""What is rewritten before it is stored (M-4.4): the redactor `Pii` and the functions of a declaration, over every text of a
+"""What is rewritten before it is stored (M-4.4): the redactor `Pii` and the functions of a declaration, over the texts of a
 message; and the same rewriting of older content before it goes to a model (M-8.27).
 
 Hands on for what is stored `redacted` (messages) to `changes.py` and `redacted_json` (facts) to `remembering.py`; for what was

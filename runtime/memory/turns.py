@@ -311,8 +311,8 @@ class Run:
     def abandon(self, reason: str, text: str = "", *, cause: str = "") -> None:
         """End a run that failed. Nothing is stored, except by `Record` after at least one reply part (M-5.11, M-5.12). `text` is
         what the model has said of its last reply, `cause` one of RECORDABLE or empty. A run that has ended stays as it is. Raises
-        the MemoryFailure of a store that cannot record it, and MustWait: whoever may have to wait calls `roll_back`, and repeats
-        what that returns, since the run has ended by then."""
+        what `commit` raises where the turn cannot be recorded, MustWait too: whoever may have to wait calls `roll_back`, and
+        repeats what that returns, since the run has ended by then."""
         record = self.roll_back(reason, text, cause=cause)
         if record is not None:
             record()

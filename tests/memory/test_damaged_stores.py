@@ -22,17 +22,17 @@ from concerto.runtime.memory.remembering import Facts
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.records import Call, Msg
 
-def test_a_path_that_no_file_can_have(tmp_path):
-    with pytest.raises(MemoryFailure, match="holds no nul"):
-        SqliteStore(str(tmp_path / "a\0b"))
-
-
 PROGRAM = concerto.compile("""
     memory log: Memory = Memory::new().store("durable");
     pub fn add(text: String) -> Int { log.append("user", text); log.len() }
     pub fn read() -> Int { log.messages().len() }
     pub fn wipe() -> Int { match log.erase() { Ok(n) => n, Err(e) => -1 } }
 """)
+
+
+def test_a_path_that_no_file_can_have(tmp_path):
+    with pytest.raises(MemoryFailure, match="holds no nul"):
+        SqliteStore(str(tmp_path / "a\0b"))
 
 
 def panics(session, function, *words):

@@ -30,8 +30,8 @@ def test_hosts(scope: str, host: str, port: int, allowed: bool) -> None:
 
 
 MALFORMED = [
-    "", ":80", "a.org:", "a.org:0", "a.org:65536", "a.org:" + "9" * 5000, "a.org:x", "http://a.org", "a b", "a@b", "a/b", "a\n", "*",
-    "*.", "a.*.org", "*a.org", "*.127.0.0.1", "127.1", "2130706433", "0x7f.1", "a..org", "[::1", "::1]:80", "[a.org]:80",
+    "", ":80", "a.org:", "a.org:0", "a.org:65536", "a.org:" + "9" * 5000, "a.org:x", "http://a.org", "a b", "a@b", "a/b", "a\n",
+    "*", "*.", "a.*.org", "*a.org", "*.127.0.0.1", "127.1", "2130706433", "0x7f.1", "a..org", "[::1", "::1]:80", "[a.org]:80",
     "[::1]x",
 ]  # fmt: skip
 

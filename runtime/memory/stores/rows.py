@@ -1,10 +1,11 @@
 """The forms in which entries, turns, states of views, facts and observations stand in a store (M-8, G-12.10).
 
-Hands on to `sql.py` a pair of functions for each, one that makes a row and one that reads it, `head_of` and `note_of`, which only
-read, and `damage_at`, which says where a row is that is none; to `redis.py` all these but those of entries, turns and views, of
-which it takes the checks (`check_entry` and its like). Texts are bytes, since a String may hold what a text column refuses (lone
-surrogates, a NUL). Parts of at least 1 KiB may be deflated (M-8.8); every reader reads both forms. What a row holds is checked
-when it is read, since nobody knows who wrote it: what is none is MemoryFailure("Corrupt").
+Hands on to the stores that other processes write a pair of functions for each, one that makes a row and one that reads it,
+`head_of` and `note_of`, which only read, and `damage_at`, which says where a row is that is none; to them, and to dumps and
+recordings of stores, the checks of what was read (`check_entry` and its like), to the latter MOST too. Texts are bytes, since a
+String may hold what a text column refuses (lone surrogates, a NUL). Parts of at least 1 KiB may be deflated (M-8.8); every reader
+reads both forms. What a row holds is checked when it is read, since nobody knows who wrote it: what is none is
+MemoryFailure("Corrupt").
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def encode_parts(entry: Entry, deflate: bool) -> bytes:
 
 
 def entry_row(entry: Entry, deflate: bool) -> tuple[Any, ...]:
-    """Return the columns of an entry, in the order of ENTRY_COLUMNS; `deflate` as in `encode_parts`."""
+    """Return the columns of an entry, in the order of ENTRY_COLUMNS in `sql.py`; `deflate` as in `encode_parts`."""
     return (
         entry.seq, entry.turn, entry.run, entry.by, entry.role, encode_parts(entry, deflate), entry.origin, int(entry.pinned),
         entry.tokens, entry.at,
@@ -149,7 +150,7 @@ def _only_text(json: str) -> str | None:
 
 
 def turn_row(turn: Turn) -> tuple[Any, ...]:
-    """Return the columns of a turn, in the order of TURN_COLUMNS."""
+    """Return the columns of a turn, in the order of TURN_COLUMNS in `sql.py`."""
     return (turn.turn, turn.run, turn.by, turn.at, turn.tokens_in, turn.tokens_out, dumps(turn.meta, sort_keys=True))
 
 
@@ -176,7 +177,7 @@ def check_turn(turn: Turn) -> Turn:
 
 
 def view_row(state: ViewState) -> tuple[Any, ...]:
-    """Return the columns of the state of a view, in the order of VIEW_COLUMNS."""
+    """Return the columns of the state of a view, in the order of VIEW_COLUMNS in `sql.py`."""
     return (state.name, state.cut, state.text.encode("utf-8", "surrogatepass"), state.upto, state.folded, state.folded_at)
 
 

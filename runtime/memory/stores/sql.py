@@ -94,7 +94,8 @@ class Indexes:
 
     def of(self, key: Key) -> FactIndex:
         """Return the index of the stored facts of a key. Only what has changed since the last call is read; when another writer
-        changes facts while they are read, it reads again, so that the index never mixes two states. Raises MemoryFailure."""
+        changes facts while they are read, it reads again, so that the index never mixes two states. Raises what `notes` and
+        `read` raise."""
         index = self._held.get(key)
         if index is None:
             if len(self._held) >= KEPT_INDEXES:
@@ -590,8 +591,8 @@ class SqlStore:
                     self._indexes.drop(key)
 
     def acquire(self, key: Key, owner: str, seconds: float) -> bool:
-        """Take or renew the lease of a key for so many seconds, less than LONGEST_LEASE, and return True; False while another
-        owner holds it."""
+        """Take or renew the lease of a key for so many seconds, less than a day (LONGEST_LEASE), and return True; False while
+        another owner holds it."""
         now = self._time()
         with self._transaction():
             # Taken when free, one's own, past its end, or damaged (it ends later than any lease).

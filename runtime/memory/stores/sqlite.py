@@ -330,8 +330,8 @@ def begun(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def put(new: str, path: str) -> None:
-    """Move the file `new` to its place, never over another file: then both stay where they are. Raises OSError where it cannot be
-    moved."""
+    """Put the file `new` at its place, never over another file: then both stay as they are. Where the file system has links,
+    `new` stays too, as another name of the file. Raises OSError where it cannot be put there."""
     try:
         os.link(new, path)
     except FileExistsError:
