@@ -43,13 +43,13 @@ SECOND_BUCKETS = tuple(0.01 * 2**n for n in range(14))
 
 
 class MissingExtra(Exception):
-    """OpenTelemetry, or an exporter that the environment names, is asked for and is not installed; the text says which."""
+    """OpenTelemetry, or an exporter that the environment names, is asked for, and is not installed or cannot be set up; the text
+    says which, or why."""
 
 
 def telemetry_of(environ: Mapping[str, str]) -> Telemetry | None:
     """Return what sends spans and metrics to the exporters that the environment names, None where it names none or
-    OTEL_SDK_DISABLED is true. Providers are set up once in a process, and send what is left at its end. Raises MissingExtra, and
-    what an exporter raises that cannot be made."""
+    OTEL_SDK_DISABLED is true. Providers are set up once in a process, and send what is left at its end. Raises MissingExtra."""
     if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return None
     if all(environ.get(name, "").lower() in ("", "none") for name in EXPORTERS):
@@ -63,7 +63,12 @@ def telemetry_of(environ: Mapping[str, str]) -> Telemetry | None:
     from opentelemetry import metrics, trace
 
     if not isinstance(trace.get_tracer_provider(), TracerProvider):
-        _set_up(environ, TracerProvider, MeterProvider)
+        try:
+            _set_up(environ, TracerProvider, MeterProvider)
+        except MissingExtra:
+            raise
+        except Exception as error:  # of a variable that holds what an exporter does not take
+            raise MissingExtra(f"OTEL_…: OpenTelemetry cannot be set up: {' '.join(str(error).split())}") from None
     return Telemetry(trace.get_tracer(NAME), metrics.get_meter(NAME), captures(environ))
 
 

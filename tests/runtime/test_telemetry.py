@@ -417,3 +417,10 @@ def test_an_exporter_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "a.conc").write_text('fn main() { emit("x", 1); }\n')
     done = command("run", "a.conc", "--offline", cwd=tmp_path, OTEL_TRACES_EXPORTER="pigeon", OTEL_METRICS_EXPORTER="none")
     assert done.code == 0 and "no package that is installed has the exporter pigeon" in done.err
+
+
+def test_an_exporter_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "a.conc").write_text('fn main() { emit("x", 1); }\n')
+    variables = {"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "otlp", "OTEL_METRIC_EXPORT_INTERVAL": "0"}
+    done = command("run", "a.conc", "--offline", cwd=tmp_path, **variables)
+    assert done.code == 0 and "OpenTelemetry cannot be set up: interval value 0.0" in done.err
