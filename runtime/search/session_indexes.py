@@ -13,8 +13,9 @@ import os
 from dataclasses import replace
 from hashlib import sha256
 
-from ...vm.builtins.json import Builder, Misfit
-from ...vm.values import Array, Map, Some, from_json, share, to_json
+from ...vm.builtins.json import Misfit
+from ...vm.interp.context_slots import StoredBuilder
+from ...vm.values import Array, Some, from_json, share, to_json
 from ...vm.values.objects import NONE
 from ..calls.embedders import embedding_of, vectors_of
 from ..errors import CallFailure
@@ -183,13 +184,13 @@ class OpenIndex:
     # ------------------------------------------------------------ values of the program
 
     def value(self, identifier: str, text: str) -> Any:
-        """Return the stored document of an identifier as a value of the program. Raises MemoryFailure for one that does not fit
-        its type."""
+        """Return the stored document of an identifier as a value of the program, in which fields that were declared later have
+        their defaults. Raises MemoryFailure for one that does not fit its type, and the Panic of a default."""
         program: Any = self.run.program
-        builder = Builder(program.declared, Map({}))
+        builder = StoredBuilder(program, self.run.machine.memories.computed)
         try:
-            return share(builder.build(from_json(_plain(text)), program.descriptors[self.declared.value]))
-        except (Misfit, ValueError) as misfit:
+            return share(builder.stored(from_json(_plain(text)), program.descriptors[self.declared.value]))
+        except (Misfit, ValueError, RecursionError) as misfit:
             where = f"the document {identifier!r} of index {self.declared.name}"
             what = f"{where} does not fit its type: {misfit} at {builder.place()}"
             way = "give a new field a default, declare the type that it has, or remove it"

@@ -121,6 +121,20 @@ def test_a_type_that_changed_is_told_by_name(tmp_path: Path, monkeypatch: pytest
     assert "the document 'a' of index notes does not fit its type" in str(raised.value)
 
 
+def test_a_field_that_is_added_later_has_its_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = """
+        struct Doc {{ text: String{more} }}
+        index docs: Index<Doc> = Index::of(key: |d| d.text, id: |d| d.text).store("durable");
+        pub fn add() {{ docs.add(Doc {{ text: "green tea" }}).unwrap(); }}
+        pub fn all() -> Array<Any> {{ [docs.get("green tea").unwrap() as Any, docs.search("tea").unwrap()[0].0] }}
+    """
+    with concerto.compile(source.format(more="")).session() as session:
+        session.call("add")
+    with concerto.compile(source.format(more=", n: Int = 3 + 4, by: String? = nil")).session() as session:
+        assert [(doc.text, doc.n, doc.by) for doc in session.call("all")] == [("green tea", 7, None)] * 2
+
+
 def test_a_file_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".concerto").mkdir()

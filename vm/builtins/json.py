@@ -4,9 +4,8 @@ Hands on, besides its rows, `parse_as`, the body of the special form of that nam
 `TypeTable`, and `fill`, which puts in the defaults that it left open, both to the opcodes (`interp/ops.py`), a descriptor being
 the nested tuple by which the machine knows a type (`values/types.py`): its head, then the types inside; `read`, `Fault`,
 `Builder` and `Misfit` to hashmaps with a file (`hashmaps.py`), the last two also to what is in a store
-(`interp/context_slots.py`, `interp/stored_hashmaps.py`) or an index (`runtime/search/session_indexes.py`), `Misfit` and `SCALARS`
-to the answers of hosts and mocks (`runtime/effects/`), `Misfit` to their recordings (`runtime/journal/border.py`) and, with
-ABSENT, to the Python API (`api/json_calls.py`).
+(`interp/context_slots.py`, `interp/stored_hashmaps.py`); `Misfit` to whoever tells of what does not fit, with SCALARS to the
+answers of hosts and mocks (`runtime/effects/`), and with ABSENT to the Python API (`api/json_calls.py`).
 
 `json::value_as` has no body: the compiler writes its value as JSON text and reads that with `parse_as`. How a value becomes JSON
 text stands in `values/text.py`; here it is only spread over lines. The decoder of Python's library is loaded with the first text;

@@ -4,9 +4,9 @@ A context declares typed values, its slots, which a memory keeps beside its mess
 have their declared types here and are JSON for the memory that stores them. No signature offers these hidden methods to a
 program: the compiler calls them. Hands on `linked_slots` to the linker; `slot_method`, `is_slot_method` and `CHANGING` to the
 host, which calls a method again when it has waited (`runtime/effects/memories.py`); and `StoredBuilder` to the answers of hosts
-and mocks (`runtime/effects/answers.py`) and to what a call of the API is given as JSON (`api/json_calls.py`). The method of
-hashmaps in a store (`stored_hashmaps.py`) is a row of BODIES too. This module does no I/O: what is stored, `machine.memories`
-reads and writes.
+and mocks (`runtime/effects/answers.py`), to stored documents (`runtime/search/session_indexes.py`) and to what a call of the API
+is given as JSON (`api/json_calls.py`). The method of hashmaps in a store (`stored_hashmaps.py`) is a row of BODIES too. This
+module does no I/O: what is stored, `machine.memories` reads and writes.
 """
 
 from __future__ import annotations
