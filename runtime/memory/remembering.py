@@ -453,7 +453,7 @@ class Facts:
         return [fact for fact in by_name if fact is not None]
 
     def _drop(self, named: Sequence[Fact]) -> None:
-        for tier in TIERS:
+        for tier in reversed(TIERS):  # the store first: where it fails or has to be waited for, nothing is removed
             numbers = [fact.id for fact in named if fact.tier == tier]
             if numbers:
                 self.store_of(tier).keep(self.memory.key, self.memory.now(), [], numbers)
@@ -461,7 +461,7 @@ class Facts:
     def put(self, facts: Sequence[Fact]) -> None:
         """Store times and vectors of facts, in a store with `touch` only where the stored fact of that number still says the
         same: another may have written it meanwhile. A store without `touch` gets the facts as they are."""
-        for tier in TIERS:
+        for tier in reversed(TIERS):  # the store first, which may have to be waited for
             same = [fact for fact in facts if fact.tier == tier]
             if same:
                 store: Any = self.store_of(tier)

@@ -160,6 +160,22 @@ def test_without_a_store_a_dump_gives_one_fact_of_each_name(durable, path, clock
     assert facts.fact("tea").fact.content == "green"
 
 
+def test_a_store_that_fails_leaves_the_facts_of_the_session_too(durable, path, clock, monkeypatch):
+    memory = durable(path, clock)
+    remember(memory, "city", "Bonn", tier="session")
+    remember(memory, "city", "Chur")
+
+    def full(*arguments):
+        raise MemoryFailure("Store", "the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(memory.store, "keep", full)
+        with pytest.raises(MemoryFailure):
+            Facts(memory).forget("city")
+    assert [fact.content for fact in memory.kept_facts()] == ["Bonn", "Chur"]
+    assert Facts(memory).forget("city") and memory.kept_facts() == []
+
+
 @pytest.mark.parametrize("change", [{"c0": 2}, {"c0": None}, {"tier": "disk"}, {"trust": "god"}, {"seqs": ["a"]}, {"more": 1}])
 def test_a_damaged_fact_is_refused(clock, change):
     memory = Memory(clock=clock)
