@@ -5,12 +5,12 @@ Hands on `Request`, `EmbedRequest` and `SideRequest` to providers, which turn th
 make one, and to calls; `Msg`, `Call`, `ToolDef`, `SchemaField`, `CachePlan` with SHORT and LONG, `Strategy`, `ToolChoice` and
 `ProviderState`, which they hold, and of which memories keep some, and which tools and MCP servers take or make; `added`, which
 adds calls of hosted tools, to `calls/usage.py`, and `error_value` to `tools/memory_tools.py`; ROLES to the performer of models;
-their `as_json()`, if they have one, to traces and digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings
-and providers. At the end stand the ways between values of the machine and plain data: `to_plain`, `json_form`, `response_value`,
-`failed`, `succeeded`, `TreeBuilder`; the other parts of the runtime take them. Those that make values of plain data
-(`response_value`, `error_value`, `failed`, and `TreeBuilder` for a field of the type Any) raise as `from_json`: ValueError for a
-number beyond Float, P103 for too much nesting. The journal writes requests and replies down (`journal/forms.py`). Nothing here
-sends a request, knows the names of a wire, or judges a reply.
+MEDIA_LENGTH to the call algorithm; their `as_json()`, if they have one, to traces and digests; the limits of time (`Timeout`,
+`DEFAULTS`, `call_seconds`) to settings and providers. At the end stand the ways between values of the machine and plain data:
+`to_plain`, `json_form`, `response_value`, `failed`, `succeeded`, `TreeBuilder`; the other parts of the runtime take them. Those
+that make values of plain data (`response_value`, `error_value`, `failed`, and `TreeBuilder` for a field of the type Any) raise as
+`from_json`: ValueError for a number beyond Float, P103 for too much nesting. The journal writes requests and replies down
+(`journal/forms.py`). Nothing here sends a request, knows the names of a wire, or judges a reply.
 """
 
 from __future__ import annotations

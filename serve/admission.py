@@ -1,8 +1,8 @@
 """How many calls run, wait, and begin (S-1.7).
 
 Hands on `Admission` to the application and its calls: places for calls that run, a queue with a deadline before them, and a
-bucket of calls a second for each caller. Refused calls are Problems: 503 where the server is full, 429 where the caller asks too
-often.
+bucket of calls a second for each caller. Refused calls are Problems: 503 where the server is full or goes down, 429 where the
+caller asks too often.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class AgUi:
 
     async def run(self, request: Request, caller: Caller) -> EventStream:
         """Begin or resume a run, and answer with its events. Raise Problem: 404 for a name that is not offered, 400 for what is
-        no input of a run, and as `_resumed` and `Calls.begin`."""
+        no input of a run, 409 as `Calls.require_no_question`, and as `_resumed` and `Calls.begin`."""
         name = request.path_params["name"]
         takes = self.offered.get(name)
         if takes is None:

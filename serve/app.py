@@ -355,7 +355,7 @@ class Application:
         return json_response(self.described)
 
     async def functions(self, request: Request, caller: Caller) -> Response:
-        """Answer with what the page shows: functions with their parameters, and which of these are bound."""
+        """Answer with what the page shows: functions with their parameters, without those that are bound."""
         rows = [
             {
                 "name": one.name, "doc": one.doc, "result": one.result,

@@ -2,7 +2,7 @@
 
 Hands on `Caller` and `Gate` to the application and the protocols beside it, `required_name` for other names in their requests,
 ANYONE and LONGEST_NAME to `mcp_server.py`, LOCAL, the names of this machine, to the command. Tokens are compared in constant
-time, by their digests; none is kept, logged or handed on. What a caller may use is for `admission.py` and `day_budgets.py`.
+time, by their digests; none is logged or handed on. What a caller may use is for `admission.py` and `day_budgets.py`.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ log = logging.getLogger("concerto.serve")
 
 class DurableCalls:
     """The durable calls that one process runs, or has clients of. `options` are those of its sessions. Raises OSError for a store
-    that cannot be used."""
+    that cannot be used, and as `Program.session` for the options."""
 
     def __init__(self, calls: Calls, options: Mapping[str, Any], settings: Serving) -> None:
         self.calls = calls

@@ -2,7 +2,8 @@
 
 Hands on `FirstAnswers` and `Answer` to the application. A key belongs to a caller; with another request it is refused. While the
 first request runs, a second one waits for its end. Answers are kept for a day, in the file of states if there is one, and at most
-MOST in memory. Streams are not kept here, and a durable call is found by its key in the run store (`durable_calls.py`).
+MOST in memory; but ends that another try may change (PASSING) are not. Streams are not kept here, and a durable call is found by
+its key in the run store (`durable_calls.py`).
 """
 
 from __future__ import annotations

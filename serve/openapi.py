@@ -1,8 +1,9 @@
 """The description of a served program in OpenAPI 3.1 (S-1.1).
 
 Hands on `description` to the application. The schemas of arguments and results are those of `Program.signatures`
-(`api/json_calls.py`), moved to where OpenAPI keeps them. Addresses of protocols that describe themselves are left out on purpose:
-OpenAI's, MCP, AG-UI and A2A. What the routes do is decided in `app.py`; a new one is not described by itself.
+(`api/json_calls.py`), moved to where OpenAPI keeps them. Described are the calls of functions, and the ends of durable ones. Left
+out on purpose are the protocols that describe themselves: OpenAI's, MCP, AG-UI and A2A. What the routes do is decided in
+`app.py`; a new one is not described by itself.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Answers that are no result: one form for all of them, and what a failure of a call is in HTTP (S-1.1).
 
-Hands on `Problem`, which whoever refuses a request raises, `busy` for a server that is full, CLIENT_CLOSED, and `problem_of`,
-which makes one of the end of a call, to the rest of this folder; `HINTS`, what the codes mean, to the description of the service
-(`openapi.py`). Of a request or program a text has only what the program itself returned as an error and, of a call that does not
-fit, the signature and what of its arguments does not.
+Hands on `Problem`, which whoever refuses a request raises, `busy` for a server that takes nothing now, CLIENT_CLOSED, and
+`problem_of`, which makes one of the end of a call, to the rest of this folder; `HINTS`, what the codes mean, to the description
+of the service (`openapi.py`). Of a request or program a text has only what the program itself returned as an error and, of a call
+that does not fit, the signature and what of its arguments does not.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Problem(Exception):
 
 
 def busy(message: str, seconds: float) -> Problem:
-    """Return the answer of a server that is full: 503 with the time after which to come again."""
+    """Return the answer of a server that is full or goes down: 503 with the seconds after which to come again, in whole ones."""
     return Problem(503, "busy", message, headers={"Retry-After": str(max(1, round(seconds)))})
 
 

@@ -147,8 +147,8 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def serve(listener: socket.socket, application: Application | Recipe, *, workers: int, drain: float) -> None:
-    """Serve until SIGTERM or SIGINT; then no connection is taken, and calls that run have `drain` seconds to end. With several
-    workers `application` is the Recipe by which each makes its own."""
+    """Serve until SIGTERM or SIGINT; then no connection is taken, and calls that run have `drain` seconds, in whole ones and at
+    least 1, to end. With several workers `application` is the Recipe by which each makes its own."""
     config = config_of(application, workers, drain)
     if workers == 1:
         # uvicorn raises the signal again behind its own end, which was asked for and went well.

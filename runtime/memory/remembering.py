@@ -614,9 +614,9 @@ def recalled_for(
     element: Attached, prompt: str, task: Any, by: str | None = None, beside: Sequence[Attached] = ()
 ) -> Recalled | None:
     """Return what the step `recall` of an element finds for the prompt, None without the step; no access is noted yet. `task`:
-    the path of the task that calls; `by`: the model that is shown the facts; `beside`: all elements of its list. In a
-    system message only facts of the trust `program` or `user` may stand. Raises the MemoryFailure of the store, or of a
-    redactor, and MustWait."""
+    the path of the task that calls; `by`: the model that is shown the facts; `beside`: all elements of its list. In a system
+    message only facts of the trust `program` or `user` may stand. Raises the MemoryFailure of the store, or of a redactor,
+    MustWait, and where the step searches messages what a view of the element raises (`MemoryReader.view`)."""
     step = element.policy.recall
     if step is None:
         return None

@@ -1,9 +1,9 @@
 """The tokens of a text that similarity and recall compare (M-10.8): words in any script.
 
-Hands on `terms` to recall and the index of facts (`recall.py`, `remembering.py`, `fact_index.py`), the embedder of
-`vectors.py`, the words of indexes (`search/words.py`) and the step `prune` (`stages.py`), which uses `jaccard` too. No store
-keeps tokens, but the vectors of the embedder `offline` are made of them: other tokens make other vectors than those that are
-stored.
+Hands on `terms` to recall and the index of facts (`recall.py`, `remembering.py`, `fact_index.py`), the embedder of `vectors.py`,
+the words of indexes (`search/words.py`) and the step `prune` (`stages.py`), which uses `jaccard` too. Indexes of documents store
+tokens, and the vectors of the embedder `offline` are made of them: where tokens are made otherwise, they are no longer those that
+are stored.
 
 A text is normalised (NFKC) and case-folded; a token is a run of letters, marks, numbers, `_` and `-`. A run with `_` or `-`
 also yields its pieces, and a run of nothing else is no token. In scripts written without spaces (UNSPACED), whose stretches end

@@ -2,9 +2,9 @@
 
 Hands on `Anthropic`, which `pool.py` makes by the row of the provider in `vm/providers.py`, and which other platforms
 (`bedrock.py`, `vertex.py`) extend, and `listing`, by which they ask for lists of models; both to batches of requests too
-(`batches/provider_wires.py`). `lower` writes a request, `read` and `MessageStream` read a reply: they raise `Refusal` where the
-model refuses, and `Unreadable` for JSON that is no reply. Nothing here sends anything; that, and what else a provider does, is in
-`sdk.py`.
+(`batches/provider_wires.py`). `lower` writes a request, `read` and `MessageStream` read a reply: `read` raises `Refusal` where
+the model refuses, both `Unreadable` for JSON that is no reply. Nothing here sends anything; that, and what else a provider does,
+is in `sdk.py`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Providers without a network: the offline provider, and scripted ones for mocks (O-1.29 to O-1.34, O-8.16 to O-8.22).
 
-A reply is a pure function of the request's record and the script; nothing waits but a scripted delay. Hands on `OfflineProvider`
-to `pool.py`, `ScriptedProvider` to mocks of models (`effects/tests.py`); `scripted_reply`, `comes_within` and the name MOCK to
-mocks of agents (`agents/calls.py`); and `Script` to all of them, and to the command line, which checks a file of replies with it;
-and `fault`, the failure of a name, to faults of a replay (`journal/border.py`).
+A reply follows from the request's record and the script, what it says of a prompt cache also from the requests before; nothing
+waits but for a scripted delay. Hands on `OfflineProvider` to `pool.py`, `ScriptedProvider` to mocks of models
+(`effects/tests.py`); `scripted_reply`, `comes_within` and the name MOCK to mocks of agents (`agents/calls.py`); and `Script` to
+all of them, and to the command line, which checks a file of replies with it; and `fault`, the failure of a name, to faults of a
+replay (`journal/border.py`).
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ O-1.22, O-1.85 to O-1.102).
 
 Hands on `OpenAIChat`, `GoogleChat` and `OpenAIResponses`, which `pool.py` makes by the row of a connection, and their base
 `OpenAIProvider`, all but `GoogleChat`, to `azure.py`, which extends them, and to batches of requests
-(`batches/provider_wires.py`). In each, `lower` writes a request and `read`, with a class for streams, reads a reply: they raise
-`Refusal` where the model refuses, and `Unreadable` for JSON that is no reply. What else a provider does is in `sdk.py`.
+(`batches/provider_wires.py`). In each, `lower` writes a request and `read`, with a class for streams, reads a reply: `read`
+raises `Refusal` where the model refuses, both `Unreadable` for JSON that is no reply. What else a provider does is in `sdk.py`.
 """
 
 from __future__ import annotations

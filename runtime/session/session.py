@@ -126,7 +126,8 @@ class Session:
     `program` is the linked program, `host` gives clock, output and settings. `earlier` is a session that this one goes on from:
     when it is initialised it takes over the memories, stores, tool states and indexes in memory that its own program declares
     too; set `is_followed` of a session that another is to go on from before it is closed. Only one call may run at a time. The
-    constructor raises ConfigFailure when connections, their replies, pipelines or permissions are configured wrongly.
+    constructor raises ConfigFailure when connections, replies of theirs or of the host's script, pipelines, functions of Python
+    or permissions are configured wrongly.
 
     Others use of it: `metrics`, the counters over all calls; `account`, what its calls have used of budgets; `machine`,
     `memories` and `state` (what families of effects keep for the session, by their names); `pool`, the providers by connection;

@@ -1,9 +1,10 @@
 """The states of the tools of one session, as their methods get them and leave them (O-4.4, O-4.25).
 
-Hands on `States` to `tools.py`, which calls the methods and gives the states to whoever keeps them: here no method is called, and
-nobody waits. A method with `mut self` gets the state itself, with a mark that notes what it changes (`vm/values/undo.py`), so
-that a call costs what it writes and not what the state holds; what fails or is cancelled leaves the state as it was, and who
-looks meanwhile sees it so. A method with `self` gets a struct of its own around the same fields.
+Hands on `States` to `tools.py`, which calls the methods and gives the states to whoever keeps them, and to `direct.py`, which
+stands around the calls within a slice: here no method is called, and nobody waits. A method with `mut self` gets the state
+itself, with a mark that notes what it changes (`vm/values/undo.py`), so that a call costs what it writes and not what the state
+holds; what fails or is cancelled leaves the state as it was, and who looks meanwhile sees it so. A method with `self` gets a
+struct of its own around the same fields.
 """
 
 from __future__ import annotations

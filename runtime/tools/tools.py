@@ -1,9 +1,10 @@
 """The declared tools of a session: their states, and their methods as programs and models call them (O-4.4, O-4.20 to O-4.31).
 
 Hands on `Tools` to the effects of tools and models and to the state of a session: `use` performs a call in source, `bindings` are
-its methods as models call them. Hands on `Hooks` to the runner of a model's calls (`bindings.py`), and to other owners of tools
-(`memory_tools.py`, `mcp/servers.py`) what they share: `is_enabled`, `denial`, `fitting_arguments`. Which tools one call of a
-model offers is `bindings.py`. MOCKS is where `effects/tests.py` puts mocks, also those of the tools of MCP servers.
+its methods as models call them. Hands on `Tools`, `Method` and `no_state` to calls within a slice (`direct.py`), `Hooks` to the
+runner of a model's calls (`bindings.py`), and to other owners of tools (`memory_tools.py`, `mcp/servers.py`) what they share:
+`is_enabled`, `denial`, `fitting_arguments`. Which tools one call of a model offers is `bindings.py`. MOCKS is where
+`effects/tests.py` puts mocks, also those of the tools of MCP servers.
 """
 
 from __future__ import annotations

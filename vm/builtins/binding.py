@@ -5,9 +5,9 @@ place of one call in linked code (`Site` of `interp/linked.py`): the method's na
 trailing ones that are named. What a method does is the matter of its body.
 
 Hands on `entry_of` to dispatch, and `in_order`, `arguments_of` and `expect` to bodies that take their call site, `in_order` and
-`expect` to `interp/context_slots.py` too. A body is written as `body(machine, task, receiver, *parameters)`, with its signature
-in the decorator `handle`. The loop calls `entry(machine, task, receiver, site, arguments)`; which entry that is depends on the
-method and the number of arguments alone, so it is chosen once.
+`expect` to `interp/context_slots.py` too, `arguments_of` to `jit/tier.py`. A body is written as `body(machine, task, receiver,
+*parameters)`, with its signature in the decorator `handle`. The loop calls `entry(machine, task, receiver, site, arguments)`;
+which entry that is depends on the method and the number of arguments alone, so it is chosen once.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ EARLIEST, LATEST = -EPOCH * DAY, (ordinal(9999, 12, 31) - EPOCH + 1) * DAY - 1  
 
 def parts_of(value: Any) -> tuple[int, ...]:
     """Return year, month, day, hour, minute, second, millisecond and offset (in minutes) of a DateTime. Raises P007 for any other
-    value, P013 for one that is no date; so do the three functions below."""
+    value, P013 for one that is no date; so do `ms_of`, `days_of` and `week_of`."""
     if type(value) is not DateTime:
         mismatch("DateTime", value)
     *parts, zone = value.values()

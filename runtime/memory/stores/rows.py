@@ -3,9 +3,8 @@
 Hands on to the stores that other processes write a pair of functions for each, one that makes a row and one that reads it,
 `head_of` and `note_of`, which only read, and `damage_at`, which says where a row is that is none; to them, and to dumps and
 recordings of stores, the checks of what was read (`check_entry` and its like), to the latter MOST too. Texts are bytes, since a
-String may hold what a text column refuses (lone surrogates, a NUL). Parts of at least 1 KiB may be deflated (M-8.8); every reader
-reads both forms. What a row holds is checked when it is read, since nobody knows who wrote it: what is none is
-MemoryFailure("Corrupt").
+String may hold what a text column refuses (a NUL). Parts of at least 1 KiB may be deflated (M-8.8); every reader reads both
+forms. What a row holds is checked when it is read, since nobody knows who wrote it: what is none is MemoryFailure("Corrupt").
 """
 
 from __future__ import annotations
