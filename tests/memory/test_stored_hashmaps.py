@@ -172,6 +172,34 @@ def test_a_stored_entry_that_does_not_fit(tmp_path, monkeypatch):
             session.call("got")
 
 
+def test_a_key_of_another_type_does_not_fit_either(tmp_path, monkeypatch):
+    """It came as a value of the declared type, of which the program then asked what such values have."""
+    monkeypatch.chdir(tmp_path)
+    source = 'hashmap h: HashMap<TYPE, Int> = HashMap::new().store("durable"); BODY'
+    with concerto.compile(source.replace("TYPE", "Int").replace("BODY", "pub fn put() { h[1] = 5; }")).session() as session:
+        session.call("put")
+    body = 'pub fn got() -> Array<String> { h.keys() } pub fn drop() -> Int { h["1"] = 2; h.clear(); h.len() }'
+    with concerto.compile(source.replace("TYPE", "String").replace("BODY", body)).session() as session:
+        with pytest.raises(concerto.Panic, match="P412.*the key 1 of hashmap h does not fit.*String, found Int"):
+            session.call("got")
+        assert session.call("drop") == 0
+
+
+def test_keys_that_are_bytes(open_store):
+    open_store()
+    program = concerto.compile('''
+    hashmap h: HashMap<Bytes, Int> = HashMap::new().store("durable");
+    pub fn fill() -> Array<Any> {
+        let key = "ab".to_bytes();
+        h[key] = 5;
+        h[key] += 1;
+        [h.has(key), h[key], h.keys(), h.delete(key), h.len()]
+    }
+    ''')
+    with program.session(stores={"durable": open_store.again()}) as session:
+        assert session.call("fill") == [True, 6, [b"ab"], True, 0]
+
+
 def test_behind_any(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with PROGRAM.session() as session, pytest.raises(concerto.Panic, match="P007.*walk over `entries"):

@@ -136,18 +136,31 @@ class _Entries:
 
     def _hold(self, name: str, content: Any) -> None:
         """Put a stored entry among those of the hashmap. Raises P412 for one that does not fit the declared types."""
-        from json import loads
-
+        at = self._key(name)
         builder = Builder(self.machine.program.declared, Map({}))
         try:
             value = builder.build(from_json(content), self.store.value_type)
         except (Misfit, ValueError) as misfit:
             if self.takes_any:
-                self.store.items[key_of(loads(name))] = None
+                self.store.items[at] = None
                 return
             what = f"the entry {name} of hashmap {self.ref.name} does not fit its type: {misfit} at {builder.place()}"
             raise Panic("P412", f"{what}; delete it, or declare the type that it has") from None
-        self.store.items[key_of(loads(name))] = share(value)
+        self.store.items[at] = share(value)
+
+    def _key(self, name: str) -> Any:
+        """Return the dict key for the name of a stored entry. Raises P412 for one that is not of the declared type, unless such
+        entries may be there."""
+        from json import loads
+
+        try:
+            data = loads(name)
+            return key_of(Builder(self.machine.program.declared, Map({})).build(data, self.store.key_type))
+        except (Misfit, ValueError) as misfit:
+            if self.takes_any and isinstance(misfit, Misfit):
+                return key_of(data)
+            what = f"the key {name} of hashmap {self.ref.name} does not fit its type: {misfit}"
+            raise Panic("P412", f"{what}; clear the hashmap, or declare the type that its keys have") from None
 
 
 def _name(at: Any) -> str:
