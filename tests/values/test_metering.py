@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from concerto.vm.builtins.strings import trim, trim_end, trim_start
 from concerto.vm.builtins.url import query_function
+from concerto.vm.interp.stores import Ledger, words
 from concerto.vm.values import Array, Map, equal, share_all
 from concerto.vm.values.arithmetic import WHITE_SPACE, read_float, read_int
 from concerto.vm.values.long_text import lstrip, rstrip, strip
@@ -60,6 +61,8 @@ WORKS: dict[str, Callable[[], Any]] = {
     "Sets in a Set": lambda: make_set([PAIR_SETS[0]]),
     "Maps": lambda: equal(*NUMBERS),
     "keys": NUMBERS[0].key_list,
+    "words": lambda: words("ab c-" * (MANY * BLOCK // 5)),
+    "keys of a search": lambda: Ledger("l").by_any_key(["k"] * (MANY * STRIDE)),
     "query": lambda: query_function(Map({f"k{number}": Array([number]) for number in range(MANY * STRIDE)})),
 }
 
@@ -82,3 +85,12 @@ def test_long_texts_are_stripped_as_python_does(inner: str, left: int, right: in
     assert strip(text, WHITE_SPACE) == text.strip(WHITE_SPACE)
     assert lstrip(text, WHITE_SPACE) == text.lstrip(WHITE_SPACE)
     assert rstrip(text, WHITE_SPACE) == text.rstrip(WHITE_SPACE)
+
+
+@pytest.mark.parametrize("size", [1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK])
+@pytest.mark.parametrize(("text", "found"), [("a", {"a"}), ("A b", {"a", "b"}), ("é-1 ", {"é-1"}), ("!", set())])
+def test_words_of_long_texts_are_whole(size: int, text: str, found: set[str]) -> None:
+    blanks = "," * size
+    assert words(f"{blanks}{text}{blanks}") == found
+    assert words(f"{'x' * size}{text}{'Z' * size}") >= ({"x" * size, "z" * size} if text == "!" else set())
+    assert words(f"{'x' * size} {text} {'Z' * size}") == {"x" * size, "z" * size} | found

@@ -10,6 +10,7 @@ entries are kept and searched stands in `Ledger` of `interp/stores.py`; the tool
 from __future__ import annotations
 
 from ..values import Array, LedgerQuery, LedgerRef
+from ..values.metering import paced
 from .registry import handle, text
 
 TYPE_CHECKING = False
@@ -25,7 +26,7 @@ SEARCHED = ("Ledger", "LedgerQuery")
 
 
 def _strings(values: Array) -> list[str]:
-    for value in values.items:
+    for value in paced(values.items):
         text(value)
     return values.items
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 from ..bytecode.image import memory_of_hashmap
 from ..panics import Panic
 from ..values import NONE, Array, LedgerEntry, Some, check, key_of, share, typeof, unkey
-from ..values.metering import FEW, paced, works_on
+from ..values.long_text import blocks
+from ..values.metering import BLOCK, FEW, paced, works_on
 from ..values.types import type_text
 
 TYPE_CHECKING = False
@@ -227,18 +228,30 @@ class Ledger:
 
     def by_any_key(self, keys: Iterable[str]) -> list[Any]:
         """Return the entries that have one of the keys, in upper or lower case; none for no keys."""
-        wanted = {key.lower() for key in keys}
+        wanted = {key.lower() for key in paced(keys)}
         return [self.record(i) for i in self.identifiers() if not wanted.isdisjoint(k.lower() for k in self.entries[i][0])]
 
     def by_all_keys(self, keys: Iterable[str]) -> list[Any]:
         """Return the entries that have all of the keys, in upper or lower case; none for no keys."""
-        wanted = {key.lower() for key in keys}
+        wanted = {key.lower() for key in paced(keys)}
         return [self.record(i) for i in self.identifiers() if wanted and wanted <= {k.lower() for k in self.entries[i][0]}]
 
 
 def words(text: str) -> set[str]:
-    """Return the maximal runs of letters, digits, `_` and `-` in a text, in lower case (O-5.21)."""
-    return {word.lower() for word in "".join(c if c in "_-" or c.isalpha() or c.isdecimal() else " " for c in text).split()}
+    """Return the maximal runs of letters, digits, `_` and `-` in a text, in lower case (O-5.21). Raises what ends the run, with
+    a long text."""
+    if len(text) <= BLOCK:
+        return {word.lower() for word in _spaced(text).split()}
+    found: set[str] = set()
+    rest = ""  # of a word that may go on in the next block
+    for block in blocks(text):
+        *whole, rest = (rest + _spaced(block)).split(" ")
+        found.update([word.lower() for word in whole])
+    return {*found, rest.lower()} - {""}
+
+
+def _spaced(text: str) -> str:
+    return "".join([c if c in "_-" or c.isalpha() or c.isdecimal() else " " for c in text])
 
 
 class Stores:
