@@ -42,6 +42,8 @@ def test_the_four_ways_to_make_an_error() -> None:
     assert make_error("AgentError", "RateLimited", ("slow",)).message == "slow"
     struct_form = make_error("SchemaError", "TypeMismatch", {"field": "age", "expected": "Int", "actual": "String"})
     assert struct_form.message == "type mismatch: field age, expected Int, actual String"
+    flags = make_error("SchemaError", "TypeMismatch", {"expected": True, "actual": False})
+    assert flags.message == "type mismatch: expected true, actual false"
     assert struct_form.get("field") == "age" and struct_form.get("status") is None
     given = make_error("ToolError", "Timeout", {"message": "m", "tool": "T"})
     assert given.message == "m" and given.fields == {"tool": "T"}

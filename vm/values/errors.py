@@ -246,5 +246,6 @@ def make_error(family: str, variant: str | None = None, args: Any = ()) -> Error
 def _describe(family: str, variant: str | None, fields: Mapping[str, Any]) -> str:
     """Return the default message of the struct form, with those fields that are Strings, Ints or Bools: `type mismatch: field
     age, expected Int, actual String`."""
-    details = ", ".join(f"{name} {value}" for name, value in fields.items() if isinstance(value, str | int))
+    shown = [(name, str(value).lower() if type(value) is bool else value) for name, value in fields.items()]
+    details = ", ".join(f"{name} {value}" for name, value in shown if isinstance(value, str | int))
     return default_message(family, variant) + (f": {details}" if details else "")
