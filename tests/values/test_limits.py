@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from concerto.vm.builtins import lookup
+from concerto.vm.builtins.url import build, join_function
 from concerto.vm.panics import Panic
 from concerto.vm.values import Array, Map, RangeValue, add, concat, join, limits, store_index
 from concerto.vm.values.limits import repeat
@@ -56,6 +57,9 @@ def test_strings_at_the_limit_and_above() -> None:
     refused(call, "Array", "join", Array(["a" * 6, "b" * 6]), "-")
     refused(call, "Array", "join", Array([Array(["a" * 9])] * 1000), "")
     assert call("String", "replace", "aaaa", "a", "bbb") == "b" * 12
+    assert join_function("a://h/b/c", "dd") == "a://h/b/dd" and build("a", "é" * 4, "", Map({}), None, "") == "a://éééé"
+    refused(join_function, "a://h/b/c", "ddddd")
+    refused(build, "a", "é" * 5, "", Map({}), None, "")
 
 
 @pytest.mark.usefixtures("small")

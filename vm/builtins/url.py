@@ -11,7 +11,7 @@ from ..panics import Panic
 from ..values import long_text
 from ..values.containers import Array, Map
 from ..values.errors import make_error
-from ..values.limits import check_items, check_string_size
+from ..values.limits import check_items, check_string_size, utf8_size
 from ..values.metering import BLOCK, FEW, LARGE, look, paced, spend, works_on
 from ..values.objects import Err, NoneOption, Ok, Some, Url
 from ..values.text import brief, cut_to, display
@@ -123,7 +123,7 @@ def build(scheme: Any, host: Any, path: Any, query: Any, port: Any, fragment: An
     pairs = _pairs(query)
     whole += f"?{pairs}" if pairs else ""
     whole += f"#{encoded(text(fragment), '')}" if fragment else ""
-    check_string_size(len(whole))
+    check_string_size(utf8_size(whole))
     return whole
 
 
@@ -172,7 +172,9 @@ def join_function(base: Any, reference: Any) -> str:
     if authority is None and path.startswith("//"):  # it is no host
         path = f"/.{path}"
     marked = [mark + part for mark, part in (("//", authority), ("", path), ("?", query), ("#", fragment)) if part is not None]
-    return f"{scheme.lower()}:{''.join(marked)}"
+    whole = f"{scheme.lower()}:{''.join(marked)}"
+    check_string_size(utf8_size(whole))
+    return whole
 
 
 def _merged(base: Any, path: str) -> str:
