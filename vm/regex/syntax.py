@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 MOST_PARTS = 50_000  # signs, classes and other parts of one pattern; `program.py` bounds its instructions
 MOST_REPEATS = 1000  # in a quantifier such as `{3,7}`
+MOST_DIGITS = 1000  # of a number
 MOST_NESTING = 50  # groups in one another
 MOST_GROUPS = 200  # that capture
 MOST_ANSWERS = 65_536  # that the sets of characters of a pattern keep
@@ -301,7 +302,7 @@ class Parser:
 
     def digits(self) -> str:
         start = self.at
-        while self.peek() in DIGITS and self.at - start < 9:
+        while self.peek() in DIGITS and self.at - start < MOST_DIGITS:
             self.at += 1
         return self.source[start : self.at]
 

@@ -41,6 +41,15 @@ def test_is_match(library: Library) -> None:
     assert ok(library, "is_match", "^b", "abba") is False and ok(library, "is_match", "", "") is True
 
 
+def test_quantifiers_of_many_digits(library: Library) -> None:
+    """More than nine digits were the characters that they are."""
+    assert ok(library, "is_match", "^a{00000000002}$", "aa") is True
+    for quantifier in ("{1000000000}", "{0,10000000000000000}", "{20000000000,}"):
+        found = library("regex::is_match", f"a{quantifier}", f"a{quantifier}")
+        assert type(found) is Err and "more than 1000 repetitions" in debug(found)
+    assert ok(library, "is_match", "^a{1000000000$", "a{1000000000") is True
+
+
 def test_find(library: Library) -> None:
     found = ok(library, "find", r"(?P<k>\w)=(\d)?", "é a=1 b=")
     assert debug(found) == 'Some(RegexMatch {text: "a=1", start: 2, end: 5, groups: [Some("a"), Some("1")]})'
