@@ -10,6 +10,7 @@ from concerto.vm.bytecode import image as i
 from concerto.vm.bytecode.asm import assemble
 from concerto.vm.bytecode.disasm import disassemble
 from concerto.vm.bytecode.encoding import decode, encode
+from concerto.vm.bytecode.hashing import hash_functions
 from concerto.vm.bytecode.image import ImageError
 from concerto.vm.bytecode.verify import verify
 
@@ -54,6 +55,10 @@ def test_the_hash_of_a_function_covers_what_it_calls() -> None:
     assert other is not None
     changed = {f.name for f, g in zip(image().functions, other.functions, strict=True) if f.hash != g.hash}
     assert {"price", "rows", "main"} <= changed
+    made = image()
+    made.externs[0].thread = not made.externs[0].thread
+    changed = {f.name for f, after in zip(made.functions, hash_functions(made), strict=True) if f.hash != after}
+    assert {"price", "main"} <= changed and "rows" not in changed
 
 
 @pytest.mark.parametrize(

@@ -261,7 +261,8 @@ class _Graph:
         return self._node([index.name, index.embedder, index.store], [("types", index.value)])
 
     def _extern(self, extern: i.Extern) -> Node:
-        content = [extern.name, extern.module, extern.attribute, extern.is_async, extern.elements is None, extern.decorators]
+        kind = [extern.is_async, extern.thread, extern.elements is None]
+        content = [extern.name, extern.module, extern.attribute, *kind, extern.decorators]
         types = [] if extern.elements is None else [("types", extern.elements)]
         return self._node(content, [("functions", extern.function), *types])
 
