@@ -9,8 +9,8 @@ code that acts on its field.
 
 Hands on the rows (`STEPS`, `BLOCK`, `SUMMARY`, `RULE`), their classes `Step` and `Argument`, the kinds of arguments, the words of
 steps (EVENTS, FACT_TIERS, SOURCES …) and what follows from the rows (`rows`, BOUNDS, LOWS, WORD_STEPS …) to the compiler,
-`runtime/memory/` and the language server; HALF_LIFE, OBSERVED_TOPICS and OBSERVED_PREFIX to facts and recall, the last two to the
-checker too; TOOL_METHODS to tools of memories, the checker and the session; `is_text` and `is_key_value` to the checker,
+`runtime/memory/` and the language server; HALF_LIFE, OBSERVED_TOPICS and OBSERVED_PREFIX to `runtime/memory/`, the last two to
+the checker too; TOOL_METHODS to tools of memories, the checker and the session; `is_text` and `is_key_value` to the checker,
 INDEX_STORE_KINDS to checker and verifier; `field_rank` to the compiler and its formatter; `problem` to `bytecode/shape.py`;
 `written_problem`, `is_store` and `is_embedder` to the verifier; `bound_problem` to `runtime/memory/bounds.py`; MADE to that file
 and to linking, VALUE and COMPUTED to code generation and built-ins; `is_function` to `concerto inspect`. Durations are

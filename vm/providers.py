@@ -8,9 +8,9 @@ Hands on `PROVIDERS` to the compiler (checker, fields, manifest), the commands `
 `runtime/telemetry.py` and, with `ProviderRow`, to `runtime/connections.py`, `PREDECLARED` to the checker, `models` and
 `runtime/connections.py`, `WRITTEN` to the checker and `runtime/providers/sdk.py`, `two_accounts` to the checker, which takes
 TWO_ACCOUNTS too, and `runtime/connections.py`, `APIS` to `declaration_fields.py`, the forms of a prompt cache, MARKS and NAME, to
-`runtime/prompt_cache.py`, the latter also to the checker, and TOTAL_USES to `runtime/providers/openai.py`. Nothing is sent here,
-and no key or variable of the environment read: that is `runtime/`. A wire is the form of the requests of one API; a new provider
-is a row of `_ROWS`.
+`runtime/prompt_cache.py`, the latter also to the checker and `runtime/calls/call.py`, and TOTAL_USES to
+`runtime/providers/openai.py`. Nothing is sent here, and no key or variable of the environment read: that is `runtime/`. A wire is
+the form of the requests of one API; a new provider is a row of `_ROWS`.
 """
 
 from __future__ import annotations

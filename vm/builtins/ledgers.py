@@ -2,9 +2,9 @@
 
 An entry is an identifier, keys and a value, all Strings. Hands on its rows only. A ledger is in memory, so nothing here does I/O
 or waits. Lists come in insertion order and are new ones. Panics: P007 for an argument of another type or a key that is no String,
-and from `put` P416 for an entry beyond the limits; what walks over all entries charges the run, and may raise what ends it. How
-entries are kept and searched stands in `Ledger` of `interp/stores.py`; the tools that a ledger gives to models, in
-`runtime/tools/memory_tools.py`.
+and from `put` P416 for an entry beyond the limits; what walks over all entries charges the run. With many entries or keys, or a
+long text, what ends the run may come out. How entries are kept and searched stands in `Ledger` of `interp/stores.py`; the tools
+that a ledger gives to models, in `runtime/tools/memory_tools.py`.
 """
 
 from __future__ import annotations

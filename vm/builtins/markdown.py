@@ -27,8 +27,8 @@ _NOTHING = re.compile(r"[ \t\r]*")
 
 
 class Lines:
-    """The lines of a text up to `end`, asked for in order; `level`, from 1 to 6, and `title` are those of the heading that was
-    the last, 0 and "" before the first."""
+    """The lines of a text up to `end`, asked for in order; `level`, from 1 to 6, and `title`, cut to LONGEST_HEADING characters,
+    are those of the heading that was the last, 0 and "" before the first."""
 
     def __init__(self, text: str, end: int) -> None:
         self.level = 0
@@ -40,7 +40,7 @@ class Lines:
 
     def kind(self, start: int, ink: int, end: int) -> str:
         """Return what the line from `start` to `end`, its line end not included, is: one of the words above, "" for a line
-        without ink; INSIDE are all but the first of a code block or table. `ink` is where its first character stands that is no
+        without ink; INSIDE is each further line of a code block or table. `ink` is where its first character stands that is no
         white space, `end` if there is none. Lines are asked for once each, from first to last."""
         text = self._text
         if ink == end:

@@ -3,9 +3,9 @@
 What reads the log alone, and `append`, is done here at once, on the log that the host handed in. The rest the memory does itself,
 by the name of the method (`runtime/memory/methods.py`), and where it has to wait the method becomes an effect, a request to the
 host, and returns SUSPENDED; so it is with all methods of a memory whose name is in `Memories.attended` (`interp/effects.py`). A
-failure of a store is a panic of the failure's code; methods with a Result return it as Err (M-6.22). An unknown role is P408, an
-argument of another type P007, a wrong number or name of arguments P015; what ends the run may come out of each method. A memory
-with `.per(…)` is one log for each combination of values of its key parts.
+failure of a store is a panic of the failure's code; methods with a Result return it as Err (M-6.22). An unknown role is P408 of
+`append` and `pin`, an argument of another type P007, a wrong number or name of arguments P015; what ends the run may come out of
+each method. A memory with `.per(…)` is one log for each combination of values of its key parts.
 
 Hands on, besides its rows, `message_array` to the runtime, which makes values of the program from stored messages, and `ROLES` to
 `runtime/session/state.py`.

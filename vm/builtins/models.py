@@ -11,9 +11,9 @@ reads a stream (READ_OUT), asks a model (ASK) and looks at a memory (SHOW): the 
 TEXT_CHANNEL, to the API. Nothing is sent here: `runtime/effects/models.py` and `runtime/effects/agents.py` perform the effects. A
 model, an agent and a builder are never changed, and a context or `meta` that a builder keeps is marked as shared; of a stream its
 state is changed here and by the host. Bodies panic with P007 for an argument of another type, P015 for names and numbers of
-arguments, P411 for what is no memory, tool or agent and for a method that the receiver has not, P013 for a value that a field
-does not take and for a stream that two walk, P452 for a limit below one token, P410 for a stream that has not ended. Which fields
-`with` takes stands in `declaration_fields.py`.
+arguments, P411 for what is no memory, tool or agent, for a method that the receiver has not and for `shutdown` of a declared
+model, P013 for a value that a field does not take and for a stream that two walk, P452 for a limit below one token, P410 for a
+stream that has not ended. Which fields `with` takes stands in `declaration_fields.py`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ with P002 for a Range that is too long, and what compares values or writes them 
 values what ends the run may come out. The fields of the records stand in `values/objects.py`; `f0`, `f1` and so on are those of a
 record in the order there, of a Prompt text, model, temperature, max_tokens and media. `print`, `emit` and the other rows without
 a body are instructions, and `env`, `parse_schema`, `mock`, `mocked` and `test_emits` only check their arguments here: they return
-the payload of an effect, a request to the host, as a tuple, and the host performs it. It reads PDFs too.
+the payload of an effect, a request to the host, as a tuple, and the host performs it. `text` of a Media makes one where the
+document is a PDF.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A Passage has its text, the offset where it starts, and the headings above it. Where a text is cut is the matter of `passages.py`.
 Hands on its rows only. Lengths and offsets are code points. Bodies panic with P007 for an argument of another type or another
 word, with P013 for a size below 1 and for an overlap that is negative or not below the size, and with P103 for more passages than
-an Array has, or passages that are longer together than a String. What ends the run may come out of them.
+an Array has, or passages of more code points together than a String may have bytes. What ends the run may come out of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The hash of each function: everything its behaviour depends on, and nothing else (V-3.3).
+"""The hash of each function, over everything that its behaviour depends on (V-3.3).
 
 A hash covers the instructions with what their operands name: constants, callees, types, declarations, and what those name in
-turn; not the numbers under which an image holds them, nor lines.
+turn; not the numbers under which an image holds them, apart from those in steps of memories, nor lines. What calls by one method
+name may run counts in the order in which the image holds it.
 
 Hands on `hash_functions` to the code generator, the assembler and the disassembler. It changes nothing in the image: the caller
 puts the hashes into its functions. `_Graph` says what counts: a new kind of declaration that names others by numbers needs a row

@@ -6,11 +6,11 @@ deepest first; a starred name takes the operand's count (V-2.2): the number itse
 function, the arguments of a method or builtin, the fields of a type, the message and fields of an error, the payload of a
 variant. `FLOWS` says where control goes.
 
-Hands on `OPCODES` (by number), `BY_NAME`, `Opcode` and `OPCODE_SET_VERSION` to nearly all of `vm/` and to code generation,
-`OPCODES` to `concerto inspect` and the API too, OPCODE_SET_VERSION to the API, `FLOWS` to the reference page, and to the verifier
-one column per question it asks (`POPS` to `ENDS_BLOCK`), some of which code generation and the translated tier read too. What an
-opcode does stands in `vm/interp/ops.py` and `vm/interp/template.py`. `CONTRIBUTING.md` says where a new row goes: the number of
-an opcode is its place in the table, so a row moves the numbers of those behind it.
+Hands on `OPCODES` (by number), `BY_NAME`, `Opcode` and `OPCODE_SET_VERSION` to nearly all of `vm/`, to code generation, and to
+what of the runtime, the API and the command line reads code, `FLOWS` to the reference page, and to the verifier one column per
+question it asks (`POPS` to `ENDS_BLOCK`), some of which code generation and the translated tier read too. What an opcode does
+stands in `vm/interp/ops.py` and `vm/interp/template.py`. `CONTRIBUTING.md` says where a new row goes: the number of an opcode is
+its place in the table, so a row moves the numbers of those behind it.
 """
 
 from __future__ import annotations

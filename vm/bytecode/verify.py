@@ -1,11 +1,11 @@
 """The verifier: no image runs before it has passed (V-4.1).
 
 `verify(image, builtins)` checks the tables, then each function, with a bounded number of visits to each instruction. It returns a
-`Verified`, which the linker, the translated tier and `vm/snapshot` read: the `FunctionFacts` of each function (decoded
-instructions, the depth of the stack before each, block leaders). It changes nothing in the image. The rules stand in `rules.py`;
-what is checked of the tables in `verify_tables.py`, of code in `verify_code.py`, of the names of locals here. An image must have
-its shape (`shape.py`) before it comes here. Each check raises ImageError with the code of a rule that is broken; it returns
-nothing, but `check_operands` the stack effects of the instructions.
+`Verified`, which the linker keeps for whoever reads code later: the `FunctionFacts` of each function (decoded instructions, the
+depth of the stack before each, block leaders). It changes nothing in the image. The rules stand in `rules.py`; what is checked of
+the tables in `verify_tables.py`, of code in `verify_code.py`, of the names of locals here. An image must have its shape
+(`shape.py`) before it comes here. Each check raises ImageError with the code of a rule that is broken; it returns nothing, but
+`check_operands` the stack effects of the instructions.
 """
 
 from __future__ import annotations

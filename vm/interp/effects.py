@@ -3,11 +3,12 @@
 The machine makes an `Effect`, and a performer of the host (`runtime/effects/`) gives the answer, which `Machine.resume` takes:
 the value of the call that made the effect, as its signature has it, unless a record says another thing. Nothing is performed
 here. Hands on `Effect` and the records of payloads to the built-ins and the machine, which make them, to snapshots, and to the
-runtime and the hosts above it, which perform, count and record them. The payload of an effect is one of the records below, or for
-the smaller kinds a text, a tuple, a value of the program, a list of effects or None, as the row in `vm/builtins/` or the method
-of `machine.py` says that makes the effect. `MachineContext` is what handles' methods use of the machine, `Memories` what the
-machine uses of the session's memories. A change of what an effect carries is a change of its record here and of its performer,
-and of `vm/snapshot/kinds.py`, which writes the records. `runtime/effects/table.py` says which performer a kind has.
+runtime and the hosts above it, which perform, count and record them; `HostFailed` to the runtime. The payload of an effect is one
+of the records below, or for the smaller kinds a text, a tuple, a value of the program, a list of effects or None, as the row in
+`vm/builtins/` or the method of `machine.py` says that makes the effect. `MachineContext` is what handles' methods use of the
+machine, `Memories` what the machine uses of the session's memories. A change of what an effect carries is a change of its record
+here and of its performer, and of `vm/snapshot/kinds.py`, which writes the records. `runtime/effects/table.py` says which
+performer a kind has.
 """
 
 from __future__ import annotations

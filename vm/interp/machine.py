@@ -5,10 +5,10 @@ continues a task. A slice is what one task runs between two waits; fuel is what 
 built-in works on many items, one for 16 of them. `limit` sets fuel, call depth, tasks at work, bytes of Strings and bytes of all
 values (G-6.1).
 
-Hands on `Machine`, `Stopped`, `UNLIMITED` and `LARGEST_MEMORY` to the runtime, `Machine` also to snapshots, `Stopped` to the
-rooms that run programs: the API, batches, the notebook and `concerto run`. Another thread may set `stop` and call `weigh_soon`
-while the machine runs. Which task runs next, and waiting and cancelling, stand in `scheduler.py`; what opcodes do, in `ops.py`
-and `template.py`; who performs effects, in `runtime/`.
+Hands on `Machine`, `Stopped`, `UNLIMITED` and `LARGEST_MEMORY` to the runtime, `Machine` also to snapshots, IN_A_ROW to the
+translated tier, `Stopped` to the rooms that run programs: the API, batches, the notebook and `concerto run`. Another thread may
+set `stop` and call `weigh_soon` while the machine runs. Which task runs next, and waiting and cancelling, stand in
+`scheduler.py`; what opcodes do, in `ops.py` and `template.py`; who performs effects, in `runtime/`.
 """
 
 from __future__ import annotations
@@ -265,8 +265,8 @@ class Machine(Scheduler):
         """Run ready tasks, in order of creation, until one makes effects; return these effects in order, [] when nothing can run.
 
         A task goes on after an effect that is not awaited before any other runs (O-6.16). Effects that the host is to end come
-        last, in one effect `cancel`. Raises Panic with position and trace, after every task was cancelled (O-6.15), and `stop`
-        as it was set, a `Stopped` for example."""
+        last, in one effect `cancel`. Raises Panic with position and trace, after every task was cancelled (O-6.15), and `stop` as
+        it was set, a `Stopped` for example; `HostFailed` where code of the host failed within a slice."""
         self.effects = []
         if self.stop is not None:
             raise self._stopped(self.stop)

@@ -2,9 +2,9 @@
 
 A call of a function value, or of a method that is found at run time, is not followed: there translated code asks what it meets.
 
-Hands on `CallGraph` to the rest of the translator and the tier, `ends_of_arguments` to `inlining`, `LARGEST` to `functions` and
-`TALLEST` to the tier. It only reads the verified image and writes no code; numbers are those of functions in it.
-Fuel is the count of instructions that a run may still do. What may be inlined is decided here
+Hands on `CallGraph` to the rest of the translator and the tier, `only_reads` to `runtime/tools/direct.py`, `ends_of_arguments` to
+`inlining`, `LARGEST` to `functions` and `TALLEST` to the tier. It only reads the verified image and writes no code; numbers are
+those of functions in it. Fuel is the count of instructions that a run may still do. What may be inlined is decided here
 (`CallGraph.inlined_size`, `MOST_INLINED`), how much of it in `inlining`.
 """
 

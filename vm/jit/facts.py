@@ -8,9 +8,9 @@ in `functions` for what holds of a local wherever it is read.
 Hands on `Value`, NOTHING (a value of which nothing is known) and questions about values (`slot_of`, `variables_of`,
 `depth_around`) to all that translates, `canonical_stack` to `control` and `functions`, the type `Limit` to the emitter and
 `arithmetic`, `Facts` to the emitter, `branches` and `control`, the lattice (`join_values`, `optimistic`, `confirms`, `improves`)
-to `functions`, READING to `control`, MOST_STEP to `arithmetic` and MOST_COUNTED to `values`. An opcode that is in none of the
-sets KEEPING, ESCAPING and READING is taken to change anything, so a new one needs no entry. Nothing here writes text or knows the
-emitter, whose forms read the facts and change them.
+to `functions`, READING to `control`, MOST_STEP to `arithmetic`, MOST_COUNTED to `values`, and TESTED to both. An opcode that is
+in none of the sets KEEPING, ESCAPING and READING is taken to change anything, so a new one needs no entry. Nothing here writes
+text or knows the emitter, whose forms read the facts and change them.
 """
 
 from __future__ import annotations

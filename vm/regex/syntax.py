@@ -1,8 +1,8 @@
 """The syntax of patterns (L-7.10.5): text to a tree.
 
 Hands on `parse_pattern`, `fold`, `CharSet` (which it joins into sets of first characters, by `add_all`) and `Answers` to
-`matcher.py`, `is_word`, `PatternError` and the type `Node` to `program.py`, `PatternError` also to the built-ins of `std::regex`.
-Nodes are tuples:
+`matcher.py`, `is_word` and `PatternError` to `program.py`, `CharSet`, `is_word` and `is_blank` to `short.py`, the type `Node` to
+these three, `PatternError` also to the built-ins of `std::regex`. Nodes are tuples:
 
     ("empty",)  ("char", test)  ("cat", [node, …])  ("alt", [node, …])  ("repeat", node, least, most or None, greedy)
     ("group", number, node)  ("assert", kind)  ("look", ahead, negative, node)  ("backref", number, fold)

@@ -3,10 +3,10 @@
 Hands on the Int and Float primitives that typed instructions use (`int_div`, `float_pow` …), generic operators for operands whose
 kinds are known only at run time (`add`, `less` …; L-3.6.12) to both tiers and to the compiler, which computes constants by them,
 `overflow` to both tiers and built-ins, `fit` to built-ins, and `read_int`, `read_float` and WHITE_SPACE to casts, built-ins,
-patterns and translated code. Every failure of an operation is a panic: P002, P003, P007, P013, and P103 where `add` would make
-too long a String or Bytes, or what it shows nests too deep. With long texts or Bytes, and a large value to show, `add`,
-`read_int` and `read_float` also let out what ends the run (P102 for its time, P103 for its memory, or what the host has set:
-`metering.py`). Equality is in `equality.py`; the type of a result is for the checker.
+patterns and translated code, `read_float` to `batches/` too. Every failure of an operation is a panic: P002, P003, P007, P013,
+and P103 where `add` would make too long a String or Bytes, or what it shows nests too deep. With long texts or Bytes, and a large
+value to show, `add`, `read_int` and `read_float` also let out what ends the run (P102 for its time, P103 for its memory, or what
+the host has set: `metering.py`). Equality is in `equality.py`; the type of a result is for the checker.
 """
 
 from __future__ import annotations

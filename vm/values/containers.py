@@ -408,7 +408,7 @@ def _mark(elements: list[Any]) -> None:
 
 def own(value: Any) -> Any:
     """Return `value` ready for a write: itself, or its unshared copy of one level when it is shared; then what both hold is
-    marked. A value that is no container comes back as it is."""
+    marked. Where the mark is an `Undo`, that decides. A value that is no container comes back as it is."""
     kind = type(value)
     if kind not in CONTAINERS and not isinstance(value, Struct):
         return value

@@ -2,11 +2,11 @@
 
 Hands on the table `FAMILIES` (one row per family, to resolver, checker, hints, signatures of built-ins and snapshots),
 `is_family`, `ancestors` and `nearest_family`, which ask the tree of families, `ErrorValue` and `make_error` to whoever makes or
-reads errors, `default_message` to tests, `FIELD_TYPES` to snapshots, `ADDED_FIELDS` to the checker, `FAULTS` to the checker, the
-offline provider and faults of a replay (`runtime/journal/border.py`, which takes `FAMILIES` too, and `cli/journals.py`), and
-`FOR_MODEL` to the runtime and the API. A family is the type of a built-in error (`SchemaError`), a variant its case
-(`SchemaError::ParseError`); a new one is a row of `_ROWS`. Panics, which no program catches, are in `vm/panics.py`; where an
-error is thrown and caught is not decided here.
+reads errors, `default_message` to tests, `FIELD_TYPES` to snapshots and to records of a run (`runtime/journal/forms.py`),
+`ADDED_FIELDS` to the checker, `FAULTS` to the checker, the offline provider and faults of a replay (`runtime/journal/border.py`,
+which takes `FAMILIES` too, and `cli/journals.py`), and `FOR_MODEL` to the runtime and the API. A family is the type of a built-in
+error (`SchemaError`), a variant its case (`SchemaError::ParseError`); a new one is a row of `_ROWS`. Panics, which no program
+catches, are in `vm/panics.py`; where an error is thrown and caught is not decided here.
 """
 
 from __future__ import annotations

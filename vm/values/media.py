@@ -3,10 +3,9 @@
 Hands on `Content`, which the record `Media` and messages of the runtime hold; `content_of` and `link_to`, which make one or raise
 `Refused`; `known`, which finds one, to the entries of memories; `picture_size`; `media_text`, the Display text; the kinds and
 MIME types (KINDS, TEXT, PDF, `mime_of`, `kind_of_mime`, `is_text`); and the limit MOST_BYTES, in bytes, with its texts
-(`size_text`, `too_large`). They go to the runtime (files, memories, MCP, agents, providers, the journal), to `api/media.py`, to
-built-ins, to snapshots and to the conformance suite. A content never changes, so it is shared and never copied. Nothing here
-reads a file or opens a connection; how a content goes to a provider is for `runtime/providers/`. What is recognised is decided in
-`mime_of`.
+(`size_text`, `too_large`). They go to the runtime, to `api/media.py`, to built-ins, to snapshots and to the conformance suite. A
+content never changes, so it is shared and never copied. Nothing here reads a file or opens a connection; how a content goes to a
+provider is for `runtime/providers/`. What is recognised is decided in `mime_of`.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Hands on `make_set` to casts, snapshots, the API, copies without secrets (`runtime/access/secrets.py`) and JSON in `builtins/`,
 and with `set_key` to the methods of Sets there. What is equal is decided in `equality.py`, not here; keys of a Map are in
-`containers.py`. Scalars and tuples of them are their own keys, apart from Bools, for which `TRUE_KEY` and `FALSE_KEY` stand, and
-NaN; any other value stands behind a `StructuralKey`, which hashes part of the value and compares whole values with `equal`. With
-large values, what ends the run (P102, P103 or what the host has set: `metering.py`) may come out of making a key and of comparing
-two.
+`containers.py`. Scalars are their own keys, apart from Bools, for which `TRUE_KEY` and `FALSE_KEY` stand, and NaN; so are tuples
+of the others, nested a few levels. Any other value stands behind a `StructuralKey`, which hashes part of the value and compares
+whole values with `equal`. With large values, what ends the run (P102, P103 or what the host has set: `metering.py`) may come out
+of making a key and of comparing two.
 """
 
 from __future__ import annotations

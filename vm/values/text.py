@@ -324,8 +324,8 @@ def debug(value: Any) -> str:
 
 
 def brief(value: Any, cut: int = 200) -> str:
-    """Return the debug form, of a longer one `cut` code points, BLOCK at most, and `…`, for the texts of panics. Of a composite
-    value it walks no more parts than it shows. It asks for no limit."""
+    """Return the debug form, of a longer one `cut` code points, which are at most BLOCK, and `…`, for the texts of panics. Of a
+    composite value it walks no more parts than it shows. It asks for no limit."""
     first = text_or_whole(value, BRIEF)
     if type(first) is str:
         return first if len(first) <= cut else first[:cut] + CUT
