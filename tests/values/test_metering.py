@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from concerto.vm.builtins.sentences import blank_from
 from concerto.vm.builtins.strings import trim, trim_end, trim_start
 from concerto.vm.builtins.url import query_function
 from concerto.vm.interp.stores import Ledger, words
@@ -61,6 +62,7 @@ WORKS: dict[str, Callable[[], Any]] = {
     "Sets in a Set": lambda: make_set([PAIR_SETS[0]]),
     "Maps": lambda: equal(*NUMBERS),
     "keys": NUMBERS[0].key_list,
+    "a word": lambda: blank_from("a" * (MANY * BLOCK), 0, MANY * BLOCK),
     "words": lambda: words("ab c-" * (MANY * BLOCK // 5)),
     "keys of a search": lambda: Ledger("l").by_any_key(["k"] * (MANY * STRIDE)),
     "query": lambda: query_function(Map({f"k{number}": Array([number]) for number in range(MANY * STRIDE)})),

@@ -15,7 +15,7 @@ from bisect import bisect_left, bisect_right
 from ..values.arithmetic import WHITE_SPACE
 from ..values.metering import BLOCK, FEW, look, paced
 from .markdown import HEADING, INSIDE, ITEM, PROSE, VERBATIM, Lines
-from .sentences import BLANK, ink_before, ink_from, sentence_ends
+from .sentences import blank_from, ink_before, ink_from, sentence_ends
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -191,8 +191,8 @@ def _reached(units: Units, at: int, limit: int, section: int) -> tuple[array[int
         index = bisect_right(ends, at)
         if index < len(ends) and ends[index] <= limit:
             return ends, ends[index]
-    blank = BLANK.search(units.text, at, limit + 1)
-    return None, at + 1 if blank is None else blank.start()
+    blank = blank_from(units.text, at, limit + 1)
+    return None, at + 1 if blank > limit else blank
 
 
 def _last_end(text: str, ends: array[int] | None, first: int, limit: int) -> int:
@@ -228,6 +228,6 @@ def _repeated_from(units: Units, earliest: int, end: int, at: int) -> int:
     for before in units.whole[index : index + 2]:
         if before < end and earliest <= (begin := ink_from(units.text, before, units.end)) < end:
             return begin
-    blank = BLANK.search(units.text, earliest - 1, end)
-    begin = at if blank is None else ink_from(units.text, blank.start(), units.end)
+    blank = blank_from(units.text, earliest - 1, end)
+    begin = at if blank == end else ink_from(units.text, blank, units.end)
     return begin if begin < end else at

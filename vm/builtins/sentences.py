@@ -1,8 +1,8 @@
 """Where sentences end, in scripts with and without blanks (O-1.243).
 
-Hands on `sentence_ends`, and what finds white space in long texts (`ink_from`, `ink_before`, BLANK), to `passages.py`. Offsets
-are code points of the text; ink is any character but white space. What ends the run may come out of each (`values/metering.py`).
-Nothing is cut here.
+Hands on `sentence_ends`, and what finds white space in long texts (`ink_from`, `ink_before`, `blank_from`), to `passages.py`.
+Offsets are code points of the text; ink is any character but white space. What ends the run may come out of each
+(`values/metering.py`). Nothing is cut here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BLANK = re.compile(f"[{WHITE_SPACE}]")
+_BLANK = re.compile(f"[{WHITE_SPACE}]")
 _INK = re.compile(f"[^{WHITE_SPACE}]")
 # Marks that end a sentence where white space follows, and those of scripts that write none.
 SPACED, UNSPACED = ".!?…؟۔।॥։", "。！？｡።။។"
@@ -35,8 +35,17 @@ LONGEST_NUMBER = 16  # characters of a line up to the point behind its number
 
 def ink_from(text: str, at: int, end: int) -> int:
     """Return where the first ink from `at` on stands; `end` if there is none before it."""
+    return _first(_INK, text, at, end)
+
+
+def blank_from(text: str, at: int, end: int) -> int:
+    """Return where the first white space from `at` on stands; `end` if there is none before it."""
+    return _first(_BLANK, text, at, end)
+
+
+def _first(sign: re.Pattern[str], text: str, at: int, end: int) -> int:
     while at < end:
-        found = _INK.search(text, at, min(at + BLOCK, end))
+        found = sign.search(text, at, min(at + BLOCK, end))
         if found is not None:
             return found.start()
         look()
