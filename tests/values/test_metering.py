@@ -8,7 +8,7 @@ import pytest
 from concerto.vm.builtins.sentences import blank_from
 from concerto.vm.builtins.strings import trim, trim_end, trim_start
 from concerto.vm.builtins.url import query_function
-from concerto.vm.interp.stores import Ledger, words
+from concerto.vm.interp.stores import HashStore, Ledger, words
 from concerto.vm.values import Array, Map, equal, share_all
 from concerto.vm.values.arithmetic import WHITE_SPACE, read_float, read_int
 from concerto.vm.values.long_text import lstrip, rstrip, strip
@@ -77,6 +77,25 @@ def test_it_ends_in_the_middle(name: str) -> None:
             WORKS[name]()
     finally:
         exchange(before)
+
+
+@pytest.mark.parametrize("work", ["entries", "delete", "calls"])
+def test_methods_of_hashmaps_end_before_anything_is_changed(work: str) -> None:
+    store = HashStore("h", ("string",), ("any",), None)
+    store.items = {f"a:{number}": number for number in range(MANY * STRIDE)}
+    view, keys = store.view(["a"]), list(store.items)
+    works: dict[str, Callable[[], Any]] = {
+        "entries": view.entries, "delete": lambda: view.delete(keys), "calls": lambda: store.calls([(key, 0, 0) for key in keys]),
+    }  # fmt: skip
+    looks = MANY // 2 + (MANY if work == "entries" else 0)  # the keys are walked over first
+    before = exchange(Ending(looks))
+    try:
+        with pytest.raises(Ended):
+            works[work]()
+    finally:
+        exchange(before)
+    assert len(store.items) == MANY * STRIDE
+    assert len(view.delete(keys)) == MANY * STRIDE and not store.items
 
 
 @pytest.mark.parametrize("inner", ["", "a", "a b", "\n".join("ab"), "é" * (BLOCK + 1)])

@@ -92,7 +92,7 @@ class HashStore:
         """Return the calls of watchers for these changes, in order, as (whether it watches every key, closure, key, old value,
         new value), the values as Options; the key is one of the program, of a watched scope without its prefix (O-5.11)."""
         calls: list[Any] = []
-        for key, old, new in changes:
+        for key, old, new in paced(changes):
             for prefix, watched, closure in self.watchers:
                 if watched is not None:
                     if watched == key:
@@ -128,7 +128,7 @@ class View:
         if not self.prefix:
             works_on(len(self.store.items))
             return [(unkey(key), share(value)) for key, value in paced(self.store.items.items())]
-        return [(key[len(self.prefix) :], share(self.store.items[key])) for key in self.inside()]
+        return [(key[len(self.prefix) :], share(self.store.items[key])) for key in paced(self.inside())]
 
     def inside(self) -> list[Any]:
         """Return the dict keys that this view shows."""
@@ -174,9 +174,13 @@ class View:
         return changes
 
     def delete(self, keys: Iterable[Any]) -> list[Change]:
-        """Remove the entries of these dict keys and return the changes; keys without an entry change nothing."""
+        """Remove the entries of these different dict keys and return the changes; keys without an entry change nothing. What ends
+        the run comes before anything is removed."""
         items = self.store.items
-        return [(key, Some(items.pop(key)), NONE) for key in keys if key in items]
+        changes: list[Change] = [(key, Some(items[key]), NONE) for key in paced(keys) if key in items]
+        for key, _, _ in changes:
+            del items[key]
+        return changes
 
     def watch(self, key: Any, closure: Any) -> None:
         """Subscribe a closure to the changes of a key, which comes as a tuple of one, or with None of every key of this view.
