@@ -116,10 +116,10 @@ def _meaning(machine: MachineContext, receiver: Any, site: Site) -> Any:
 
 
 def program_method(machine: MachineContext, receiver: Any, site: Site, arguments: list[Any] | None = None) -> Any:
-    """Return the method that an impl of the program has for this receiver, or None: its own one, then, unless there is a built-in
-    one, that of a trait (L-3.10.3). A site with a trait means that trait's method. `arguments` are those of the call, by which
-    one of several impls is chosen; None where they are not known yet. Raises P014 where of several impls none, or more than one,
-    fits."""
+    """Return the method that an impl of the program has for this receiver, or None: its own one, then, unless its kind has a
+    built-in one, that of a trait (L-3.10.3). A site with a trait means that trait's method. `arguments` are those of the call, by
+    which one of several impls is chosen; None where they are not known yet. Raises P014 where of several impls none, or more than
+    one, fits."""
     program, name = machine.program, site.name
     if site.trait:
         return _of_trait(machine, receiver, site, arguments)

@@ -2,11 +2,11 @@
 
 Hands on `Scheduler`, the base class of the machine, to `machine.py`, and `HostCall` with the waits `Await`, `JoinAll`, `First`,
 `Each` and `AllEnded` to `vm/snapshot/machine.py`, which writes and reads them; types need `Wait` there and `HostCall` in
-`machine.py`. Ready tasks run in order of creation. At most `task_limit` are at work; the rest are held back until one ends or
-waits for others. A slice is what a task runs in one go: where a method returns SUSPENDED, it is over. An effect is a request to
-the host, the program around the machine, which alone performs it. Nothing here runs an instruction (that is the loop, which
-`machine.py` calls), does input or output, or reads a clock. Which task comes next is decided in `next_ready`, what a cancellation
-takes with it in `cancel`.
+`machine.py`. Ready tasks run in order of creation, but one whose last effect was not awaited goes on before all others. When
+`task_limit` are at work, further ones are held back until one ends or waits for others. A slice is what a task runs in one go:
+where a method returns SUSPENDED, it is over. An effect is a request to the host, the program around the machine, which alone
+performs it. Nothing here runs an instruction (that is the loop, which `machine.py` calls), does input or output, or reads a
+clock. Which task comes next is decided in `next_ready`, what a cancellation takes with it in `cancel`.
 """
 
 from __future__ import annotations
@@ -405,8 +405,8 @@ class Scheduler:
         return self.wait(wait, running) if running else wait.values(self)
 
     def race(self, task: Task, handles: list[Any]) -> Any:
-        """`race (a, b)`: return the value of the first that has ended and cancel the others, or SUSPENDED (O-6.12). Raises P007
-        for what is no Task, P013 for no operand, P413 as `outcome`."""
+        """`race (a, b)`: return the value of the first operand that has ended and cancel the others, or SUSPENDED (O-6.12).
+        Raises P007 for what is no Task, P013 for no operand, P413 as `outcome`."""
         operands = tasks_of(handles)
         if not operands:
             raise Panic("P013", "race: expected one operand or more")
