@@ -11,8 +11,8 @@ declaration may hold. A new kind of item is a case of `_symbol` and one of `_vis
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
 from functools import cache
+from typing import TypeVar
 
 from ...vm.bytecode.image import DEFAULT
 from ..diagnostics import Diagnostics
@@ -56,6 +56,8 @@ from .names import find_item, walk
 from .paths import resolve_path, visit_field, visit_step
 from .patterns import bind_pattern
 from .state import ErroneousSymbol, Resolver
+
+N = TypeVar("N", bound=ast.Node)
 
 # Functions and closures: parameters, defaults, bodies, captures (L-5.9).
 
@@ -159,12 +161,16 @@ def _named(name: ast.Ident) -> ast.NamedType:
     return ast.NamedType(span=name.span, path=[name], arguments=None)
 
 
+def _copied(tree: N | None) -> N | None:
+    return None if tree is None else ast.copy_tree(tree)
+
+
 def _bridge(item: ast.Tool, method: ast.Function, *, takes_self: bool, mutable: bool) -> ast.Function:
     """Return `fn m(self, a: A) -> R { T::m(a) }`. Types and defaults are copied: annotations of one tree may not be of
     another."""
     span = method.name.span
     others = [
-        ast.Parameter(span=p.span, name=p.name, type=deepcopy(p.type), default=deepcopy(p.default))
+        ast.Parameter(span=p.span, name=p.name, type=_copied(p.type), default=_copied(p.default))
         for p in method.parameters
         if not p.is_self
     ]
@@ -173,7 +179,7 @@ def _bridge(item: ast.Tool, method: ast.Function, *, takes_self: bool, mutable: 
     call = ast.Call(span=span, callee=ast.PathExpr(span=span, segments=[item.name, method.name]), arguments=arguments)
     return ast.Function(
         span=method.span, name=method.name, is_async=False, type_parameters=[],
-        parameters=[*([own] if takes_self else []), *others], result=deepcopy(method.result), clauses=[],
+        parameters=[*([own] if takes_self else []), *others], result=_copied(method.result), clauses=[],
         by=None, body=ast.Block(span=span, statements=[], result=call),
     )  # fmt: skip
 

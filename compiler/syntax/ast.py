@@ -4,10 +4,10 @@ Hands on the node classes: the productions build them; every later phase, the fo
 `cli/dump.py` and `cli/python_signatures.py` read them. Fields made by `annotation` are empty after parsing and are filled by the
 resolver and the checker. Beside that resolver and checker rewrite a few forms in place (such as `f(x=2)`, the words of memories
 and the body of a function by a model), and a check with a cache takes bodies out. Also hands on `walk` for all nodes of a tree,
-`items_of` and `ungrouped`; `copy_tree` to `incremental` and the channels of the resolver; `node`, which makes a class of nodes,
-to `symbols`; `written_names` to the formatter and `cli/dump.py`; and `Nesting`, through which a walk that calls itself goes
-down, and `on_fresh_stack`, so that deep trees do not exhaust Python's stack. What a name denotes, and whether a tree is right,
-is decided elsewhere.
+`items_of` and `ungrouped`; `copy_tree` to `incremental` and the resolver; `node`, which makes a class of nodes, to `symbols`;
+`written_names` to the formatter and `cli/dump.py`; and `Nesting`, through which a walk that calls itself goes down, and
+`on_fresh_stack`, so that deep trees do not exhaust Python's stack. What a name denotes, and whether a tree is right, is decided
+elsewhere.
 """
 
 from __future__ import annotations

@@ -189,3 +189,11 @@ def test_a_trait_that_the_type_before_it_does_not_implement(expect: Callable[[st
     traits = "trait X { fn go(self) -> Int { 1 } } impl X for P { } struct P { } struct Q { } enum E { A } "
     expect("E1010", traits + "fn main() { print(Q::«X::go(P { })); print(P::X::go(P { })); }")
     expect("E1010 E1010 E1010", traits + "fn main() { print(Int::«X::go(1)); print(E::«X::go); print(HttpError::«X::go(1)); }")
+
+
+def test_the_trait_of_a_tool_takes_types_as_deep_as_others(snippet: Any) -> None:
+    deep = "Array<" * DEPTH + "Int" + ">" * DEPTH
+    method = f'pub fn go(self, @param("a") a: {deep} = {"[" * DEPTH + "]" * DEPTH}) -> {deep} {{ a }}'
+    trait = f"trait X {{ fn go(self, a: {deep}) -> {deep}; }} "
+    text = f'{trait}tool T impl X {{ description: "d", @describe("b") {method} }} fn main() {{ }}'
+    assert "E0114" not in [d.code for d in snippet(text).diagnostics if "JSON form" not in d.message]
