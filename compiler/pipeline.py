@@ -62,9 +62,9 @@ def compile_source(
     program's name, by default the stem of `file`; without `emit` the phases stop after checking, and a `cache` may spare them
     what an earlier check came to. `manifest` is that of the project: its errors are errors of the program (O-9.8), its prices
     and budgets go into the image. `parse` does what `parse_file` does, where there is no cache; `find_library` returns the
-    libraries that paths name (P-3.1). Nothing is raised for a wrong program; what `read` and `find_library` raise passes
-    through, except `Refused` of the one, which becomes E1004, and `NoLibrary` of the other, which becomes the diagnostic that
-    it describes. AssertionError for a cache together with `emit`."""
+    libraries that paths name (P-3.1). What no image can hold is an error too (E0114). Nothing is raised for a wrong program;
+    what `read` and `find_library` raise passes through, except `Refused` of the one, which becomes E1004, and `NoLibrary` of the
+    other, which becomes the diagnostic that it describes. AssertionError for a cache together with `emit`."""
     assert cache is None or not emit, "an image needs every body"
     with gc_pause():
         result = check_source(data, file, read, manifest, cache, parse, find_library)

@@ -151,7 +151,8 @@ def leave(c: Checker, raised: Raise) -> Coercion | None:
 
 def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None:
     """Return what converts an error to the error side of its target, by L-3.3 or by an `impl From`; None where nothing has to be
-    done. One that does not convert is reported (E2042, or E3015 out of a `try`, L-3.12.3), and None returned."""
+    done. One that does not convert is reported (E2042, or E3015 out of a `try`, L-3.12.3), and None returned. Warn as `leave`
+    does (W0015, W0020)."""
     coercion = convert_error(raised.type, wanted)
     # An `impl From` of the program comes before the built-in ways from text and to text.
     if isinstance(coercion, (_Mismatch, ToError, ToMessage)):

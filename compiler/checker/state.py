@@ -364,8 +364,8 @@ class Checker:
 
     def infer(self, node: ast.Expr, expected: Expected = FREE) -> Type:
         """Return the type of an expression and set `node.type`. `expected` guides literals, constructors, closures and tails,
-        but nothing is converted. The first call decides: later ones return the same type, whatever they expect. RecursionError
-        of a walk that goes too deep passes through."""
+        but nothing is converted. The first call decides: later ones return the same type, whatever they expect. ERRONEOUS after
+        a report, also of a type that is too large (E0114). RecursionError of a walk that goes too deep passes through."""
         if node.type is None:
             # An operand of `spawn` belongs to the code around its task.
             if self.outside and node in self.outside:

@@ -230,7 +230,8 @@ def _alias(c: Checker, node: ast.NamedType, symbol: AliasSymbol, arguments: list
 
 
 def alias_type(c: Checker, symbol: AliasSymbol) -> Type:
-    """Return the type behind an alias, resolved once; ERRONEOUS after the report of a circle of aliases (E2040, L-3.1.15)."""
+    """Return the type behind an alias, resolved once; ERRONEOUS after the report of a circle of aliases (E2040, L-3.1.15), and
+    where `written_type` gives that."""
     # An alias that is entered without type is being resolved further up: a circle.
     if symbol in c.aliases:
         type_ = c.aliases[symbol]
@@ -491,7 +492,8 @@ class Instance:
 
 def written_arguments(c: Checker, node: ast.PathExpr, symbol: FunctionSymbol, instance: Instance) -> None:
     """Bind the type arguments that are written at a path: `f<Int>` gives those of the function, `T<Int>::f` those of its type.
-    E2028 for another number of them; without any, and behind the name of a trait, nothing is bound."""
+    E2028 for another number of them, of each what `written_type` reports; without any, and behind the name of a trait, nothing
+    is bound."""
     if node.type_arguments is None:
         return
     arguments = [written_type(c, argument) for argument in node.type_arguments]
