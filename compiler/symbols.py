@@ -299,8 +299,9 @@ class EnumSymbol(Symbol):
 
 @record
 class VariantSymbol(Symbol):
-    """The variant `E::V` of a declared enum; the None of Option is none, but BuiltinSymbol("None"). `form` is unit, tuple or
-    struct; `fields` are the parts of the payload as in StructSymbol, those of a tuple variant named by their numbers."""
+    """The variant `E::V` of a declared enum; the None of Option is none, but BuiltinSymbol("None"). `index` is its place in the
+    enum, from 0; `form` is unit, tuple or struct; `fields` are the parts of the payload as in StructSymbol, those of a tuple
+    variant named by their numbers."""
 
     enum: EnumSymbol
     index: int

@@ -51,7 +51,8 @@ class Begin:
 
 @record
 class Indent:
-    """A change of indentation, in a group on one line without effect. Both changes of a pair stand in the same group."""
+    """A change of indentation by `columns` characters, in a group on one line without effect. Both changes of a pair stand in
+    the same group."""
 
     columns: int
 
