@@ -84,7 +84,12 @@ def resolve_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
 def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | None:
     """Return the variant, error variant, method or associated function `owner::name`, of an error family its own symbol for
     `new`, or what traits offer (`names.trait_item`); None or an ErroneousSymbol after a report, E1010 (L-8.3.2). A variant of an
-    enum wins over an associated function of its name."""
+    enum wins over an associated function of its name. An alias stands for the type behind it (L-3.1.15), but in imports, which
+    are resolved before aliases are."""
+    if isinstance(owner, AliasSymbol):
+        owner = _behind(owner)
+        if isinstance(owner, ErroneousSymbol):
+            return owner
     members = r.module.members_of(owner)
     # A trait has no members of its own: its methods are found by `trait_item`.
     if isinstance(owner, (TraitSymbol, TraitItemSymbol)):
@@ -104,6 +109,18 @@ def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | Non
         help = did_you_mean(name.text, names) or listed("functions", names, like=name.text) or "declare it in an `impl`"
         r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=help)
     return item
+
+
+def _behind(alias: AliasSymbol) -> Symbol:
+    """Return the declaration that an alias stands for, through other aliases; the alias itself where it stands for a form of
+    types, such as a tuple, or for itself."""
+    passed: list[Symbol] = []
+    symbol: Symbol = alias
+    while isinstance(symbol, AliasSymbol) and symbol not in passed:
+        passed.append(symbol)
+        target = symbol.declaration.target
+        symbol = target.binding if isinstance(target, ast.NamedType) and target.binding is not None else alias
+    return alias if isinstance(symbol, AliasSymbol) else symbol
 
 
 def variant_of(r: Resolver, owner: EnumSymbol, name: ast.Ident) -> Symbol | None:

@@ -41,7 +41,7 @@ def resolve(project: Project, diagnostics: Diagnostics, reuse: Reuse | None = No
     bodies are left out, and notes which imports each file uses.
 
     The order matters: every item has its symbol before an import is looked up, every method belongs to its type before a body is
-    resolved, and imports inside blocks are known only after the bodies.
+    resolved, every alias its type too, and imports inside blocks are known only after the bodies.
     """
     r = Resolver(diagnostics, outermost(), HANDLERS, paths.associated_item, library_tool, enum_parse, project)
     for code, span, message, help in project.rejected:
@@ -57,9 +57,10 @@ def resolve(project: Project, diagnostics: Diagnostics, reuse: Reuse | None = No
     for module in r.module.modules:
         with r.inside(module, r.spaces[module]):
             declare_impls(r, bodies[module])
-    for module in r.module.modules:
-        with r.inside(module, r.spaces[module]):
-            visit_items(r, bodies[module])
+    for is_alias in (True, False):  # what a path through an alias leads to is known before the paths
+        for module in r.module.modules:
+            with r.inside(module, r.spaces[module]):
+                visit_items(r, [item for item in bodies[module] if isinstance(item, ast.TypeAlias) is is_alias])
     resolve_imports(r)  # those of blocks, which the bodies have added
     order_modules(r)
     warn_unused_imports(r)
