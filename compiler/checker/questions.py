@@ -154,7 +154,7 @@ def check_channel(c: Checker, symbol: FunctionSymbol, node: ast.Channel) -> None
         c.report("E4009", at, f"nobody waits on `{symbol.name}`, which has no answer", help="say what answers it: `-> Bool`")
     elif isinstance(seconds, (int, float)):
         call = emit_of(symbol.declaration)
-        call.arguments.append(ast.Argument(at, ast.Ident(at, "timeout_ms"), ast.IntLiteral(at, round(1000 * seconds))))
+        call.arguments.append(ast.Argument(at, ast.Ident(at, "timeout_ms"), ast.IntLiteral(at, max(1, round(1000 * seconds)))))
 
 
 def check_channel_names(c: Checker, functions: Iterable[FunctionSymbol]) -> None:
