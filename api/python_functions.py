@@ -1,9 +1,9 @@
 """Functions of Python that programs call: found, called where they belong, their values converted (P-1.2 to P-1.5, P-1.8).
 
-Hands on `PythonFunctions`, which implements `runtime/python_calls.py: PythonCaller`, to the sessions of the API and the tests of
-its programs, to batches, to `concerto run`, and to `python_streams.py`, which calls back for generators. Coroutines run on the
-loop of the session, plain functions in a thread of `worker_threads.py`. Values cross as those of the API do (`values.py`);
-functions of the program become callables of `callbacks.py`. Whether a call is permitted, and what becomes of a failure, is for
+Hands on `PythonFunctions`, which implements `runtime/python_calls.py: PythonCaller`, to what makes sessions (those of the API,
+tests, batches, verbs and drivers), and to `python_streams.py`, which calls back for generators. Coroutines run on the loop of the
+session, plain functions in a thread of `worker_threads.py`. Values cross as those of the API do (`values.py`); functions of the
+program become callables of `callbacks.py`. Whether a call is permitted, and what becomes of a failure, is for
 `runtime/effects/externs.py`.
 """
 

@@ -1,9 +1,9 @@
 """How the calls of a session wait: the event loop of a session that is called without one (G-6.11), one call at a time, and
 Ctrl-C in the calls that wait (O-9.41).
 
-Hands on `SessionLoop`, `Turns` and `Interruptible` to `session`, and `Waiters`, those who wait for news of a call, to `calls` and
-to the events of `serve/`. Nothing here knows what a call does, and no call is begun or ended here but by the function that
-`Interruptible` gets.
+Hands on `SessionLoop`, `Turns` with OF_ITS_HANDLER, the words for a handler that calls its own session, and `Interruptible` to
+`session`, and `Waiters`, those who wait for news of a call, to `calls` and to the events of `serve/`. Nothing here knows what a
+call does, and no call is begun or ended here but by the function that `Interruptible` gets.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The files that a batch writes (S-2.1): results in the order of the input, and beside them the rows that failed, with reasons.
 
-Hands on `Output` and `require_lines` to `cli/batch.py`, whose batch gives the former its rows. A file is written beside its place
-and put there when it is whole. What a row came to is not looked at here but for whether it failed.
+Hands on `Output`, `errors_path` and `require_lines` to `cli/batch.py`, whose batch gives the first its rows. A file is written
+beside its place and put there when it is whole. What a row came to is not looked at here but for whether it failed.
 """
 
 from __future__ import annotations

@@ -397,7 +397,7 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
 
 def for_(c: Checker, node: ast.For, expected: Expected) -> Type:
     """Return the type of a `for`: the join of Nil and the values of its `break`s; ERRONEOUS after a report that they have none
-    (E2021), as for all loops."""
+    (E2021), as for all loops. E2015 for what cannot be iterated."""
     type_ = c.narrowed(node.iterable, c.infer(node.iterable))
     if is_stream(type_):  # a failure in mid-stream leaves as by `?` (O-1.73)
         node.failure = leave(c, Raise(node.iterable, error("HostError" if of_host(type_) else "AgentError"), "?"))

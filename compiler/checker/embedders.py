@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 def check_embedder(c: Checker, symbol: EmbedderSymbol) -> None:
     """Check an embedder and set `symbol.table`, once; after a report it may have none. E4001 and E4004 for fields that are
-    unknown, repeated or wrong, E4002 for what it lacks, E4003 for an unknown connection, E4006 for a provider without embeddings.
-    The table of the manifest wins (O-1.2)."""
+    unknown, repeated or wrong, E4002 for what it lacks, E4003 for an unknown connection, E4006 for a provider without embeddings,
+    and what `check_decorators` reports. The table of the manifest wins (O-1.2)."""
     if symbol.is_checked:
         return
     symbol.is_checked = True

@@ -410,7 +410,8 @@ def elements(c: Checker, items: list[ast.Expr], expected: Expected, word: str) -
 
 
 def map_expr(c: Checker, node: ast.MapExpr, expected: Expected) -> Type:
-    """Return the type of `{ k: v }`; report literal keys that stand twice (E2020) and types that cannot be keys (E2019)."""
+    """Return the type of `{ k: v }`; report literal keys that stand twice (E2020), keys of types without a join (E2018) and types
+    that cannot be keys (E2019)."""
     wanted = peel(expected)
     inside = (None, ANY) if wanted == ANY else generic(wanted, "Map") or (None, None)
     _report_duplicate_keys(c, node)

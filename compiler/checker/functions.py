@@ -46,8 +46,8 @@ from .types import written_type
 
 
 def declare_signature(c: Checker, symbol: FunctionSymbol) -> None:
-    """Set the types of parameters and result of a function, before any body is checked. E2008 for a required parameter after
-    an optional one, E1013 for a `main` of another form."""
+    """Set the types of parameters and result of a function, before any body is checked. E2005 for a parameter without a type,
+    E2008 for a required one after an optional one, E1013 for a `main` of another form."""
     node = symbol.declaration
     with in_impl(c, symbol):
         symbol.parameters = [
@@ -303,8 +303,9 @@ RULES: dict[type[ast.Expr], ExpressionRule] = {
 
 
 def declare_pipeline(c: Checker, symbol: PipelineSymbol) -> None:
-    """Set what is written of a pipeline: its signature and those of its stages; report a default of the input (E4032), and a
-    stage with another number of parameters than one, with a default, or without a result (E4033, E4030)."""
+    """Set what is written of a pipeline: its signature and those of its stages; report a default of the input (E4032), a
+    stage with another number of parameters than one, with a default, or without a result (E4033, E4030), and a parameter without
+    a type (E2005)."""
     node = symbol.declaration
     for stage in symbol.stages:
         if stage.stage.value is None:
@@ -430,7 +431,7 @@ def _infer_expression(c: Checker, stage: StageSymbol) -> None:
 
 def check_pipeline(c: Checker, symbol: PipelineSymbol) -> None:
     """Check a pipeline: its stages, that each takes what the one before passes on (E4031), and its signature (E4032); warn of one
-    without stages (W0402). Set its output if that is not written."""
+    without stages (W0402). Set its output if that is not written, and report one that depends on itself (E2040)."""
     node = symbol.declaration
     check_decorators(c, node.decorators, "pipeline")
     check_parts(c, [] if node.parameter is None else [node.parameter], "parameter of a pipeline")
@@ -630,8 +631,8 @@ def _warn_one_array(c: Checker, operand: ast.Expr, form: str) -> None:
 
 
 def parallel_for(c: Checker, node: ast.ParallelFor, expected: Expected) -> Type:
-    """Return the type of `parallel for`: an Array of what its body gives, in the order of the elements. The limit is an Int of at
-    least 1 (E2009, E4004)."""
+    """Return the type of `parallel for`: an Array of what its body gives, in the order of the elements. E2015 for what cannot be
+    iterated, E2009 and E4004 for a limit that is no Int of at least 1; warns as `await_` of a `?` (W0014)."""
     element = element_type(c, node.iterable, c.narrowed(node.iterable, c.infer(node.iterable)))
     if node.limit is not None:
         c.value(node.limit, Expected(INT, "E2009", "the limit"))

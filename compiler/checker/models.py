@@ -61,8 +61,9 @@ def check_model(c: Checker, symbol: ModelSymbol) -> None:
     may be computed at run time, so that they are tested only as far as they are constant. E4001 for a field that is unknown or
     repeated, E4002 for one without another that it needs, E4003 for an unknown connection or fallback, E4004 for a wrong value,
     E4006 for what its connection does not carry, E4007 without the id of a model, E4009 for a misplaced decorator, E4040 for an
-    empty list of memories, E4505 and E4510 for a memory that needs a key or does not allow the model, E4043 for models that
-    fall back in a circle; W0021 for an agent that is written as a model."""
+    empty list of memories, E4505 and E4510 for a memory that needs a key or does not allow the model, E4043 for models that fall
+    back in a circle; W0021 for an agent that is written as a model; of the tools, and of a store that stands as memory, also what
+    `tools_named` and `offers_tools` report."""
     node = symbol.declaration
     owner = f"model `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "model")

@@ -327,7 +327,7 @@ RULES: dict[type[ast.Expr], ExpressionRule] = {
 
 def field_access(c: Checker, node: ast.FieldAccess, expected: Expected) -> Type:
     """Return the type of `x.name` and set `node.target` to how it is read; E2010 where there is no such field, E1006 for one that
-    is private."""
+    is private; W0013 for an entry of a Map that is called like a method."""
     receiver = _known_receiver(c, node)
     name = node.name.text
     type_ = _member_type(c, node, receiver, name)
