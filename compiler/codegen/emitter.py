@@ -205,7 +205,8 @@ class Emitter:
 
     def is_plain(self) -> None:
         """Note that the last instruction pushes what has nothing inside that a write could reach."""
-        self.plain.add(len(self.code) - 1)
+        if self.reachable:
+            self.plain.add(len(self.code) - 1)
 
     def jump(self, name: str, label: Label) -> None:
         """Append a jump, branch or NEXT to a label, on which all that lead to it must agree in depth. NEXT goes to its label with

@@ -191,3 +191,20 @@ def test_agents_of_a_project_run_where_its_manifest_lies(tmp_path: Path) -> None
     (tmp_path / "main.conc").write_text(source)
     with concerto.compile(path=tmp_path / "main.conc").session(permissions=concerto.Permissions(run=True)) as session:
         assert session.call("ask") == "q"
+
+
+def test_arms_that_nothing_reaches_leave_values_of_their_own() -> None:
+    source = """
+pub fn values() -> Array<Array<Int>> {
+    let kept = [1, 2];
+    let mut changed = match [5, 6] { _ => kept, all @ [first, ..rest] => [first + rest.len() + all.len()] };
+    changed.push(3);
+    [kept, changed]
+}
+pub fn text() -> String {
+    match [1, 2] { all @ [a, ..r] => "${all}${a}${r}", _ => "", all @ [a, ..r] => "${all}${a}${r}", _ => "" }
+}
+"""
+    with concerto.compile(source).session() as session:
+        assert session.call("values") == [[1, 2], [1, 2, 3]]
+        assert session.call("text") == "[1, 2]1[2]"
