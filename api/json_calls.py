@@ -1,11 +1,12 @@
 """Calls whose arguments, emits and results are JSON: what a server, or whoever else speaks JSON, gets of a program (S-1.1).
 
 Hands on `Signature` with its `Parameter`s to users and to `serve/`, and `signatures_of` to `program` for that; to `session` and
-`calls` `JsonSide`, by which a call hears and answers in JSON; to `session` also `json_arguments`, `fitting`, `read_json`,
-`json_text`, `answer_types` and MESSAGES; to the verb `runs` `answer_types`, `fitting` and `Misfitting`; to `serve/` `JsonSide`,
-`read_json`, `Misfitting`, `without_definitions`, and what it needs of rooms that it may not import: TEXT_CHANNEL, on which the
-pieces of a stream come, KEY_SOURCE, `NoListener` and `install_advice`. JSON is read as the language reads it, by the declared
-types (L-7.1.2), and written in the forms of L-5.1; the schemas are those of channels (`channels.py`). Nothing is called here.
+`calls` `JsonSide`, by which a call hears and answers in JSON; to `session` also `json_arguments`, `fitting`, `fitting_argument`,
+`read_json`, `json_text`, `answer_types` and MESSAGES; to the verb `runs` `answer_types`, `fitting` and `Misfitting`; to `serve/`
+`JsonSide`, `read_json`, `Misfitting`, `without_definitions`, and what it needs of rooms that it may not import: TEXT_CHANNEL, on
+which the pieces of a stream come, KEY_SOURCE, `NoListener` and `install_advice`. JSON is read as the language reads it, by the
+declared types (L-7.1.2), and written in the forms of L-5.1; the schemas are those of channels (`channels.py`). Nothing is called
+here.
 """
 
 from __future__ import annotations
@@ -140,6 +141,17 @@ def fitting(program: Program, computed: Callable[[Any], Any], data: Any, descrip
         raise Misfitting(f"{what}: {error}") from None
 
 
+def fitting_argument(program: Program, computed: Callable[[Any], Any], data: Any, kind: int, place: str) -> Any:
+    """Do what `fitting` does, of the type at an index of `image.types`, and raise Misfitting for data that is nested too deep,
+    too; the Panic of a default that cannot be computed passes."""
+    try:
+        return fitting(program, computed, data, program.descriptors[kind], place)
+    except Panic as panic:
+        if panic.code != "P103":
+            raise
+        raise Misfitting(f"{place}: {panic.message}") from None
+
+
 def answer_types(program: Program) -> dict[str, Any]:
     """Return by declared channel the type descriptor of its answer; channels that nobody answers are not there."""
     results = {plain_name(f.name): program.descriptors[f.result] for f in listed_functions(program.image, "channels")}
@@ -165,13 +177,7 @@ def json_arguments(
         whole: list[Any] = []
         for name, kind, default in parameters:
             if name in given:
-                place = f"argument {name!r} of {function}"
-                try:
-                    whole.append(fitting(program, computed, given[name], program.descriptors[kind], place))
-                except Panic as panic:
-                    if panic.code != "P103":
-                        raise
-                    raise Misfitting(f"{place}: {panic.message}") from None
+                whole.append(fitting_argument(program, computed, given[name], kind, f"argument {name!r} of {function}"))
             elif default is not None:
                 whole.append(await run(default, list(whole)))  # it may use the parameters before it (L-5.9.1)
             else:

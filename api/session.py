@@ -33,7 +33,7 @@ from ..vm.panics import Panic as RaisedPanic
 from ..vm.values.limits import LONGEST_STRING
 from .calls import EVERY_CHANNEL, Call, Running, require_callable
 from .declared_classes import classes_of
-from .json_calls import MESSAGES, JsonSide, answer_types, fitting, json_arguments, json_text, read_json
+from .json_calls import MESSAGES, JsonSide, answer_types, fitting, fitting_argument, json_arguments, json_text, read_json
 from .options import Options, amounts, check_options, host_of, limits_of
 from .recordings import ENDED, Continued, Journaling, Rehearsed, Suspended
 from .results import Breaker, Emit, Frame, ImageError, Metrics, Panic, ProgramError, RecordingError, RunResult, frames_of
@@ -311,9 +311,9 @@ class Session:
         return await self._called(number, self._arguments(function, number, args, named), None)
 
     def start(self, function: str, /, *args: Any, **named: Any) -> Call:
-        """Begin a call of a public function, as `call` makes it, and return a handle of it, with listeners and answers for
-        this call alone, and an end of its own. Within a running event loop it runs from now on, else when `result()` waits
-        for it. Raises TypeError and ValueError as `call` does, at once; the handle raises the rest."""
+        """Begin a call of a public function, as `call` makes it, and return a handle of it, with listeners and answers for this
+        call alone, and an end of its own. Within a running event loop it runs from now on, else once somebody waits for it, as by
+        `result()`. Raises TypeError and ValueError as `call` does, at once; the handle raises the rest."""
         number = self._function(function)
         return self._started(number, self._arguments(function, number, args, named), None)
 
@@ -374,8 +374,7 @@ class Session:
         json_arguments(self._program, computed, function, parameters, arguments)
         for name, kind, _ in parameters:
             if name in arguments:
-                place = f"argument {name!r} of {function}"
-                fitting(self._program, computed, arguments[name], self._program.descriptors[kind], place)
+                fitting_argument(self._program, computed, arguments[name], kind, f"argument {name!r} of {function}")
 
     def _started(self, number: int, arguments: runtime.Arguments, side: JsonSide | None) -> Call:
         async def work(call: Call) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import concerto
 import pytest
+from concerto.api.json_calls import Misfitting
 
 PROGRAM = concerto.compile("""
     memory log: Memory = Memory::new();
@@ -225,3 +226,13 @@ def test_a_call_that_nobody_runs_is_forgotten() -> None:
         del call
         gc.collect()
         assert len(session._calls) == 0
+
+
+def test_json_that_is_nested_too_deep_is_refused_before_a_call_and_in_it() -> None:
+    deep: list[Any] = []
+    for _ in range(300):
+        deep = [deep]
+    with concerto.compile("pub fn same(x: Any) -> Any { x }").session() as session:
+        for refused in (session.require_arguments, lambda name, data: session.start_json(name, data).result()):
+            with pytest.raises(Misfitting, match="argument 'x' of same: nesting limit exceeded"):
+                refused("same", {"x": deep})
