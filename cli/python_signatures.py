@@ -28,6 +28,9 @@ SCALARS: dict[t.Type, tuple[type, ...]] = {
 COLLECTIONS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("Array", "Set", "Queue", "Stack"), (list,)), "Map": (dict,),
 }  # fmt: skip
+# Of those that come from Python, what else is read as such a value (`api/values.py`).
+READ: dict[t.Type, tuple[type, ...]] = {t.FLOAT: (float, int), t.BYTES: (bytes, bytearray, memoryview)}
+READ_COLLECTIONS = {**dict.fromkeys(COLLECTIONS, (list, tuple)), "Map": (dict, Mapping)}
 STREAMS = (Iterable, AsyncIterable)
 
 
@@ -60,7 +63,7 @@ def _compare(symbol: FunctionSymbol, module: str, diagnostics: Diagnostics) -> N
         return
     try:
         signature = inspect.signature(target)
-    except (TypeError, ValueError):  # of a function that is written in C
+    except Exception:  # of a function that is written in C, or an object of the module whose attributes raise
         return
     _compare_arguments(symbol, signature, diagnostics)
     _compare_annotations(symbol, target, signature, diagnostics)
@@ -119,11 +122,9 @@ def gives(annotation: Any, type_: t.Type) -> bool:
         or ())
     if isinstance(type_, t.Generic) and t.of_host(type_):
         return _gives_elements(annotation, type_.arguments[0])
-    classes = _classes(type_)
+    classes = _classes(type_, is_read=True)
     if classes is None:
         return True
-    if type_ == t.FLOAT:
-        classes = (float, int)
     return any(_accepts(annotation, kind, type_, gives) for kind in classes)
 
 
@@ -155,13 +156,17 @@ def _accepts(annotation: Any, kind: type, type_: t.Type, inner: Callable[[Any, t
     if origin is typing.Literal:
         return any(type(value) is kind for value in arguments)
     known = annotation if origin is None else origin
-    if not isinstance(known, type) or known is object or _is_made_of_fields(known):
+    if not isinstance(known, type) or known in (object, Any) or _is_made_of_fields(known):
         return True
     if kind is bool or known is bool:  # an Int is no Bool, though Python says otherwise
         return kind is known or (kind is bool and known in (int, float) and inner is takes)
     if kind is int and known in (float, complex) and inner is takes:
         return True
-    return (issubclass(kind, known) or issubclass(known, kind)) and _fits_inside(known, arguments, type_, inner)
+    try:
+        is_related = issubclass(kind, known) or issubclass(known, kind)
+    except Exception:  # of a class that says itself what is below it
+        return True
+    return is_related and _fits_inside(known, arguments, type_, inner)
 
 
 def _is_made_of_fields(known: type) -> bool:
@@ -182,23 +187,24 @@ def _fits_inside(known: type, arguments: tuple[Any, ...], type_: t.Type, inner: 
     return True
 
 
-def _classes(type_: t.Type) -> tuple[type, ...] | None:
-    """Return the classes of Python that values of a type may have, None where any may."""
+def _classes(type_: t.Type, *, is_read: bool = False) -> tuple[type, ...] | None:
+    """Return the classes of Python that values of a type may have, None where any may; with `is_read` those that are read as
+    values of it."""
     from ..api.values import Enum, Err, Ok, Struct
 
     if type_ in SCALARS:
-        return SCALARS[type_]
+        return (is_read and READ.get(type_)) or SCALARS[type_]
     match type_:
         case t.Nilable():
-            inside = _classes(type_.inner)
+            inside = _classes(type_.inner, is_read=is_read)
             return None if inside is None else (*inside, NONE)
         case t.Generic(name="Option"):
-            inside = _classes(type_.arguments[0])
+            inside = _classes(type_.arguments[0], is_read=is_read)
             return None if inside is None else (*inside, NONE)
         case t.Generic(name="Result"):
             return (Ok, Err)
         case t.Generic() if type_.name in COLLECTIONS:
-            return COLLECTIONS[type_.name]
+            return (READ_COLLECTIONS if is_read else COLLECTIONS)[type_.name]
         case t.Tuple():
             return (tuple,)
         case t.Union():

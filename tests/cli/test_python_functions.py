@@ -70,6 +70,7 @@ MODULE = """
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, Optional
 
 @dataclass
@@ -91,6 +92,14 @@ def no_rows(n: int) -> int: ...
 def listed(of: list[str]) -> dict[str, list[int]]: ...
 def chosen(way: Literal["a", "b"]) -> Optional[bool]: ...
 def unknown(x: "NoSuchName") -> int: ...
+def anything(x: Any) -> Any: ...
+def pair(n: int) -> tuple[int, ...]: ...
+def written(n: int) -> bytearray | None: ...
+def table(n: int) -> MappingProxyType[str, tuple[int, int]]: ...
+class Odd(type):
+    def __subclasscheck__(cls, other): raise RuntimeError
+class Own(metaclass=Odd): ...
+def own(x: Own) -> Own: ...
 NUMBER = 3
 class Client:
     @staticmethod
@@ -107,6 +116,11 @@ FITTING = """
     fn chosen(way: "a" | "c") -> Option<Bool>;
     fn unknown(x: Int) -> Int;
     fn of_url(url: String) -> Bytes = "Client.get";
+    fn anything(x: Int) -> Int;
+    fn pair(n: Int) -> Array<Int>;
+    fn written(n: Int) -> Bytes?;
+    fn table(n: Int) -> Map<String, Array<Int>>;
+    fn own(x: Int) -> Int;
 """
 MISFITS = {
     "fn price(article: Int) -> Int;": "W0409",
@@ -120,6 +134,7 @@ MISFITS = {
     "fn number() -> Int = \"NUMBER\";": "W0407",
     "fn texts(n: Int) -> Stream<Int>;": "W0409",
     "fn no_rows(n: Int) -> Stream<Int>;": "W0409",
+    "fn pair(n: Int) -> Map<String, Int>;": "W0409",
     "fn listed(of: Array<Int>) -> Map<String, Array<Int>>;": "W0409",
     "fn listed(of: Array<String>) -> Map<String, Array<String>>;": "W0409",
 }
