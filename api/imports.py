@@ -67,8 +67,8 @@ class Loader:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Fill the module. Raise CompileError, which is an ImportError, for a source with errors, and ImportError for one that
-        cannot be read."""
+        """Fill the module. Raise CompileError, which is an ImportError, for a source with errors, ImportError for one that cannot
+        be read, and RecordingError as `python_modules.fill`."""
         from .compiled_files import program_of_file
         from .python_modules import fill
 

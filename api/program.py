@@ -388,7 +388,8 @@ def resume_session(
     may still hold the run is fenced. A run that waits for an answer goes on under the program `image`, a source, an image or a
     Program, if that does all that the run has done and then waits as the run does. Raises RecordingError for a store or run that
     is refused, is over or is held, and for a run that stays with its image; ImageError for an image; CompileError for a source;
-    TypeError for an option of recordings; else as `Program.session`."""
+    TypeError for an option of recordings; with `image` what `Session.run` raises, since the run is tried under it; else as
+    `Program.session`."""
     from .options import refuse_journal
     from .recordings import resumable
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 def pydantic(declared: type[Struct] | type[Enum]) -> type[BaseModel]:
     """Return the model of Pydantic for a class of a program's types, the same one each time: of a struct or schema a model with
-    its fields, of an enum a root model of its variants in the form of JSON, a variant that holds nothing also as its name alone.
-    A default that only the program can compute makes the field optional there too; it is left out of what is passed on. Raise
-    TypeError for another class, ImportError where Pydantic is not installed."""
+    its fields, of an enum a root model of its variants in the form of JSON, a variant that holds nothing also as its name alone;
+    that of an enum without variants takes nothing. A default that only the program can compute makes the field optional there
+    too; it is left out of what is passed on. Raise TypeError for another class, ImportError where Pydantic is not installed."""
     if not (isinstance(declared, type) and issubclass(declared, Struct | Enum) and hasattr(declared, "_shape")):
         raise TypeError(f"{declared!r} is no class of a program's types")
     try:

@@ -570,7 +570,7 @@ class Session:
 
     def breakers(self) -> dict[str, Breaker]:
         """Return the breakers by the names of the connections that have one. Other sessions of the process share them, those of
-        other programs too, unless one is offline."""
+        other programs too, but for sessions that are offline or have a journal."""
         return {name: Breaker(*state) for name, state in self._session.breakers().items()}
 
     def close(self) -> None:

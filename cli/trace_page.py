@@ -3,7 +3,7 @@
 Hands on `write_page` to `cli/trace.py`, `cli/view.py` and the notebook, to the second `own_style` too. The page is what stands in
 the folder `page/`, with the recording in it as blocks of JSON that its script reads when they are needed. Messages that several
 requests have are in it once. Nothing of the recording can become markup or script: `<`, `>` and `&` are written as escapes of
-JSON, and the policy of the page runs only the one script that it was written with.
+JSON, and the policy of the page runs only the scripts that it was written with.
 """
 
 from __future__ import annotations

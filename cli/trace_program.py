@@ -96,7 +96,7 @@ def _kept(key: str) -> str:
 
 def known_of(arguments: argparse.Namespace) -> Known:
     """Return what the program that `--program` names says of the recording. Raise `Exit`: as `run` for a program, 66 and 74 for a
-    recording that cannot be read."""
+    recording that cannot be read, 1 where the library of its store is not installed."""
     program = load_program(arguments.program, quiet=arguments.quiet)
     if program.image.header.entry is None:
         missing = "error[E1013]: no main function to run; add `fn main() { }`"

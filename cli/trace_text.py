@@ -3,8 +3,9 @@ the recording (O-9.22).
 
 Hands on `Text` to `cli/trace.py` and the notebook, and to `cli/trace_page.py` what writes the parts of a row on one line:
 `asked_of`, `memory_text`, `duration`, `tokens_text`, `short` and `one_line`. It prints each step as it comes, so a recording of
-any length takes no memory; where tasks go on side by side, the heading of a task stands again wherever it goes on. Lines are cut
-to the width of the terminal, and what is not printable is escaped everywhere: the texts are those of models and servers.
+any length takes no memory; where tasks go on side by side, the heading of a task stands again wherever it goes on. Lines, but for
+the table of sums, are cut to the width of the terminal, elsewhere to what `width_of` says, and what is not printable is escaped
+everywhere: the texts are those of models and servers.
 """
 
 from __future__ import annotations
@@ -350,7 +351,7 @@ def count_of(items: Any, word: str) -> str:
 
 
 def duration(milliseconds: float) -> str:
-    """Return a time as people read it, "" for none."""
+    """Return a time as people read it, "" for less than half a millisecond."""
     if milliseconds < 0.5:
         return ""
     if milliseconds < 1000:
@@ -371,12 +372,12 @@ def tokens_text(tokens: dict[str, int]) -> str:
 
 
 def short(value: Any) -> str:
-    """Return plain data on one line: a text as it is, anything else as JSON."""
+    """Return plain data on one line, as `one_line`: a text as it is, anything else as JSON."""
     return one_line(value[:LONGEST] if isinstance(value, str) else text_of(value) if value is not None else "null")
 
 
 def one_line(text: str) -> str:
-    """Return a text without line ends, and with what could move the cursor escaped."""
+    """Return the first LONGEST characters of a text without line ends, and with what could move the cursor escaped."""
     return printable(text[:LONGEST].replace("\n", "⏎"))
 
 
@@ -401,7 +402,8 @@ def cut(text: str, width: int) -> str:
 
 
 def width_of(stream: TextIO) -> int:
-    """Return the width of lines on a stream: of a terminal its own, elsewhere what COLUMNS says, or WIDTH."""
+    """Return the width of lines on a stream in columns, at least LEAST: of a terminal its own, elsewhere what COLUMNS says, or
+    WIDTH."""
     if is_terminal(stream):
         import shutil
 

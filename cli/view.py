@@ -99,7 +99,7 @@ class Pages:
             store.close()
 
     def page(self, name: str) -> _Written:
-        """Return the page of a recording, written anew where there is more of it."""
+        """Return the page of a recording, written anew where there is more of it, but not as long as it rests."""
         with self._lock:
             written = self._written.get(name)
             if written is None:

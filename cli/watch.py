@@ -1,10 +1,10 @@
 """`--watch`: run the command again in a process of its own whenever a source changes (O-9.54).
 
-Hands on `add_watch` to the verbs that take the flag, and `watch` to `main`. A fresh process each time: nothing of one run is
-left in the next. Files are looked at every LOOK seconds, since not every system and network folder tells of changes. Which
-files are looked at is decided in `_files`: sources, images and manifests below the project, but for hidden folders and
-`node_modules`, those that the command line names, and those of libraries that sources use (`_library_folders`). No file is
-written here.
+Hands on `add_watch` to the verbs that take the flag, and `watch` to `main`. A fresh process each time: nothing of one run is left
+in the next. Files are looked at every LOOK seconds, since not every system and network folder tells of changes. Which files are
+looked at is decided in `_files`: sources, images and manifests below the project, but for hidden folders and `node_modules`, the
+FILEs of the command line with those of `--offline-script` and `--env-file`, and those of libraries that sources use
+(`_library_folders`). No file is written here.
 """
 
 from __future__ import annotations
