@@ -285,11 +285,12 @@ class _Parquet(Source):
     def __iter__(self) -> Iterator[Row]:
         from pyarrow import ArrowException
 
+        kinds = {field.name: field.type for field in self._file.schema_arrow}
         try:
             for batch in self._file.iter_batches(batch_size=PARQUET_ROWS):
                 for cells in batch.to_pylist():
                     self._read += 1
-                    yield Row(self._read, {name: _of_parquet(cell) for name, cell in cells.items()})
+                    yield Row(self._read, {name: _of_parquet(cell, kinds[name]) for name, cell in cells.items()})
         except (ArrowException, OSError) as error:
             raise Unreadable(f"{self._path}: damaged behind row {self._read}: {error}") from None
 
@@ -297,12 +298,15 @@ class _Parquet(Source):
         self._file.close()
 
 
-def _of_parquet(cell: Any) -> Any:
-    """Return a cell as JSON has it: dates and times as ISO 8601, decimals as texts."""
+def _of_parquet(cell: Any, kind: Any) -> Any:
+    """Return a cell of a type of Arrow, None where that is not known, as JSON has it: dates and times as ISO 8601, decimals as texts, maps as objects."""
     if isinstance(cell, list):
-        return [_of_parquet(part) for part in cell]
+        if hasattr(kind, "item_type"):  # a map, which comes as a list of pairs
+            return {_of_parquet(key, kind.key_type): _of_parquet(value, kind.item_type) for key, value in cell}
+        return [_of_parquet(part, getattr(kind, "value_type", None)) for part in cell]
     if isinstance(cell, dict):
-        return {name: _of_parquet(part) for name, part in cell.items()}
+        kinds = {field.name: field.type for field in kind or ()}
+        return {name: _of_parquet(part, kinds.get(name)) for name, part in cell.items()}
     if cell is None or isinstance(cell, bool | int | float | str | bytes):
         return cell
     return cell.isoformat() if hasattr(cell, "isoformat") else str(cell)

@@ -94,6 +94,12 @@ def test_parquet(tmp_path: Path) -> None:
     assert rows[0] == {"s": "x", "n": 1, "d": "2026-01-02", "m": "1.50", "l": [1]}
     assert rows[1] is not None and rows[1]["s"] is None
     assert source.fraction() == 1
+    numbers = arrow.map_(arrow.string(), arrow.int64())
+    maps = arrow.array([[("a", 1), ("b", 2)], []], type=numbers)
+    inner = arrow.array([{"m": [("a", 1)]}, None], type=arrow.struct([("m", numbers)]))
+    parquet.write_table(arrow.table({"m": maps, "s": inner}), tmp_path / "m.parquet")
+    rows = [row.cells for row in open_rows(str(tmp_path / "m.parquet"))]
+    assert rows == [{"m": {"a": 1, "b": 2}, "s": {"m": {"a": 1}}}, {"m": {}, "s": None}]
     with pytest.raises(Unreadable, match="no Parquet file"):
         open_rows(str(file(tmp_path, "x.parquet", b"PAR1 no")))
 
