@@ -299,10 +299,12 @@ class _Parquet(Source):
 
 
 def _of_parquet(cell: Any, kind: Any) -> Any:
-    """Return a cell of a type of Arrow, None where that is not known, as JSON has it: dates and times as ISO 8601, decimals as texts, maps as objects."""
+    """Return a cell of a type of Arrow, None where that is not known, as JSON has it: dates and times as ISO 8601, decimals as
+    texts, maps as objects, or as arrays of pairs where their keys are no texts."""
     if isinstance(cell, list):
         if hasattr(kind, "item_type"):  # a map, which comes as a list of pairs
-            return {_of_parquet(key, kind.key_type): _of_parquet(value, kind.item_type) for key, value in cell}
+            pairs = [[_of_parquet(key, kind.key_type), _of_parquet(value, kind.item_type)] for key, value in cell]
+            return dict(pairs) if all(isinstance(key, str) for key, _ in pairs) else pairs
         return [_of_parquet(part, getattr(kind, "value_type", None)) for part in cell]
     if isinstance(cell, dict):
         kinds = {field.name: field.type for field in kind or ()}

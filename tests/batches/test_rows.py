@@ -100,6 +100,9 @@ def test_parquet(tmp_path: Path) -> None:
     parquet.write_table(arrow.table({"m": maps, "s": inner}), tmp_path / "m.parquet")
     rows = [row.cells for row in open_rows(str(tmp_path / "m.parquet"))]
     assert rows == [{"m": {"a": 1, "b": 2}, "s": {"m": {"a": 1}}}, {"m": {}, "s": None}]
+    keyed = arrow.array([[({"a": 1}, 2)]], type=arrow.map_(arrow.struct([("a", arrow.int64())]), arrow.int64()))
+    parquet.write_table(arrow.table({"m": keyed}), tmp_path / "k.parquet")
+    assert [row.cells for row in open_rows(str(tmp_path / "k.parquet"))] == [{"m": [[{"a": 1}, 2]]}]
     with pytest.raises(Unreadable, match="no Parquet file"):
         open_rows(str(file(tmp_path, "x.parquet", b"PAR1 no")))
 
