@@ -153,8 +153,11 @@ class Timer:
         self.cancelled = True
 
 
+LAST = 9e12  # seconds: in milliseconds of what stores and journals take
+
+
 class OfflineLoop:
-    """An event loop with a virtual clock, in seconds, that begins at `now`.
+    """An event loop with a virtual clock, in seconds, that begins at `now` and stands still at LAST.
 
     It waits for other threads only while `hold_clock` says so; a run in which nothing can go on is a defect of the runtime."""
 
@@ -192,7 +195,7 @@ class OfflineLoop:
         """Call `callback` after `delay` seconds of the virtual clock; return a Timer, which can be cancelled."""
         self._timer_count += 1
         timer = Timer(callback)
-        heappush(self._timers, (self._now + delay, self._timer_count, timer))
+        heappush(self._timers, (min(self._now + delay, LAST), self._timer_count, timer))
         return timer
 
     def create_future(self) -> Future:

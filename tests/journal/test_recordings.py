@@ -77,6 +77,15 @@ def test_a_recording_is_given_again_in_another_process_zone_and_locale(recording
         assert again == Ended(0, first.out, "")
 
 
+def test_waits_beyond_all_time_are_recorded_and_given_again(tmp_path: Path) -> None:
+    loop = 'for _i in 0..20 { std::time::sleep(9223372036854775807); emit("at", std::time::now_ms()); std::time::now(); }'
+    (tmp_path / "p.conc").write_text(f"fn main() {{ {loop} }}")
+    done = concerto("run", "p.conc", "--offline", "--record", "p.effects.jsonl", cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert all(0 < int(line.split()[-1]) < 2**63 for line in done.out.splitlines())
+    assert concerto("run", "p.conc", "--replay", "p.effects.jsonl", cwd=tmp_path) == Ended(0, done.out, "")
+
+
 def other_pythons() -> list[str]:
     """Interpreters of other versions that have what Concerto needs."""
     homes = Path(sys.base_prefix).parent.glob("3.1*/bin/python3")

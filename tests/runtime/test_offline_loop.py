@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from concerto.runtime.loop import Cancelled, OfflineLoop, gather, within
+from concerto.runtime.loop import LAST, Cancelled, OfflineLoop, gather, within
 
 
 @pytest.fixture
@@ -36,6 +36,15 @@ def test_a_cancelled_timer_does_not_move_the_clock(loop):
 
     loop.run_until_complete(main())
     assert loop.time() == 103.0
+
+
+def test_the_clock_stands_still_at_its_end(loop):
+    async def main():
+        for _ in range(3):
+            await loop.sleep(2.0**62)
+
+    loop.run_until_complete(main())
+    assert loop.time() == LAST
 
 
 def test_a_failure_stops_the_others(loop):
