@@ -568,7 +568,7 @@ class Files:
             from shutil import rmtree
 
             above, name = os.path.split(folder)
-            with suppress(OSError), Spot(os.open(above, ANCHOR), name) as spot:
+            with suppress(OSError, Failed), Spot(os.open(above, ANCHOR), name) as spot:  # the program may have removed it
                 remove_dir(spot, True)
                 continue
             with suppress(RecursionError):  # what can be removed of it

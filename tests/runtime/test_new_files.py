@@ -52,6 +52,15 @@ def granted(**scopes: Any) -> concerto.Permissions:
     return concerto.Permissions(**scopes)
 
 
+@pytest.mark.parametrize("then", ["", 'fs::write_file(folder, "x")?;'])
+def test_a_temporary_directory_may_be_removed_before_the_session_ends(folder: Path, then: str) -> None:
+    removes = "let folder = fs::temp_dir()?; fs::remove_dir(folder, recursive: true)?;"
+    program = concerto.compile(f"use std::fs; pub fn removed() -> Result<String, Error> {{ {removes} {then} Ok(folder) }}")
+    with program.session(permissions=granted(fs_write=True)) as session:
+        made = session.call("removed")
+    assert os.path.isfile(made) == bool(then)
+
+
 def test_a_temporary_directory_ends_with_the_session(folder: Path) -> None:
     program = concerto.compile(SOURCE)
     with program.session(permissions=granted(fs_write=("out",))) as session:
