@@ -74,7 +74,7 @@ def read_bytes(spot: Spot) -> bytes:
     """Return the bytes of a file. Failed (Io) when they are more than a String may hold (`limits.string`, in bytes), Failed
     (NotAFile) when it is no regular file."""
     with _regular(spot, READ) as file:
-        data: bytes = file.read(limits.string + 1)
+        data = _read(file, limits.string + 1)
     if len(data) > limits.string:
         raise Failed("Io", f"larger than a String may be ({limits.string} bytes)")
     return data
@@ -86,7 +86,7 @@ def read_media(spot: Spot, kind: str) -> Content:
     (NotAFile) when it is no regular file."""
     with _regular(spot, READ) as file:
         size = os.fstat(file.fileno()).st_size
-        data: bytes = b"" if size > MOST_BYTES else file.read(MOST_BYTES + 1)
+        data = b"" if size > MOST_BYTES else _read(file, MOST_BYTES + 1)
     try:
         return content_of(kind, data) if size <= MOST_BYTES else too_large(size)
     except Refused as refused:
@@ -108,6 +108,15 @@ def _regular(spot: Spot, flags: int) -> Any:
         os.close(fd)
         raise Failed("NotAFile", "not a file")
     return os.fdopen(fd, "ab" if flags & os.O_APPEND else "rb")
+
+
+def _read(file: Any, most: int) -> bytes:
+    """Return what a file of `_regular` has, at most so many bytes. OSError where the system would make it wait, as for some files
+    of `/proc`."""
+    data: bytes | None = file.read(most)
+    if data is None:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+    return data
 
 
 def write_file(spot: Spot, text: str) -> None:

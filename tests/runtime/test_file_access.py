@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import resource
 import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import concerto
 import pytest
 from concerto.cli.run import run_session
 from concerto.compiler.pipeline import compile_source
+from concerto.runtime.access import files
 from concerto.runtime.access.files import OPERATIONS, Failed, Outside, walk
 from concerto.runtime.access.roots import Roots
 from concerto.runtime.host import Host
@@ -275,6 +278,21 @@ def test_a_file_larger_than_a_string(tree: Path, monkeypatch: pytest.MonkeyPatch
     (tree / "in" / "a.txt").write_text("1234")
     with pytest.raises(Failed, match="larger"):
         read(Roots(str(tree), ["in"]), "in/a.txt")
+
+
+@pytest.mark.parametrize(("operation", "arguments"), [("read_file", ()), ("read_bytes", ()), ("read_media", ("image",))])
+def test_a_file_that_has_nothing_yet(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, operation: str, arguments: tuple[str, ...]
+) -> None:
+    class Waiting(io.FileIO):
+        """As `/proc/kmsg` without a message."""
+
+        def read(self, size: int | None = -1) -> Any:
+            return None
+
+    monkeypatch.setattr(files, "_regular", lambda spot, flags: Waiting(tree / "in" / "a.txt"))
+    with pytest.raises(BlockingIOError):
+        perform(Roots(str(tree), ["in"]), operation, "in/a.txt", *arguments)
 
 
 def test_no_descriptor_is_left_open(tree: Path) -> None:
