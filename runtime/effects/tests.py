@@ -197,6 +197,12 @@ class TestFiles(Files):
         path = os.path.join(self.project, key)
         return None if self._is_removed(key) or not os.path.lexists(path) else path
 
+    def _is_file(self, key: str) -> bool:
+        """Return whether there is something else than a directory, of the test or of the project."""
+        own = self._own_path(key)
+        path = own if os.path.lexists(own) else self._project_path(key)
+        return path is not None and not os.path.isdir(path)
+
     def _is_removed(self, key: str) -> bool:
         parts = key.split("/")
         return any("/".join(parts[:count]) in self.removed for count in range(1, len(parts) + 1))
@@ -212,7 +218,7 @@ class TestFiles(Files):
         names = set(self._in_own("list_dir", key, [])) if has_own else set()
         if self._project_path(key) is None or (has_own and not isinstance(reached, Spot)):
             if not has_own:
-                raise Failed("NotFound", ABSENT)
+                raise Failed("Io", "not a directory") if self._is_file(key) else Failed("NotFound", ABSENT)
             return sorted(names)
         inside = "" if key == "." else f"{key}/"
         project_names = super().perform("list_dir", path, reached, [])
@@ -221,8 +227,11 @@ class TestFiles(Files):
     def _write(self, operation: str, key: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
         original, has_own = self._project_path(key), os.path.lexists(self._own_path(key))
         if operation == "make_dir":
-            if original is not None and not os.path.isdir(original):
+            if self._is_file(key):
                 raise Failed("Io", "there is a file of that name")
+            parts = key.split("/")
+            if any(self._is_file("/".join(parts[:count])) for count in range(1, len(parts))):
+                raise Failed("NotFound", ABSENT)
             make_dirs(self._own_path(key))
             return None
         if operation in ("remove_file", "remove_dir"):

@@ -124,3 +124,28 @@ def test_tests_change_no_file_of_the_project(folder: Path) -> None:
     assert [test.failure for test in report.tests] == [None, None, None]
     assert os.listdir(folder) == ["data.txt"] and (folder / "data.txt").read_text() == "kept"
     assert not outside.exists() and os.listdir(folder.parent / "temporary") == []
+
+
+FAILS = """
+use std::fs;
+pub fn failures() -> Array<String> {
+    fs::write_file("new", "x");
+    fs::make_dir("d/e");
+    fs::write_file("d/e/f", "x");
+    let all = [fs::make_dir("old"), fs::make_dir("old/x"), fs::make_dir("new"), fs::make_dir("new/x/y"), fs::make_dir("d/e/f/g")];
+    let listed = [fs::list_dir("old"), fs::list_dir("new"), fs::list_dir("d/e/f"), fs::list_dir("none")];
+    all.map(|one| one.unwrap_err().message).concat(listed.map(|one| one.unwrap_err().message))
+}
+@test
+fn fails_alike() { emit("failed", failures()); assert_eq(fs::read_file("old")?, "old"); }
+"""
+
+
+def test_what_fails_in_a_run_fails_alike_in_a_test(folder: Path) -> None:
+    program = concerto.compile(FAILS)
+    (folder / "old").write_text("old")
+    report = program.test(permissions=granted(all=True))
+    with program.session(permissions=granted(all=True)) as session:
+        expected = session.call("failures")
+    assert [test.failure for test in report.tests] == [None]
+    assert [emit.payload for emit in report.tests[0].emits] == [expected]
