@@ -153,11 +153,13 @@ class Timer:
         self.cancelled = True
 
 
-LAST = 9e12  # seconds: in milliseconds of what stores and journals take
+LAST = 9e12  # seconds of a virtual clock: stores and journals have room for them in milliseconds
+BEYOND = 3600.0  # seconds that a wait takes at most behind that, so that whoever waits for a time gets there
 
 
 class OfflineLoop:
-    """An event loop with a virtual clock, in seconds, that begins at `now` and stands still at LAST.
+    """An event loop with a virtual clock, in seconds, that begins at `now`. A wait that leads beyond LAST ends there, one that
+    begins behind it after BEYOND at most.
 
     It waits for other threads only while `hold_clock` says so; a run in which nothing can go on is a defect of the runtime."""
 
@@ -195,7 +197,8 @@ class OfflineLoop:
         """Call `callback` after `delay` seconds of the virtual clock; return a Timer, which can be cancelled."""
         self._timer_count += 1
         timer = Timer(callback)
-        heappush(self._timers, (min(self._now + delay, LAST), self._timer_count, timer))
+        at = self._now + min(delay, max(LAST - self._now, BEYOND))
+        heappush(self._timers, (at, self._timer_count, timer))
         return timer
 
     def create_future(self) -> Future:
