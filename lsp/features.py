@@ -45,8 +45,9 @@ LONGEST = 20  # lines of a declaration
 
 
 def hover_at(analysis: Analysis, offset: int) -> tuple[Span, str] | None:
-    """Return the place that a hover is about and its Markdown, or None. It shows the signature or declaration of a name or the
-    type of an expression, of a field of a memory block the forms it has, with the documentation."""
+    """Return the place that a hover is about and its Markdown, None where there is nothing to show. It shows the signature or
+    declaration of a name or the type of an expression, of a field of a memory block the forms it has, with the
+    documentation."""
     if analysis.tree is not None and (field := _field_of_memory(path_to(analysis.tree, offset))) is not None:
         forms = as_fields(BLOCK[field.text].example.replace("), .", ")\n."))
         return field.span, f"```concerto\n{forms}\n```\n\n{BLOCK[field.text].doc}"

@@ -32,8 +32,8 @@ TRIAL: Literal["trial"] = "trial"
 
 class Breaker:
     """The breaker of one endpoint. It opens after `most` failures in a row; `seconds` later it lets one request through, the
-    trial. The next success closes it. `now` is in seconds, by one clock for all calls; a `request` is any object, known by its
-    identity."""
+    trial. The next request that is `answered` closes it. `now` is in seconds, by one clock for all calls; a `request` is any
+    object, known by its identity."""
 
     __slots__ = ("most", "seconds", "failures", "_opened", "_trial", "_lock")
 

@@ -222,7 +222,8 @@ def confidence(fact: Fact, decay: Decay | None, now: int) -> float:
 
 
 def archived(fact: Fact, decay: Decay | None, now: int) -> bool:
-    """Return whether a fact has decayed so far that recall leaves it out unless it is asked for (M-10.20)."""
+    """Return whether a fact has decayed so far at the time `now`, in Unix ms, that recall leaves it out unless it is asked for
+    (M-10.20)."""
     return decay is not None and fact.tier == PERSISTENT and confidence(fact, decay, now) < decay.archive_below
 
 

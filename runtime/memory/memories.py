@@ -685,7 +685,8 @@ class Memories:
         return of, memory_key(self._namespace, of.path, stored_values(of.per, of.key_defaults, ref.key), ref.branch)
 
     def head(self, ref: MemoryRef) -> tuple[str | None, int]:
-        """Return the store name of a handle, and the version of its log when the session last saw it (M-14.6)."""
+        """Return the store name of a handle, None for a volatile memory, and the version of its log when the session last saw it
+        (M-14.6)."""
         declared, key = self._log_of(ref)
         store = self.volatile(declared.store, key) if declared.store is None or self._are_volatile() else None
         return declared.store, self._met.version(key) if store is None else store.head(key).version

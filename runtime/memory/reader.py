@@ -303,7 +303,8 @@ class MemoryReader:
         return state.text if state is not None and state.text else None
 
     def stats(self) -> dict[str, int | float | None]:
-        """Return the counts of the key and then all bounds of the policy, by the names of `stats()` (M-6.15)."""
+        """Return the counts of the key and then all bounds of the policy, None for one that is not set, by the names of `stats()`
+        (M-6.15)."""
         head = self.head()
         works_on(head.length)
         turns = len({entry.turn for entry in paced(self.entries())}) if head.length else 0
