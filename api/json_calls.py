@@ -19,12 +19,11 @@ from ..runtime.errors import install_advice as install_advice
 from ..runtime.host import NoListener as NoListener
 from ..runtime.schema.lenient_json import JsonRefused, parse_json
 from ..vm import values as v
-from ..vm.builtins.json import ABSENT, Misfit
+from ..vm.builtins.json import ABSENT, Misfit, StoredBuilder
 from ..vm.builtins.models import TEXT_CHANNEL as TEXT_CHANNEL
 from ..vm.bytecode.image import Image
 from ..vm.bytecode.shape import listed_functions, offers
 from ..vm.declaration_fields import KEY_SOURCE as KEY_SOURCE
-from ..vm.interp.context_slots import StoredBuilder
 from ..vm.interp.link import Program
 from ..vm.panics import Panic
 from ..vm.values.types import plain_name

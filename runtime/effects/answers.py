@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 
-from ...vm.builtins.json import SCALARS, Misfit
-from ...vm.interp.context_slots import StoredBuilder
+from ...vm.builtins.json import SCALARS, Misfit, StoredBuilder
 from ...vm.values import check, from_json, to_json
 
 TYPE_CHECKING = False

@@ -13,8 +13,7 @@ import os
 from dataclasses import replace
 from hashlib import sha256
 
-from ...vm.builtins.json import Misfit
-from ...vm.interp.context_slots import StoredBuilder
+from ...vm.builtins.json import Misfit, StoredBuilder
 from ...vm.values import Array, Some, from_json, share, to_json
 from ...vm.values.objects import NONE
 from ..calls.embedders import embedding_of, vectors_of

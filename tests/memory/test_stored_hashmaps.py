@@ -200,6 +200,26 @@ def test_keys_that_are_bytes(open_store):
         assert session.call("fill") == [True, 6, [b"ab"], True, 0]
 
 
+@pytest.mark.parametrize("where", ['.with_persistence("h.json")', '.store("durable")'])
+def test_a_field_that_is_added_later_has_its_default(where, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = f"""
+        struct Vote {{{{ by: String{{more}} }}}}
+        hashmap h: HashMap<String, Vote> = HashMap::new(){where};
+        pub fn put() {{{{ h["a"] = Vote {{{{ by: "Ann" }}}}; }}}}
+        pub fn got() -> Vote {{{{ h["a"] }}}}
+        pub fn grown() -> Int {{{{ {{grown}} }}}}
+    """
+    rights = {"permissions": concerto.Permissions(fs_read=True, fs_write=True)}
+    with concerto.compile(source.format(more="", grown="0")).session(**rights) as session:
+        session.call("put")
+    later = source.format(more=", n: Int = 3 + 4, on: String? = nil", grown='h["a"].n += 1; h["a"].n')
+    with concerto.compile(later).session(**rights) as session:
+        vote = session.call("got")
+        assert (vote.by, vote.n, vote.on) == ("Ann", 7, None)
+        assert session.call("grown") == 8
+
+
 def test_behind_any(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with PROGRAM.session() as session, pytest.raises(concerto.Panic, match="P007.*walk over `entries"):

@@ -382,14 +382,14 @@ def answered(machine: MachineContext, task: Task, ref: HashMapRef, answer: Any) 
 
 
 def _load(machine: MachineContext, store: HashStore, content: str) -> None:
-    from .json import Builder, Fault, Misfit, read  # few programs keep a hashmap in a file
+    from .json import Fault, Misfit, StoredBuilder, read  # few programs keep a hashmap in a file
 
     data = read(content)
     if isinstance(data, Fault):
         raise Panic("P412", f"file {store.path} of hashmap {store.name} is no JSON: {data.reason}")
-    builder = Builder(machine.program.declared, Map({}))
+    builder = StoredBuilder(machine.program, machine.memories.computed)
     try:
-        store.items = builder.build(data, ("map", store.key_type, store.value_type)).items
-    except Misfit as misfit:
+        store.items = builder.stored(data, ("map", store.key_type, store.value_type)).items
+    except (Misfit, RecursionError) as misfit:
         place = builder.place()
         raise Panic("P412", f"file {store.path} of hashmap {store.name} does not fit: {misfit} at {place}") from None

@@ -2,10 +2,10 @@
 
 Hands on, besides its rows, `parse_as`, the body of the special form of that name, which takes the type as a descriptor and a
 `TypeTable`, and `fill`, which puts in the defaults that it left open, both to the opcodes (`interp/ops.py`), a descriptor being
-the nested tuple by which the machine knows a type (`values/types.py`): its head, then the types inside; `read`, `Fault`,
-`Builder` and `Misfit` to hashmaps with a file (`hashmaps.py`), the last two also to what is in a store
-(`interp/context_slots.py`, `interp/stored_hashmaps.py`); `Misfit` to whoever tells of what does not fit, with SCALARS to the
-answers of hosts and mocks (`runtime/effects/`), and with ABSENT to the Python API (`api/json_calls.py`).
+the nested tuple by which the machine knows a type (`values/types.py`): its head, then the types inside; `read` and `Fault` to
+hashmaps with a file (`hashmaps.py`); `StoredBuilder`, which builds values of what is stored or answered, with `Misfit` to them,
+to what is in a store (`interp/`, `runtime/search/session_indexes.py`), to the answers of hosts and mocks (`runtime/effects/`,
+with SCALARS) and to the Python API (`api/json_calls.py`, with ABSENT); `Misfit` to recordings (`runtime/journal/border.py`) too.
 
 `json::value_as` has no body: the compiler writes its value as JSON text and reads that with `parse_as`. How a value becomes JSON
 text stands in `values/text.py`; here it is only spread over lines. The decoder of Python's library is loaded with the first text;
@@ -31,6 +31,7 @@ from .registry import integer, std, std_special, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from json import JSONDecoder
     from typing import Any, NoReturn, Protocol
 
@@ -742,3 +743,48 @@ RULES: dict[str, Any] = {
     "range": Builder.range_of, "enum": Builder.enum_of, "struct": Builder.struct_of, "schema": Builder.struct_of,
     "record": Builder.struct_of, "prompt": lambda builder, data, _: builder.struct_of(data, ("record", "Prompt")),
 }  # fmt: skip
+
+
+class StoredBuilder(Builder):
+    """Builds a value from what an earlier declaration of its type may have written (M-8.23): fields that were added get their
+    defaults, renamed ones the value under their earlier name, and fields that are not declared any more are left out. The
+    function `computed` that it is made with runs the `Code` of a default to its end and returns its value."""
+
+    __slots__ = ("computed", "declared")
+
+    def __init__(self, program: Any, computed: Any) -> None:
+        self.declared = program.declared
+        super().__init__(self.declared, Map({}))
+        self.defaults = _Defaults(self.declared)  # type: ignore[assignment]
+        self.computed: Callable[[int], Any] = lambda number: computed(program.codes[number])
+
+    def stored(self, data: Any, descriptor: Any) -> Any:
+        """Return the value of stored data, as `from_json` gives it, with missing fields computed. Raises Misfit when it does not
+        fit the type, RecursionError as `build`, and the Panic of a default that cannot be computed."""
+        built = self.build(data, descriptor)
+        for struct, position, number in self.holes:
+            setattr(struct, struct.__slots__[position], self.computed(number))
+        return built
+
+    def entries_of(self, data: Any, descriptor: Any) -> dict[str, Any]:
+        """Return the entries of an object; of a struct or schema those under an earlier name of a field also under its present
+        name, unless that is there. Raises Misfit for what is no object."""
+        entries = super().entries_of(data, descriptor)
+        before = self.declared.names_before(descriptor[1]) if descriptor[0] in ("struct", "schema") else {}
+        return {**{new: entries[old] for new, old in before.items() if old in entries}, **entries} if before else entries
+
+
+class _Defaults:
+    """The functions of defaults, by type and position of the field, as `Builder` asks for them."""
+
+    __slots__ = ("types",)
+
+    def __init__(self, types: Any) -> None:
+        self.types = types
+
+    def get(self, place: str) -> int | None:
+        key, _, position = place.rpartition(".")
+        if key not in self.types.numbers:
+            return None
+        functions: dict[str, int] = self.types.field_defaults(key)
+        return functions.get(self.types.struct_class(key).decl.fields[int(position)])

@@ -2,21 +2,19 @@
 
 A context declares typed values, its slots, which a memory keeps beside its messages, each as one of its facts. Values of slots
 have their declared types here and are JSON for the memory that stores them. No signature offers these hidden methods to a
-program: the compiler calls them. Hands on `linked_slots` to the linker; `slot_method`, `is_slot_method` and `CHANGING` to the
-host, which calls a method again when it has waited (`runtime/effects/memories.py`); and `StoredBuilder` to the answers of hosts
-and mocks (`runtime/effects/answers.py`), to stored documents (`runtime/search/session_indexes.py`) and to what a call of the API
-is given as JSON (`api/json_calls.py`). The method of hashmaps in a store (`stored_hashmaps.py`) is a row of BODIES too. This
-module does no I/O: what is stored, `machine.memories` reads and writes.
+program: the compiler calls them. Hands on `linked_slots` to the linker, and `slot_method`, `is_slot_method` and `CHANGING` to the
+host, which calls a method again when it has waited (`runtime/effects/memories.py`). The method of hashmaps in a store
+(`stored_hashmaps.py`) is a row of BODIES too. This module does no I/O: what is stored, `machine.memories` reads and writes.
 """
 
 from __future__ import annotations
 
 from ..builtins.binding import expect, in_order
-from ..builtins.json import Builder, Misfit
+from ..builtins.json import Misfit, StoredBuilder
 from ..builtins.registry import HIDDEN, hidden
 from ..builtins.signatures import name_in
 from ..panics import Panic
-from ..values import NONE, Array, Err, Map, Ok, Some, from_json, make_error, share
+from ..values import NONE, Array, Err, Ok, Some, from_json, make_error, share
 from .effects import MemoryUse
 from .stored_hashmaps import TABLE, table
 from .tasks import SUSPENDED, Invoke
@@ -53,51 +51,6 @@ class LinkedSlot:
         self.name = name
         self.descriptor = descriptor
         self.default = default
-
-
-class StoredBuilder(Builder):
-    """Builds a value from what an earlier declaration of its type may have written (M-8.23): fields that were added get their
-    defaults, renamed ones the value under their earlier name, and fields that are not declared any more are left out.
-    The function `computed` that it is made with runs the `Code` of a default to its end and returns its value."""
-
-    __slots__ = ("computed", "declared")
-
-    def __init__(self, program: Any, computed: Any) -> None:
-        self.declared = program.declared
-        super().__init__(self.declared, Map({}))
-        self.defaults = _Defaults(self.declared)  # type: ignore[assignment]
-        self.computed: Callable[[int], Any] = lambda number: computed(program.codes[number])
-
-    def stored(self, data: Any, descriptor: Any) -> Any:
-        """Return the value of stored data, as `from_json` gives it, with missing fields computed. Raises Misfit when it does not
-        fit the type, RecursionError as `build`, and the Panic of a default that cannot be computed."""
-        built = self.build(data, descriptor)
-        for struct, position, number in self.holes:
-            setattr(struct, struct.__slots__[position], self.computed(number))
-        return built
-
-    def entries_of(self, data: Any, descriptor: Any) -> dict[str, Any]:
-        """Return the entries of an object; of a struct or schema those under an earlier name of a field also under its present
-        name, unless that is there. Raises Misfit for what is no object."""
-        entries = super().entries_of(data, descriptor)
-        before = self.declared.names_before(descriptor[1]) if descriptor[0] in ("struct", "schema") else {}
-        return {**{new: entries[old] for new, old in before.items() if old in entries}, **entries} if before else entries
-
-
-class _Defaults:
-    """The functions of defaults, by type and position of the field, as `Builder` asks for them."""
-
-    __slots__ = ("types",)
-
-    def __init__(self, types: Any) -> None:
-        self.types = types
-
-    def get(self, place: str) -> int | None:
-        key, _, position = place.rpartition(".")
-        if key not in self.types.numbers:
-            return None
-        functions: dict[str, int] = self.types.field_defaults(key)
-        return functions.get(self.types.struct_class(key).decl.fields[int(position)])
 
 
 def linked_slots(image: Image, descriptors: list[Any], codes: list[Any]) -> dict[str, dict[str, LinkedSlot]]:

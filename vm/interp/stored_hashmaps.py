@@ -12,10 +12,10 @@ writes the last one to an entry counts. A change in place (`_swap`) compares fir
 from __future__ import annotations
 
 from ..builtins.hashmaps import BODIES, WRITES, calls_of
-from ..builtins.json import Builder, Misfit
+from ..builtins.json import Misfit, StoredBuilder
 from ..bytecode.image import memory_of_hashmap
 from ..panics import Panic
-from ..values import Array, Map, MemoryRef, Some, equal, from_json, key_of, share, to_json, unkey
+from ..values import Array, MemoryRef, Some, equal, from_json, key_of, share, to_json, unkey
 from .effects import MemoryUse
 from .tasks import SUSPENDED
 
@@ -137,10 +137,10 @@ class _Entries:
     def _hold(self, name: str, content: Any) -> None:
         """Put a stored entry among those of the hashmap. Raises P412 for one that does not fit the declared types."""
         at = self._key(name)
-        builder = Builder(self.machine.program.declared, Map({}))
+        builder = StoredBuilder(self.machine.program, self.machine.memories.computed)
         try:
-            value = builder.build(from_json(content), self.store.value_type)
-        except (Misfit, ValueError) as misfit:
+            value = builder.stored(from_json(content), self.store.value_type)
+        except (Misfit, ValueError, RecursionError) as misfit:
             if self.takes_any:
                 self.store.items[at] = None
                 return
