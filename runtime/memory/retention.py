@@ -1,6 +1,6 @@
 """Which messages leave a log (M-4.2, M-9.5): `leaving` decides it for every log and every store.
 
-What leaves together is a *unit*: a message with the tool results behind it. A *pinned* entry never leaves.
+What leaves together is a *unit*: a message with the tool results behind it. A *pinned* entry does not leave so.
 
 A log whose one bound is its number of messages is a queue; `Retention.fifo` says so. A volatile log then takes the fast forms
 of the same rule: the length of a deque for the notes that it keeps in place of entries, and `end_of_front` for a list of entries.

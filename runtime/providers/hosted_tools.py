@@ -69,8 +69,8 @@ def _renamed(tool: Json, names: Mapping[str, str], *plain: str, **formed: Callab
 
 
 def most_calls(tools: Sequence[Json]) -> int | None:
-    """Return how many calls the Responses API may run, None for no limit; it has one for all tools, so the `max_uses` of the
-    first one counts."""
+    """Return how many calls the Responses API may run, None for no limit; it has one for all tools, so a request with several of
+    them has no `max_uses`, and that of the first one counts."""
     return tools[0].get("max_uses") if tools else None
 
 

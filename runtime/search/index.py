@@ -72,7 +72,7 @@ class SearchIndex:
     SearchFailure (see there for its kinds) and nothing else, but with a place and the `thread` of a session, in which file or
     server is then waited for, MustWait and Cancelled too, as `StoreThread.wait`. A method that writes waits up to 30 s for other
     writers of the file, or of the index in a database, and makes them wait: some hundred documents at a time are a good size.
-    After `close` every use is a "Store" failure.
+    After `close` whatever asks its tables is a "Store" failure.
     """
 
     def __init__(self, name: str, place: str | Database | None = None, thread: StoreThread | None = None) -> None:
