@@ -144,8 +144,8 @@ STORE_KEYS = ("kind", "path", "url_env")
 
 def read_stores(tables: MemoryTables, table: Mapping[str, Any], report: Report) -> None:
     """Add the stores of `[stores.NAME]` to the tables and report what is wrong in them. One with an illegal `kind`, or without
-    the `url_env` that it needs, counts as `durable`; unknown keys are left out, a value that is no string stays. What is no table
-    is not added."""
+    the `url_env` that it needs, counts as `durable`; unknown keys are left out, a value that is no string, or empty, stays. What
+    is no table is not added."""
     for name, fields in table.items():
         place = ("stores", name)
         if not isinstance(fields, dict):
@@ -154,8 +154,8 @@ def read_stores(tables: MemoryTables, table: Mapping[str, Any], report: Report) 
         for key, value in fields.items():
             if key not in STORE_KEYS:
                 report("E4001", ("stores", name, key), f"[stores.{name}] has no key `{key}`", suggestion("keys", key, STORE_KEYS))
-            elif not isinstance(value, str):
-                report("E4004", ("stores", name, key), f"`{key}` of [stores.{name}] is a string", None)
+            elif not isinstance(value, str) or (not value and key != "kind"):
+                report("E4004", ("stores", name, key), f"`{key}` of [stores.{name}] {_no_text(value)}", None)
         kind = fields.get("kind")
         if kind not in STORE_KINDS:
             at = (*place, "kind") if isinstance(kind, str) else place

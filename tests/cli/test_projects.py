@@ -212,6 +212,7 @@ def test_the_nearest_manifest_counts_and_its_directory_is_the_root(cli, write, t
         ('[stores.notes]\nkind = "sqlit"', "Concerto.toml:6:1: error[E4004]: `kind` of [stores.notes]", "did you mean `sqlite`?"),
         ("[stores.notes]", "Concerto.toml:5:9: error[E4004]: `kind` of [stores.notes]", 'write `kind = "sqlite"`'),
         ('[stores.notes]\nkind = "postgres"', "Concerto.toml:5:9: error[E4002]: [stores.notes] lacks `url_env`", "url_env"),
+        ('[stores.notes]\nkind = "sqlite"\npath = ""', "Concerto.toml:7:1: error[E4004]: `path` of [stores.notes]", "is empty"),
         ('[stores.notes\nkind = "redis"', "Concerto.toml:5:14: error[E4004]: Concerto.toml is no TOML", "a line is"),
     ],
 )
