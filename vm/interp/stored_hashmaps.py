@@ -155,7 +155,7 @@ class _Entries:
 
         try:
             data = loads(name)
-            return key_of(Builder(self.machine.program.declared, Map({})).build(data, self.store.key_type))
+            return key_of(StoredBuilder(self.machine.program, self.machine.memories.computed).build(data, self.store.key_type))
         except (Misfit, ValueError) as misfit:
             if self.takes_any and isinstance(misfit, Misfit):
                 return key_of(data)
