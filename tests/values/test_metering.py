@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from concerto.vm.builtins.json import _Builder
 from concerto.vm.builtins.sentences import blank_from
 from concerto.vm.builtins.strings import trim, trim_end, trim_start
 from concerto.vm.builtins.url import query_function
 from concerto.vm.interp.stores import HashStore, Ledger, words
-from concerto.vm.values import Array, Map, equal, share_all
+from concerto.vm.values import Array, Map, brief, debug, equal, from_json, quote, share_all
 from concerto.vm.values.arithmetic import WHITE_SPACE, read_float, read_int
 from concerto.vm.values.long_text import lstrip, rstrip, strip
 from concerto.vm.values.metering import BLOCK, STRIDE, exchange
@@ -63,6 +64,9 @@ WORKS: dict[str, Callable[[], Any]] = {
     "Maps": lambda: equal(*NUMBERS),
     "keys": NUMBERS[0].key_list,
     "a word": lambda: blank_from("a" * (MANY * BLOCK), 0, MANY * BLOCK),
+    "quote": lambda: debug("é\n" * (MANY * BLOCK // 2)),
+    "object": lambda: from_json(dict.fromkeys(map(str, range(MANY * STRIDE)), 1)),
+    "read object": lambda: _Builder(False).table(dict.fromkeys(map(str, range(MANY * STRIDE)), 1)),
     "words": lambda: words("ab c-" * (MANY * BLOCK // 5)),
     "keys of a search": lambda: Ledger("l").by_any_key(["k"] * (MANY * STRIDE)),
     "query": lambda: query_function(Map({f"k{number}": Array([number]) for number in range(MANY * STRIDE)})),
@@ -77,6 +81,15 @@ def test_it_ends_in_the_middle(name: str) -> None:
             WORKS[name]()
     finally:
         exchange(before)
+
+
+def test_a_cut_of_a_long_text_does_not_look() -> None:
+    before = exchange(Ending(0))
+    try:
+        assert brief("\n" * (MANY * BLOCK), 4) == '"\\n\\…'
+    finally:
+        exchange(before)
+    assert quote("a\n" * BLOCK) == '"' + "a\\n" * BLOCK + '"'
 
 
 @pytest.mark.parametrize("work", ["entries", "delete", "calls"])

@@ -380,7 +380,8 @@ class _Builder:
     def table(self, entries: dict[str, Any]) -> Map:
         """Return a Map of values that have been built; equal keys of one text are one object."""
         keys = map(whole_text, entries) if self.clean else entries
-        return Map(dict(zip([self.keys.setdefault(key, key) for key in keys], entries.values(), strict=True)))
+        pairs = zip(keys, entries.values(), strict=True)
+        return Map({self.keys.setdefault(key, key): value for key, value in (paced(pairs) if len(entries) > STRIDE else pairs)})
 
 
 def whole_float(number: int) -> float:

@@ -116,7 +116,8 @@ def replace(pattern: Any, s: Any, replacement: Any) -> Ok | Err:
 
 
 def _replaced(regex: Regex, s: str, pieces: list[Any]) -> str:
-    parts = []
+    texts: list[str] = []  # of many parts each
+    parts: list[str] = []
     copied = size = 0
     every = pieces if len(pieces) < LARGE else None
     for spans in paced(regex.find_all(s), EVERY):
@@ -130,7 +131,10 @@ def _replaced(regex: Regex, s: str, pieces: list[Any]) -> str:
                 check_string_size(size)
         check_string_size(size)
         copied = spans[1]
-    return join("", [*parts, s[copied:]])
+        if len(parts) >= LARGE:
+            texts.append("".join(parts))
+            parts.clear()
+    return join("", [*texts, *parts, s[copied:]])
 
 
 def _pieces(replacement: str, regex: Regex) -> list[Any]:

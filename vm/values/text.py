@@ -144,8 +144,19 @@ _ESCAPES.update({code: f"\\u{{{code:x}}}" for code in (*range(1, 32), 127) if co
 
 
 def quote(text: str) -> str:
-    """Return `text` as a basic string literal would write it, quotes included (L-1.5.6). It asks for no limit."""
-    return f'"{text.translate(_ESCAPES)}"'
+    """Return `text` as a basic string literal would write it, quotes included (L-1.5.6). It asks for no limit; with more than
+    BLOCK characters what ends the run may come out."""
+    return f'"{_translated(text, _ESCAPES)}"'
+
+
+def _translated(text: str, escapes: dict[int, str]) -> str:
+    if len(text) <= BLOCK:
+        return text.translate(escapes)
+    parts = []
+    for at in range(0, len(text), BLOCK):
+        look()
+        parts.append(text[at : at + BLOCK].translate(escapes))
+    return "".join(parts)
 
 
 def handle_text(handle: Any) -> str:
@@ -298,6 +309,11 @@ def _media(value: Media) -> str:
     return media_text(kind, name, size, is_link=not mime)
 
 
+def _first_signs(value: str) -> str:
+    """Return as much of `quote` as any cut shows."""
+    return quote(value[:BLOCK])
+
+
 def _first_bytes(value: bytes) -> str:
     """Return as much of `bytes_text` as any cut shows: a message about long Bytes is no long String."""
     return f"Bytes({value[:BLOCK].hex()})"
@@ -305,7 +321,7 @@ def _first_bytes(value: bytes) -> str:
 
 DISPLAY = _form(str, float_text, lambda error: error.message)
 DEBUG = _form(quote, float_literal, debug_error)
-BRIEF = _form(quote, float_literal, debug_error, _first_bytes)
+BRIEF = _form(_first_signs, float_literal, debug_error, _first_bytes)
 
 
 def display(value: Any) -> str:
@@ -367,11 +383,7 @@ def json_string(text: str) -> str:
     with more than BLOCK characters what ends the run may come out."""
     if len(text) <= BLOCK:
         return encode_basestring(text)
-    parts = []
-    for at in range(0, len(text), BLOCK):
-        look()
-        parts.append(text[at : at + BLOCK].translate(_JSON_ESCAPES))
-    return f'"{"".join(parts)}"'
+    return f'"{_translated(text, _JSON_ESCAPES)}"'
 
 
 def _float(value: float) -> str:
@@ -514,4 +526,5 @@ def from_json(data: Any, depth: int = 0) -> Any:
         if set(map(type, data)) == {str}:
             return Array(data.copy())
         return Array([from_json(item, depth + 1) for item in (paced(data) if len(data) > STRIDE else data)])
-    return Map({key: from_json(item, depth + 1) for key, item in data.items()})
+    items = paced(data.items()) if len(data) > STRIDE else data.items()
+    return Map({key: from_json(item, depth + 1) for key, item in items})
