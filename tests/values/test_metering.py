@@ -12,6 +12,7 @@ from concerto.vm.builtins.url import query_function
 from concerto.vm.interp.stores import HashStore, Ledger, words
 from concerto.vm.values import Array, Map, brief, debug, equal, from_json, quote, share_all
 from concerto.vm.values.arithmetic import WHITE_SPACE, read_float, read_int
+from concerto.vm.values.casts import cast
 from concerto.vm.values.long_text import lstrip, rstrip, strip
 from concerto.vm.values.metering import BLOCK, STRIDE, exchange
 from concerto.vm.values.structural import make_set
@@ -79,6 +80,19 @@ def test_it_ends_in_the_middle(name: str) -> None:
     try:
         with pytest.raises(Ended):
             WORKS[name]()
+    finally:
+        exchange(before)
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "walks"),
+    [(NUMBERS[0], ("map", ("int",), ("float",)), 4), (make_set(range(MANY * STRIDE)), ("set", ("float",)), 2)],
+)
+def test_a_cast_ends_while_its_result_is_made(value: Any, type_: Any, walks: int) -> None:
+    before = exchange(Ending(walks * MANY - MANY // 2))
+    try:
+        with pytest.raises(Ended):
+            cast(value, type_)
     finally:
         exchange(before)
 

@@ -249,7 +249,7 @@ class Conformer:
         if self.all_fit(value.items.values(), descriptor[2], depth):
             return value
         contents = self.each(value.items.values(), [descriptor[2]] * len(value.items), depth)
-        return value if contents is None else Map(dict(zip(value.items, contents, strict=True)))
+        return value if contents is None else Map(dict(paced(zip(value.items, contents, strict=True))))
 
     def collection(self, value: Any, element: Descriptor, depth: int) -> Any:
         """Return a Set, Queue or Stack with checked elements."""
@@ -257,7 +257,7 @@ class Conformer:
         if items is None:
             return value
         if type(value) is Set:
-            return make_set(items)
+            return make_set(paced(items))
         return type(value)(type(value.items)(items))
 
     def payload(self, value: Any, descriptor: Descriptor, depth: int) -> Any:
