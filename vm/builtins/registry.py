@@ -149,7 +149,7 @@ class Row:
 
     @property
     def receiver_type(self) -> Descriptor | None:
-        """The receiver's type with its type parameters; None for a global function."""
+        """The receiver's type with its type parameters; None for a function."""
         return parse_type(self.receiver_text) if self.receiver_text else None
 
     @property

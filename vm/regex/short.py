@@ -5,7 +5,7 @@ set, and alternatives without groups. In such a pattern both matchers try the sa
 contains another, and each group takes part in every match. What a search may cost is reckoned before: a repetition whose
 characters cannot begin what follows it never has to give one back with success, so only the others multiply the steps. Where the
 text is too long, or the sum too large, the matchers of `matcher.py` are asked, whose time is linear. Sets without regard to case,
-blanks beside complements, and `\\B` are left to them too, since Python means something else by them.
+`\\S` and `\\B` are left to them too, since Python means something else by them, and so are long sets.
 """
 
 from __future__ import annotations

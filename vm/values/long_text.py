@@ -2,9 +2,10 @@
 
 Python does each of these operations in one call, which a run cannot interrupt. `split`, `replace`, `strip`, `lstrip`, `rstrip`
 and `find` return exactly what Python's own methods return; the others (`pieces`, `blocks`, `mapped`, `at_blanks`) work on a text
-piece by piece. Hands them on to built-ins, which call them for Strings that may be long, and `strip` and `lstrip` to arithmetic.
-Positions and sizes are code points. What ends the run (P102 for its time, P103 for its memory, or what the host has set:
-`metering.py`) may come out of each. Nothing is charged here: the built-ins charge the run for their work.
+piece by piece. Hands them on to built-ins, which call them for Strings that may be long, `strip` and `lstrip` to arithmetic, and
+`blocks` to the stores of `interp/`. Positions and sizes are code points. What ends the run (P102 for its time, P103 for its
+memory, or what the host has set: `metering.py`) may come out of each. Nothing is charged here: the built-ins charge the run for
+their work.
 """
 
 from __future__ import annotations
