@@ -126,7 +126,8 @@ class Undo:
 class StoredList(list):  # type: ignore[type-arg]
     """The storage of an Array or Stack in the state of a tool. `undo` is the call that notes its writes, None for none, `owner`
     the container that is to be as before, `length` the number of items before, `changed` the items that were replaced, by
-    position, `before` all of them once something was done that the others cannot tell. `plain`: no item is a container."""
+    position, `before` all of them once something was done that the others cannot tell. `plain`: no item is a container. Its
+    writes are those of `list`, and note before what they replace; what `pop` returns is marked."""
 
     __slots__ = ("undo", "owner", "length", "changed", "before", "plain")
     undo: Undo | None
@@ -292,7 +293,7 @@ class LendingList(StoredList):
 
 class StoredDict(dict):  # type: ignore[type-arg]
     """The storage of a Map or Set in the state of a tool; `undo`, `owner`, `before` and `plain` as in StoredList, `changed` by
-    key what was replaced, `added` the keys that were not there."""
+    key what was replaced, `added` the keys that were not there. Its writes are those of `dict`, as there."""
 
     __slots__ = ("undo", "owner", "changed", "added", "before", "plain")
     undo: Undo | None
