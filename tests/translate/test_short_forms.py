@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from concerto.vm.jit.tier import Translation
 from concerto.vm.values import RangeValue, containers
 
-from .tiers import observed
+from .tiers import loaded, observed
 
 SLICES = """
 fn part(text: String, a: Int, b: Int) -> String { text[a..b] }
@@ -117,3 +118,10 @@ def test_a_slice_of_a_text_makes_no_range(monkeypatch: pytest.MonkeyPatch) -> No
     text = f'fn main() {{ let s = "some text"; let mut n = 0; {work} emit("n", n); }}'
     assert observed(text, "both", counted=False)[0] == [("n", "89")]
     assert len(made) <= 3  # the range of the loop, and those of a first round in the interpreter
+
+
+def test_long_texts_are_mapped_by_the_built_in() -> None:
+    """A call of Python's own for a text of millions of characters would hold a deadline up (G-6.3)."""
+    program = loaded("fn f(s: String) -> Int { s.to_upper().len() + s.to_lowercase().len() }\nfn main() { f(\"a\"); }")
+    part = Translation(program).whole(0, False)
+    assert part is not None and part.source.count("< LARGE and len(w := x.") == 2

@@ -84,9 +84,9 @@ def all_of(word: str) -> Callable[[list[Value]], bool]:
 
 
 def case_mapping(method: str) -> Intrinsic:
-    """Return the row of a method of Python's str whose result may be longer than its receiver; a result over the limit on Strings
-    is P103, which `join` raises."""
-    return Intrinsic(f"w if len(w := {{0}}.{method}()) <= Q else join(EMPTY, [w])")
+    """Return the row of a method of Python's str whose result may be longer than its receiver, for a short one; the body looks at
+    the run within a long text."""
+    return Intrinsic(f"w if len(x := {{0}}) < LARGE and len(w := x.{method}()) <= Q else {{body}}(x)")
 
 
 def constant_separator(parts: list[Value]) -> bool:
