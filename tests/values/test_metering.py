@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from concerto.vm.builtins.json import _Builder
 from concerto.vm.builtins.sentences import blank_from
-from concerto.vm.builtins.strings import trim, trim_end, trim_start
+from concerto.vm.builtins.strings import to_lower, trim, trim_end, trim_start
 from concerto.vm.builtins.url import query_function
 from concerto.vm.interp.stores import HashStore, Ledger, words
 from concerto.vm.values import Array, Map, brief, debug, equal, from_json, quote, share_all
@@ -68,6 +68,7 @@ WORKS: dict[str, Callable[[], Any]] = {
     "quote": lambda: debug("é\n" * (MANY * BLOCK // 2)),
     "object": lambda: from_json(dict.fromkeys(map(str, range(MANY * STRIDE)), 1)),
     "read object": lambda: _Builder(False).table(dict.fromkeys(map(str, range(MANY * STRIDE)), 1)),
+    "lower case": lambda: to_lower("É" * (MANY * BLOCK)),
     "words": lambda: words("ab c-" * (MANY * BLOCK // 5)),
     "keys of a search": lambda: Ledger("l").by_any_key(["k"] * (MANY * STRIDE)),
     "query": lambda: query_function(Map({f"k{number}": Array([number]) for number in range(MANY * STRIDE)})),
@@ -104,6 +105,12 @@ def test_a_cut_of_a_long_text_does_not_look() -> None:
     finally:
         exchange(before)
     assert quote("a\n" * BLOCK) == '"' + "a\\n" * BLOCK + '"'
+
+
+@pytest.mark.parametrize("text", ["É", "İx", "ΑΣ", "ΑΣ Σ\n", "Σ"])
+def test_long_texts_are_in_lower_case_as_short_ones(text: str) -> None:
+    whole = text * (2 * BLOCK // len(text) + 3)
+    assert to_lower(whole) == whole.lower()
 
 
 @pytest.mark.parametrize("work", ["entries", "delete", "calls"])

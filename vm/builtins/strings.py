@@ -108,6 +108,8 @@ def to_lower(s: str) -> str:
     if len(s) >= LARGE:
         spend(len(s))
         if len(s) > BLOCK:  # a sigma looks at its word, so words stay whole
+            if "Σ" not in s:
+                return long_text.mapped(s, str.lower)
             return _sized("".join([part.lower() for part in long_text.at_blanks(s)]))
     return _sized(s.lower())
 
