@@ -234,7 +234,8 @@ class ProviderRow:
 
     def lacks(self, api: str, tools: Sequence[Mapping[str, object]]) -> tuple[int, str, str, str] | None:
         """Return what of hosted tools, as `hosted_fault` lets them pass, a connection with this API does not carry: the place of
-        the first such tool, the name of the part, what is not carried, and what there is instead; None when it carries all."""
+        the first such tool, from 0, the name of the part, what is not carried, and what there is instead; None when it carries
+        all."""
         known = self.hosted.get(api, {})
         where = f"the {api} API of provider `{self.name}`" if len(self.wires) > 1 else f"provider `{self.name}`"
         for at, tool in enumerate(tools):

@@ -160,10 +160,10 @@ def _rank_between(previous: str, kind: str, level: int, is_gap: bool) -> int | N
 
 
 def cuts(text: str, size: int, overlap: int, by: str) -> Iterator[Cut]:
-    """Yield the passages of a text in order as (start, end, texts of the headings above, the outermost first): of at most `size`
-    characters, each repeating at most `overlap` < `size` of the end of the one before. `by` is a word of WAYS; headings are known
-    by MARKDOWN only. The caller has checked `size`, which is at least 1, `overlap`, which is not negative, and `by`. White space
-    at both ends of a passage is left out."""
+    """Yield the passages of a text in order as (start, end, texts of the headings above it or at its beginning, the outermost
+    first): of at most `size` characters, each repeating at most `overlap` < `size` of the end of the one before. `by` is a word
+    of WAYS; headings are known by MARKDOWN only. The caller has checked `size`, which is at least 1, `overlap`, which is not
+    negative, and `by`. White space at both ends of a passage is left out."""
     units = Units(text, by)
     headings = units.headings
     start, end = -1, 0
