@@ -1,11 +1,12 @@
 """Short texts, searched by Python's `re`, where that surely finds the same matches in few steps (L-7.10, G-9.5).
 
-Hands on `ShortTexts` to `matcher.py`: one for a pattern of characters, sets, assertions, groups, repetitions of one character or
-set, and alternatives without groups. In such a pattern both matchers try the same choices in the same order, no repetition
-contains another, and each group takes part in every match. What a search may cost is reckoned before: a repetition whose
-characters cannot begin what follows it never has to give one back with success, so only the others multiply the steps. Where the
-text is too long, or the sum too large, the matchers of `matcher.py` are asked, whose time is linear. Sets without regard to case,
-`\\S` and `\\B` are left to them too, since Python means something else by them, and so are long sets.
+Hands on `ShortTexts`, and `Unfit`, which its constructor raises, to `matcher.py`: one for a pattern of characters, sets,
+assertions, groups, repetitions of one character or set, and alternatives without groups. In such a pattern both matchers try the
+same choices in the same order, no repetition contains another, and each group takes part in every match. What a search may cost
+is reckoned before: a repetition whose characters cannot begin what follows it never has to give one back with success, so only
+the others multiply the steps. Where the text is too long, or the sum too large, the matchers of `matcher.py` are asked, whose
+time is linear. Sets without regard to case, `\\S` and `\\B` are left to them too, since Python means something else by them, and
+so are long sets.
 """
 
 from __future__ import annotations

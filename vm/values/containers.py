@@ -1,15 +1,15 @@
 """The containers with value semantics: a `shared` mark and copy on write (V-5.7, L-5.5.2, L-6.7).
 
 Hands on Array, Map, Set, Queue and Stack and the Map's key encoding (`key_of`, `unkey`, and BoolKey for the two keys that are
-Bools), `share`, `share_all` and `own`, which set the mark and obey it, PLAIN, CONTAINERS, `elements`, ranges (`RangeValue`), and
-what is done with Bytes: their digits (base64, base64url, hexadecimal) and joining; all of it to the files here, both tiers,
-built-ins and snapshots, to what in the runtime writes values out or reads them (memories, journals, schemas, media, secrets),
-and, through the package `vm/values`, to the compiler and the other rooms. What ends the run (P102 for its time, P103 for its
-memory, or what the host has set: `metering.py`) may come out of `Map.key_list`, `share_all` and `own` with LARGE items or more,
-out of `concat_bytes` with BLOCK bytes or more, and out of `from_hex`, `from_base64` and `from_base64url` with any text. `items`
-is Python's own list, dict or deque; `shared`, the mark, is False while one place alone has the container, True when others may
-see it, so that a write copies it first, or an `Undo` (`undo.py`), which decides in place of `own`. The keys of a Set are in
-`structural.py`, equality in `equality.py`, display in `text.py`, methods in `builtins/`.
+Bools), `share`, `share_all` and `own`, which set the mark and obey it, `own_struct`, PLAIN, WRAPPERS, CONTAINERS, `elements`,
+ranges (`RangeValue`), and what is done with Bytes: their digits (base64, base64url, hexadecimal) and joining; all of it to the
+files here, both tiers, built-ins and snapshots, to what in the runtime writes values out or reads them (memories, journals,
+schemas, media, secrets), and, through the package `vm/values`, to the compiler and the other rooms. What ends the run (P102 for
+its time, P103 for its memory, or what the host has set: `metering.py`) may come out of `Map.key_list`, `share_all` and `own` with
+LARGE items or more, out of `concat_bytes` with BLOCK bytes or more, and out of `from_hex`, `from_base64` and `from_base64url`
+with any text. `items` is Python's own list, dict or deque; `shared`, the mark, is False while one place alone has the container,
+True when others may see it, so that a write copies it first, or an `Undo` (`undo.py`), which decides in place of `own`. The keys
+of a Set are in `structural.py`, equality in `equality.py`, display in `text.py`, methods in `builtins/`.
 """
 
 from __future__ import annotations

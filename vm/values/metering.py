@@ -2,8 +2,8 @@
 
 Hands on `look`, `spend`, `announce` and `works_on`, the loop `paced`, which has a look in it, and the sizes LARGE, FEW, STRIDE
 and BLOCK, to values, built-ins, `regex/`, the stores and the weighing of `interp/`, the runtime and the API, LARGE to translated
-code too. The machine installs itself with `exchange` as the meter of its thread, for each slice and for what the host does under
-the limits of the run; where no run is the meter, nothing is counted and nothing is raised.
+code too. The machine, which takes IDLE too, installs itself with `exchange` as the meter of its thread, for each slice and for
+what the host does under the limits of the run; where no run is the meter, nothing is counted and nothing is raised.
 
 What ends a run is what `Machine.attend` raises: a Panic (P102 for its time, P103 for the weight of its values) or whatever the
 host has set as `Machine.stop`. It comes out of every function here that looks. Here is only asked and told: fuel is counted, and
