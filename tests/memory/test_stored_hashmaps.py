@@ -236,3 +236,18 @@ def test_a_state_leaves_the_entries_where_they_are(tmp_path, monkeypatch):
     with PROGRAM.session() as session:
         session.restore(state)
         assert session.call("add", 1) == 5
+
+
+def test_an_entry_that_could_not_be_read_again_is_not_written_into_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    program = concerto.compile("""
+    hashmap h: HashMap<String, Float> = HashMap::new().with_persistence("x.json");
+    pub fn fill() { h["a"] = 1.5; h["b"] = 0.0 / 0.0; }
+    pub fn look() -> Int { h.len() }
+    """)
+    files = concerto.Permissions(fs_read=("x.json",), fs_write=("x.json",))
+    unfit = pytest.raises(concerto.Panic, match="P412.*would not fit: expected Float, found null")
+    with program.session(permissions=files) as session, unfit:
+        session.call("fill")
+    with program.session(permissions=files) as session:
+        assert session.call("look") == 1

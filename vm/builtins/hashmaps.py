@@ -353,11 +353,15 @@ prelude(
 
 @hidden(HASHMAP, "save() -> Any")
 def save(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
-    """Ask the host to rewrite the file with what the store holds now; `Ok(nil)` at once for a store without one."""
+    """Ask the host to rewrite the file with what the store holds now; `Ok(nil)` at once for a store without one. Raises P412 for
+    entries that could not be read again, such as a Float that is no number."""
     store = machine.stores.hashmaps[ref.name]
     if store.path is None:
         return Ok(None)
-    machine.suspend(task, "store", StoreFile(store.name, store.path, to_json(Map(store.items))))
+    content = to_json(Map(store.items))
+    if "null" in content:  # what is no number has no other form
+        _entries_in(machine, store, content, "would not fit")
+    machine.suspend(task, "store", StoreFile(store.name, store.path, content))
     return SUSPENDED
 
 
@@ -378,10 +382,12 @@ def answered(machine: MachineContext, task: Task, ref: HashMapRef, answer: Any) 
         denied = answer.value.variant == "PermissionDenied"
         raise Panic("P407" if denied else "P412", f"file {store.path} of hashmap {store.name}: {answer.value.message}")
     if answer.value is not None:
-        _load(machine, store, answer.value)
+        store.items = _entries_in(machine, store, answer.value, "does not fit")
 
 
-def _load(machine: MachineContext, store: HashStore, content: str) -> None:
+def _entries_in(machine: MachineContext, store: HashStore, content: str, unfit: str) -> dict[Any, Any]:
+    """Return the entries that the text of a file has. Raises P412 for a text that is no JSON or, in the words `unfit`, of another
+    type."""
     from .json import Fault, Misfit, StoredBuilder, read  # few programs keep a hashmap in a file
 
     data = read(content)
@@ -389,7 +395,8 @@ def _load(machine: MachineContext, store: HashStore, content: str) -> None:
         raise Panic("P412", f"file {store.path} of hashmap {store.name} is no JSON: {data.reason}")
     builder = StoredBuilder(machine.program, machine.memories.computed)
     try:
-        store.items = builder.stored(data, ("map", store.key_type, store.value_type)).items
+        entries: dict[Any, Any] = builder.stored(data, ("map", store.key_type, store.value_type)).items
     except (Misfit, RecursionError) as misfit:
         place = builder.place()
-        raise Panic("P412", f"file {store.path} of hashmap {store.name} does not fit: {misfit} at {place}") from None
+        raise Panic("P412", f"file {store.path} of hashmap {store.name} {unfit}: {misfit} at {place}") from None
+    return entries
