@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import random
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -30,8 +32,10 @@ from concerto.vm.values import (
     equal,
     from_json,
     make_struct_class,
+    text,
     to_json,
 )
+from concerto.vm.values.limits import limits, with_strings_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,6 +89,94 @@ def test_round_trip(data: Any) -> None:
     text = to_json(value)
     assert json.loads(text) == data
     assert equal(from_json(json.loads(text)), value)
+
+
+def parts_of(chance: random.Random, depth: int) -> Any:
+    """A value of some kind, of so many levels at most."""
+    floats = [0.0, -0.0, 1e16, 9999999999999998.0, 1e-4, 9e-5, 1e300, math.nan, math.inf]
+    leaves = [*floats, 1, -(2**63), "e+1", "\u0001", True, None]
+    if not depth or chance.random() < 0.3:
+        return chance.choice([*leaves, NONE, b"bytes", RangeValue(1, None), ModelRef("M")])
+    inner = [parts_of(chance, depth - 1) for _ in range(chance.choice((0, 1, 2, 3, 90)) if depth < 3 else 2)]
+    one = parts_of(chance, depth - 1)
+    keys = [chance.choice(("a", "b", 1, 2, True, b"k")) if chance.random() < 0.2 else f"k{at}" for at in range(len(inner))]
+    return chance.choice([
+        Array(inner), Map.of([part for pair in zip(keys, inner, strict=True) for part in pair]), tuple(inner), Some(one), Ok(one),
+        Point(one, 1), EnumValue(Shape, 3, (one,)), EnumValue(Shape, 2, (one,)), EnumValue(Shape, 1, (one, one)),
+        EnumValue(Shape, 0), Message.of(("user", "q", Array([]), None, Array(inner))),
+    ])  # fmt: skip
+
+
+def in_pieces(value: Any) -> Any:
+    """The JSON text of a value, or the panic, without the encoder of Python's library."""
+    try:
+        return text._joined(text._Json(in_pieces=True).piece(value))
+    except Panic as panic:
+        return panic.message
+
+
+@pytest.mark.parametrize(("nesting", "size"), [(256, 1 << 24), (4, 1 << 24), (6, 200)])
+def test_small_parts_are_written_as_their_pieces_are(monkeypatch: pytest.MonkeyPatch, nesting: int, size: int) -> None:
+    chance = random.Random(nesting + size)
+    monkeypatch.setattr(limits, "nesting", nesting)
+    outcomes = set()
+    for _ in range(600):
+        value = parts_of(chance, chance.randrange(8))
+
+        def both(value: Any = value) -> tuple[Any, Any]:
+            try:
+                return to_json(value), in_pieces(value)
+            except Panic as panic:
+                return panic.message, in_pieces(value)
+
+        found, expected = with_strings_of(size, both)
+        assert found == expected
+        outcomes.add(found)
+    assert len(outcomes) > 100
+
+
+def test_many_elements_are_written_in_order_beside_such_as_the_encoder_does_not_take() -> None:
+    elements: list[Any] = []
+    for at in range(3_000):
+        elements += [Map({"at": at, "in": Array([at, (at, "x")])}), Some(at)] if at % 700 else [b"b", 1e300, Array([b"", at])]
+    written = json.loads(to_json(Array(elements)))
+    assert len(written) == len(elements) and written[1] == 1e300
+    assert written[5:7] == [{"at": 2, "in": [2, [2, "x"]]}, 2]
+    assert to_json(Array(elements)) == in_pieces(Array(elements))
+
+
+def test_a_shared_text_is_not_written_over_and_over_before_it_is_refused() -> None:
+    long = "x" * (1 << 17)
+    wide = Map({str(at): long for at in range(900)})
+    for value in (Array([long] * 900), Array([Map({long: 1})] * 900), Array([(long,)] * 900), wide):
+        tracemalloc.start()
+        try:
+            with pytest.raises(Panic) as raised:
+                to_json(value)
+            most = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert raised.value.code == "P103"
+        assert most < 2 * (1 << 24) + (1 << 21)
+
+
+RECORDS = [
+    lambda at: {"id": at, "tags": ["a", {"id": at}], "in": [{"id": 1}, {"id": 2}], "text": '},{"id":'},
+    lambda at: [at, [at, "],["], []],
+    lambda at: {"n": 2.0**70, "deep": [[[at]]]},
+    lambda at: {},
+]
+
+
+@pytest.mark.parametrize("record", RECORDS)
+@pytest.mark.parametrize("separators", [(",", ":"), (" , ", " : ")])
+def test_long_arrays_of_records_are_read_like_short_ones(record: Any, separators: Any) -> None:
+    data = [record(at) for at in range(9_000)]
+    for whole in (data, {"rows": data}):
+        found = read(json.dumps(whole, separators=separators))
+        assert equal(found, from_json(json.loads(json.dumps(whole))))
+    spoilt = json.dumps([*data, *data], separators=separators)[:-1] + ",}"
+    assert isinstance(read(spoilt), Fault)
 
 
 @given(st.text())

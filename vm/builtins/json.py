@@ -326,7 +326,7 @@ def read(source: str) -> Any:
 def _read_long(source: str, builder: _Builder) -> Any:
     from .json_long import LongText
 
-    return LongText(source, _the_decoder(), builder.build, Array, builder.table).document()
+    return LongText(source, _the_decoder(), builder.element, builder.items, Array, builder.table).document()
 
 
 def _the_decoder() -> JSONDecoder:
@@ -343,14 +343,23 @@ def _refuse(_: str) -> NoReturn:
 
 
 class _Builder:
-    """From plain data to values; `clean`: an escape may have brought in half of a surrogate pair (G-9.1). Raises Refused for data
-    beyond the limits on nesting and items or the range of Float."""
+    """From plain data, which it takes over, to values; `clean`: an escape may have brought in half of a surrogate pair (G-9.1).
+    `alone`: the data are of one of many calls of the decoder. Raises Refused for data beyond the limits on nesting and items or
+    the range of Float."""
 
-    __slots__ = ("clean", "keys")
+    __slots__ = ("clean", "alone", "keys")
 
     def __init__(self, clean: bool) -> None:
         self.clean = clean
-        self.keys: dict[str, str] = {}  # one text for equal keys
+        self.alone = False
+        self.keys: dict[str, str] = {}  # one text for equal keys, which the decoder only has within a call
+
+    def element(self, data: Any, depth: int) -> Any:
+        """Return the value of data that the decoder has read by themselves."""
+        self.alone = True
+        value = self.build(data, depth)
+        self.alone = False
+        return value
 
     def build(self, data: Any, depth: int) -> Any:
         kind = type(data)
@@ -359,29 +368,45 @@ class _Builder:
         if kind is dict or kind is list:
             if depth >= limits.nesting or len(data) > limits.items:
                 raise Refused
-            return self.container(data, depth + 1)
+            return Array(self.items(data, depth + 1)) if kind is list else self.entries(data, depth + 1)
         if kind is int and not INT_MIN <= data <= INT_MAX:
             return whole_float(data)
         if data in INFINITIES:
             raise Refused
         return data
 
-    def container(self, data: Any, depth: int) -> Any:
-        if type(data) is list:
-            items = []
-            for item in paced(data) if len(data) > STRIDE else data:
-                items.append(self.build(item, depth))
-            return Array(items)
-        entries = {}
-        for key, item in data.items():
-            entries[key] = self.build(item, depth)
-        return self.table(entries)
+    def items(self, data: list[Any], depth: int) -> list[Any]:
+        """Return the values of the elements of an array."""
+        kinds = {*map(type, data)}
+        if kinds <= TEXTS and not self.clean:
+            return data
+        if kinds == INTS and min(data) >= INT_MIN and max(data) <= INT_MAX:
+            return data
+        build = self.build
+        return [build(item, depth) for item in (paced(data) if len(data) > STRIDE else data)]
+
+    def entries(self, data: dict[str, Any], depth: int) -> Map:
+        """Return the Map of an object."""
+        clean = self.clean
+        if clean or not TEXTS.issuperset(map(type, data.values())):
+            for key, item in data.items():
+                kind = type(item)
+                if kind is int:
+                    if not INT_MIN <= item <= INT_MAX:
+                        data[key] = whole_float(item)
+                elif clean or kind is not str:
+                    data[key] = self.build(item, depth)
+        return self.table(data) if clean or self.alone else Map(data)
 
     def table(self, entries: dict[str, Any]) -> Map:
         """Return a Map of values that have been built; equal keys of one text are one object."""
         keys = map(whole_text, entries) if self.clean else entries
         pairs = zip(keys, entries.values(), strict=True)
         return Map({self.keys.setdefault(key, key): value for key, value in (paced(pairs) if len(entries) > STRIDE else pairs)})
+
+
+TEXTS = frozenset({str, bool, type(None)})
+INTS = frozenset({int})
 
 
 def whole_float(number: int) -> float:
@@ -539,10 +564,11 @@ class Builder:
     plain data and descriptor, return the value and raise Misfit, KeyError for the key of a type that `types` does not have, and
     with base64, or a Set of large values, what ends the run."""
 
-    __slots__ = ("types", "defaults", "holes", "path")
+    __slots__ = ("types", "defaults", "shapes", "holes", "path")
 
     def __init__(self, types: TypeTable, defaults: Map) -> None:
         self.types = types
+        self.shapes: dict[str, tuple[Any, tuple[str, ...], tuple[Any, ...], tuple[int, ...]]] = {}
         self.defaults = defaults.items
         self.holes: list[tuple[Any, int, Any]] = []
         self.path: list[Any] = []
@@ -704,28 +730,44 @@ class Builder:
         """Return a struct, a value of a schema or a built-in record from an object; other names in it are left out. A field that
         is missing becomes a hole if it has a default, nil or None if its type allows that, what HIDDEN has if it is hidden; any
         other is a Misfit."""
-        key = descriptor[1]
-        cls = RECORDS.get(key) or self.types.struct_class(key)
         entries = self.entries_of(data, descriptor)
-        decl = cls.decl
-        values: list[Any] = []
-        missing = []
-        for position, (name, kind) in enumerate(zip(decl.fields, decl.types, strict=True)):
-            default = self.defaults.get(f"{key}.{position}") if name not in entries else None
-            if default is not None:
-                missing.append((position, default))
-                values.append(None)
-            elif name not in entries and name in decl.hidden:
-                values.append(HIDDEN[kind[0]]())
-            elif name not in entries and kind[0] not in ABSENT:
-                raise Misfit(f"missing field `{name}` of {type_text(descriptor)}")
-            else:
-                self.path.append(name)
-                values.append(self.build(entries.get(name), kind))
-                self.path.pop()
-        struct = cls.of(values)
+        cls, names, expected, parts = self.shapes.get(descriptor[1]) or self.shape(descriptor[1])
+        values = [*map(entries.get, names)]
+        kinds = (*map(type, values),)
+        missing: list[tuple[int, Any]] = []
+        for position in parts if kinds == expected else range(len(names)):
+            if kinds[position] is not expected[position]:
+                values[position] = self.field(entries, cls.decl, descriptor, position, missing)
+        struct = cls(*values)
         self.holes.extend((struct, position, default) for position, default in missing)
         return struct
+
+    def shape(self, key: str) -> tuple[Any, tuple[str, ...], tuple[Any, ...], tuple[int, ...]]:
+        """Return what `struct_of` asks of a type: its class, the names of its fields, the classes of values that are taken as
+        they are, UNFIT for a field where there is more to do, and the positions of such fields."""
+        cls = RECORDS.get(key) or self.types.struct_class(key)
+        expected = tuple([AS_THEY_ARE.get(kind[0], UNFIT) for kind in cls.decl.types])
+        parts = tuple([position for position, kind in enumerate(expected) if kind is UNFIT])
+        self.shapes[key] = shape = cls, cls.decl.fields, expected, parts
+        return shape
+
+    def field(
+        self, entries: dict[str, Any], decl: Any, descriptor: Descriptor, position: int, missing: list[tuple[int, Any]]
+    ) -> Any:
+        """Return the value of a field of a type; one that its default is to fill is noted in `missing`."""
+        name, kind = decl.fields[position], decl.types[position]
+        default = self.defaults.get(f"{descriptor[1]}.{position}") if name not in entries else None
+        if default is not None:
+            missing.append((position, default))
+            return None
+        if name not in entries and name in decl.hidden:
+            return HIDDEN[kind[0]]()
+        if name not in entries and kind[0] not in ABSENT:
+            raise Misfit(f"missing field `{name}` of {type_text(descriptor)}")
+        self.path.append(name)
+        value = self.build(entries.get(name), kind)
+        self.path.pop()
+        return value
 
 
 SCALARS: dict[str, Any] = {
@@ -734,6 +776,8 @@ SCALARS: dict[str, Any] = {
 ABSENT: dict[str, Any] = {"option": NONE, "nilable": None}
 # What a hidden field of a record holds where a text leaves it out, as the text of such a record does (L-5.1.17).
 HIDDEN: dict[str, Any] = {"int": int, "array": lambda: Array([]), "nilable": lambda: None}
+AS_THEY_ARE: dict[str, Any] = {"int": int, "float": float, "string": str, "bool": bool}
+UNFIT = object()
 BOOL_KEYS = {"true": True, "false": False}
 SEQUENCES: dict[str, Any] = {
     "array": Array, "set": make_set, "queue": lambda items: Queue(deque(items)), "stack": Stack,

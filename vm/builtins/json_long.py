@@ -21,26 +21,30 @@ if TYPE_CHECKING:
 
 
 WINDOW = 1 << 16  # characters that Python's decoder gets in one call
+BLANK = " \t\r\n"
 CUT = 3  # characters of a number that is cut off that may not be read as a part of it: `1e+`
 PACE = 256  # elements between two looks
 
 
 class LongText:
     """A reader of one long text, `source`. `scan`: the decoder's function for one value that begins at an offset. `convert`
-    returns the value (of a program) for plain data at a depth, `array` and `table` for the parts of a whole. `window` is the part
+    returns the value (of a program) for plain data at a depth, `convert_all` the list of values for a list of plain data, `array`
+    and `table` the value of a whole for its parts. `window` is the part
     of the text that begins at `start`; `count` is how often `element` was called. `document` raises ValueError or StopIteration
     for text that is no JSON, ValueError or what `convert` raises for too many items or levels, RecursionError for text too deep
     for the decoder, what the decoder's `parse_constant` raises, and what ends the run."""
 
-    __slots__ = ("source", "scan", "convert", "array", "table", "start", "window", "count")
+    __slots__ = ("source", "scan", "convert", "convert_all", "array", "table", "start", "window", "count")
 
     def __init__(
         self, source: str, decoder: JSONDecoder, convert: Callable[[Any, int], Any],
-        array: Callable[[list[Any]], Any], table: Callable[[dict[str, Any]], Any],
+        convert_all: Callable[[list[Any], int], list[Any]], array: Callable[[list[Any]], Any],
+        table: Callable[[dict[str, Any]], Any],
     ) -> None:  # fmt: skip
         self.source = source
         self.scan: Callable[[str, int], tuple[Any, int]] = decoder.scan_once  # type: ignore[attr-defined]
         self.convert = convert
+        self.convert_all = convert_all
         self.array = array
         self.table = table
         self.start = 0
@@ -98,20 +102,29 @@ class LongText:
         return element_and_end if last or element_and_end[1] + CUT < len(self.window) else None
 
     def stretch(self, at: int) -> tuple[list[Any], int] | None:
-        """Return the elements of an array up to the last comma of the window and where they end; None unless all are whole, and
-        where the first is an array or object."""
+        """Return the elements of an array up to a comma near the end of the window and where they end; None unless all are
+        whole."""
         if not self.start <= at < self.start + WINDOW // 2:
             self.start, self.window = at, self.source[at : at + WINDOW]
         look()
-        comma = self.window.rfind(",", at - self.start)
-        if comma < 0 or self.sign(at) in "[{":
+        offset = at - self.start
+        comma = self.comma_before_like(offset) if self.sign(at) in "[{" else self.window.rfind(",", offset)
+        if comma < 0:
             return None
-        text = f"[{self.window[at - self.start : comma]}]"
+        text = f"[{self.window[offset:comma]}]"
         try:
             data, end = self.scan(text, 0)
         except (ValueError, StopIteration):
             return None
         return (data, self.start + comma) if end == len(text) and data else None
+
+    def comma_before_like(self, offset: int) -> int:
+        """Return the offset in the window of the comma before the last element that begins like the one at an offset, an array or
+        object: with the same key, since elements of one array mostly have the same ones. -1 without one."""
+        like = self.window[offset : self.window.find(":", offset) + 1] if self.window[offset] == "{" else "["
+        before = self.window[: self.window.rfind(like, offset + 1)] if like else ""
+        comma = len(before.rstrip(BLANK)) - 1
+        return comma if comma > offset and before[comma] == "," else -1
 
     def elements(self, at: int, depth: int) -> tuple[Any, int]:
         """Return the Array that begins at a position, and the position behind it."""
@@ -127,7 +140,7 @@ class LongText:
                 value, at = self.element(at, depth)
                 items.append(value)
             else:
-                items += [self.convert(data, depth) for data in elements_and_end[0]]
+                items += self.convert_all(elements_and_end[0], depth)
                 at = elements_and_end[1]
             at = self.behind(at, "]", len(items))
             if at < 0:

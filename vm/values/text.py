@@ -10,6 +10,9 @@ and secrets removed by the host; nothing is printed here. How a kind is shown is
 
 from __future__ import annotations
 
+from itertools import chain
+
+from ..panics import Panic
 from .containers import Array, Map, Queue, RangeValue, Set, Stack, bytes_text, elements, to_base64
 from .errors import FOR_MODEL, ErrorValue
 from .limits import (
@@ -26,10 +29,14 @@ from .limits import (
 from .metering import BLOCK, STRIDE, look, paced
 from .objects import Closure, EnumValue, Err, Media, NoneOption, Ok, Response, Some, Struct
 
-try:
-    from _json import encode_basestring  # what the package json calls; the package is more than a start should load
+try:  # what the package json calls; the package is more than a start should load
+    from _json import encode_basestring, make_encoder
+
+    ENCODER: Any = make_encoder
 except ImportError:  # a Python without it
     from json.encoder import encode_basestring
+
+    ENCODER = None
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,23 +64,25 @@ class Whole:
 
 
 class Flat:
-    """A value with parts that are all leaves, and its text."""
+    """The text of a value with parts, made at once. `levels`: the most that it may nest; `pieces`: makes the pieces, for a walk
+    that is near the limit on nesting."""
 
-    __slots__ = ("text",)
+    __slots__ = ("text", "levels", "pieces")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, levels: int, pieces: Callable[[], Iterator[Any]]) -> None:
         self.text = text
+        self.levels = levels
+        self.pieces = pieces
 
 
 def text_or_whole(value: Any, form: Form) -> Any:
-    """Return the text of `value` when it is a leaf of `form`, else a `Whole` of its pieces, or a `Flat` where its text is made at
-    once."""
+    """Return the text of `value` when it is a leaf of `form`, else a `Whole` of its pieces."""
     writer = form.get(type(value))
     if writer is None:
         # Generated struct classes are not in the table; every other class that may appear falls under `object`.
         writer = form[Struct if isinstance(value, Struct) else object]
     written = writer(value)
-    return written if type(written) in (str, Flat) else Whole(written)
+    return written if type(written) is str else Whole(written)
 
 
 def listed(values: Iterable[Any], form: Form, separator: str = ", ") -> Iterator[Any]:
@@ -88,7 +97,11 @@ def listed(values: Iterable[Any], form: Form, separator: str = ", ") -> Iterator
 
 def render(value: Any, form: Form) -> str:
     """Return `value` in `form`. Raises P103 beyond the limits on String size and nesting."""
-    first = text_or_whole(value, form)
+    return _joined(text_or_whole(value, form))
+
+
+def _joined(first: Any) -> str:
+    """Return the text that begins with a first piece and has no other beside it. Raises as `render`."""
     if type(first) is str:
         check_string_size(utf8_size(first))
         return first
@@ -97,22 +110,6 @@ def render(value: Any, form: Form) -> str:
     if len(text) * 4 > limits.surely:  # shorter texts are within the limit whatever their characters are
         check_string_size(utf8_size(text))
     return text
-
-
-def fits(value: Any, form: Form, most: int) -> bool:
-    """Return whether `value` in `form` has at most `most` bytes of UTF-8; it stops at the first piece beyond them. Raises P103
-    beyond the limits on nesting and on String size."""
-    first = text_or_whole(value, form)
-    if type(first) is str:
-        return utf8_size(first) <= most
-    if type(first) is Flat:
-        return utf8_size(first.text) <= most
-    size = 0
-    for piece in _walk(first):
-        size += utf8_size(piece)
-        if size > most:
-            return False
-    return True
 
 
 def _walk(first: Whole) -> Iterator[str]:
@@ -133,10 +130,14 @@ def _walk(first: Whole) -> Iterator[str]:
             if size > limits.surely and size > limits.string:
                 string_too_long()
             yield piece
+        elif type(piece) is Flat:
+            look()
+            deep = len(stack) + piece.levels > limits.nesting
+            stack[-1] = chain(piece.pieces() if deep else (piece.text,), stack[-1])
         else:
             if len(stack) >= limits.nesting:
                 nesting_too_deep()
-            stack.append(iter((piece.text,) if type(piece) is Flat else piece.pieces))
+            stack.append(iter(piece.pieces))
 
 
 _ESCAPES = {ord("\\"): "\\\\", ord('"'): '\\"', ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t", 0: "\\0"}
@@ -146,6 +147,8 @@ _ESCAPES.update({code: f"\\u{{{code:x}}}" for code in (*range(1, 32), 127) if co
 def quote(text: str) -> str:
     """Return `text` as a basic string literal would write it, quotes included (L-1.5.6). It asks for no limit; with more than
     BLOCK characters what ends the run may come out."""
+    if len(text) <= BLOCK and text.isalnum():
+        return f'"{text}"'
     return f'"{_translated(text, _ESCAPES)}"'
 
 
@@ -371,9 +374,9 @@ def cut_to(text: str, most: int) -> str:
 # ----------------------------------------------------------------
 # Values as compact JSON text and JSON data as values (L-5.1, column JSON; L-5.1.20, O-0.5).
 #
-# Reading text is the business of whoever received it, under its own bounds (G-9.2).
+# Reading text is the business of whoever received it, under its own bounds (G-9.2). What is small goes to the encoder in C of
+# Python's library; a row of JSON gives the pieces of the rest.
 
-SHORT = frozenset({str, int, float, bool, type(None)})
 _JSON_ESCAPES = {code: f"\\u{code:04x}" for code in range(32)}
 _JSON_ESCAPES.update({ord(c): f"\\{name}" for c, name in zip('"\\\n\r\t\f\b', '"\\nrtfb', strict=True)})
 
@@ -391,36 +394,6 @@ def _float(value: float) -> str:
     return float_literal(value) if value - value == 0 else "null"
 
 
-def _is_short(values: Collection[Any]) -> bool:
-    """Return whether values are few texts and numbers, whose texts together take no long time."""
-    if len(values) > STRIDE:
-        return False
-    kinds = {*map(type, values)}
-    if not SHORT.issuperset(kinds):
-        return False
-    return str not in kinds or sum([len(value) for value in values if type(value) is str]) <= BLOCK
-
-
-def _array_or_pieces(value: Array) -> Flat | Iterator[Any]:
-    values = value.items
-    return Flat(f"[{','.join([JSON[type(each)](each) for each in values])}]") if _is_short(values) else _json_array(values)
-
-
-def _json_array(values: Iterable[Any]) -> Iterator[Any]:
-    yield "["
-    yield from listed(values, JSON, ",")
-    yield "]"
-
-
-def _object(entries: Iterable[tuple[str, Any]]) -> Iterator[Any]:
-    separator = "{"
-    for key, value in entries:
-        yield f"{separator}{json_string(key)}:"
-        yield text_or_whole(value, JSON)
-        separator = ","
-    yield "{}" if separator == "{" else "}"
-
-
 def key_text(key: Any) -> str:
     """Return a Map key as the text of an object's key; of Bytes the base64 digits. Raises P103 where those are too long."""
     if type(key) is bool:
@@ -428,77 +401,261 @@ def key_text(key: Any) -> str:
     return to_base64(key) if type(key) is bytes else str(key)
 
 
-def _json_map(value: Map) -> Flat | Iterator[Any]:
-    items = value.items
-    if not _is_short(items.values()) or not {str}.issuperset(map(type, items)) or not _is_short(items.keys()):
-        return _object((key_text(key), content) for key, content in value.entries())
-    return Flat(f"{{{','.join([f'{json_string(key)}:{JSON[type(each)](each)}' for key, each in items.items()])}}}")
+class _Refused(Exception):
+    """A value is not small, or the encoder would write it in another way."""
 
 
-def _json_enum(value: EnumValue) -> Iterator[Any]:
-    """Return the pieces of `{"variant": …, "data": …}`: `data` is null without a payload, else the one value, an array of two or
-    more, or an object of named fields (L-5.1.9)."""
-    variant = value.decl.variants[value.variant]
-    payload = value.payload or ()
-    yield f'{{"variant":{json_string(variant.name)},"data":'
-    if variant.fields:
-        yield from _object(zip(variant.fields, payload, strict=True))
-    elif len(payload) > 1:
-        yield from _json_array(payload)
-    else:
-        yield text_or_whole(payload[0] if payload else None, JSON)
-    yield "}"
+PLAIN_LEAVES = frozenset({str, int, bool, type(None)})
+NUMBER_KEYS = frozenset({int})
 
 
-def _error(error: ErrorValue) -> Iterator[Any]:
-    variant = () if error.variant is None else (("variant", error.variant),)
-    head = (("kind", error.family), *variant, ("message", error.message))
-    return _object((*head, *((name, value) for name, value in error.fields.items() if name != FOR_MODEL)))
+class _Small:
+    """What the encoder in C is told of a value: the plain data that it is written as, one level at a time. `wholes` counts the
+    values with parts, `room` and `characters` what else there may be. The methods raise _Refused."""
+
+    __slots__ = ("wholes", "room", "characters")
+
+    def __init__(self) -> None:
+        self.wholes = 0
+        self.room = STRIDE
+        self.characters = BLOCK
+
+    def plain(self, value: Any) -> Any:
+        """Return plain data for a value that is none. The encoder calls it."""
+        kind = type(value)
+        if kind is NoneOption:
+            return None
+        self.wholes += 1
+        if kind is Map:
+            entries = value.items
+            try:
+                self.characters -= sum(map(len, entries))
+            except TypeError:  # not all are Strings
+                if {*map(type, entries)} != NUMBER_KEYS:
+                    raise _Refused from None
+            self.check(entries.values())
+            return entries
+        if kind is Array:
+            self.check(value.items)
+            return value.items
+        if isinstance(value, Struct):
+            if value.decl.hidden:
+                raise _Refused
+            values = value.values()
+            self.check(values)
+            return dict(zip(value.decl.fields, values, strict=True))
+        if kind is EnumValue:
+            return self.enum(value)
+        if kind is Some:
+            self.check((value.value,))
+            return value.value
+        raise _Refused
+
+    def check(self, values: Collection[Any]) -> None:
+        """Count values that lie side by side, and refuse those that the encoder writes in another way. The parts of tuples are
+        counted here too: the encoder knows tuples and asks nobody."""
+        self.room -= len(values)
+        kinds = {*map(type, values)}
+        if str in kinds:
+            self.characters -= sum([len(each) for each in values if type(each) is str])
+        if self.room < 0 or self.characters < 0 or self.wholes > MOST_WHOLES:
+            raise _Refused
+        if not kinds <= PLAIN_LEAVES:
+            if float in kinds and not all(_is_usual(each) for each in values if type(each) is float):
+                raise _Refused
+            if tuple in kinds:
+                for each in values:
+                    if type(each) is tuple:
+                        self.wholes += 1
+                        self.check(each)
+
+    def enum(self, value: EnumValue) -> dict[str, Any]:
+        """Return the object that an enum value is written as (L-5.1.9)."""
+        variant = value.decl.variants[value.variant]
+        payload = value.payload or ()
+        self.check(payload)
+        if variant.fields:
+            return {"variant": variant.name, "data": dict(zip(variant.fields, payload, strict=True))}
+        data = list(payload) if len(payload) > 1 else payload[0] if payload else None
+        return {"variant": variant.name, "data": data}
 
 
-def _range(value: RangeValue) -> Iterator[Any]:
-    return _object((("start", value.start), ("end", value.end), ("inclusive", value.inclusive)))
+def _is_usual(value: float) -> bool:
+    """Return whether Python writes a Float without exponent, as a program does."""
+    return 1e-4 <= value < 1e16 or -1e16 < value <= -1e-4 or value == 0
 
 
-def _null(_: Any) -> str:
-    return "null"
+MOST_WHOLES = 128  # of a small value: fewer than the levels that a value may nest
+MANY = 64  # elements of an Array that are tried together
+PRICE = 4  # how many wholes are tried in the time that one takes piece by piece
 
 
-JSON: Form = {
+class _Json:
+    """One JSON text that is being made. `debt`: how many wholes go piece by piece before the next try to write one at once, since
+    tries came to nothing: all tries together take no longer than the walk."""
+
+    __slots__ = ("debt",)
+
+    def __init__(self, *, in_pieces: bool = False) -> None:
+        self.debt = INT_MAX if in_pieces else 0
+
+    def piece(self, value: Any) -> Any:
+        """Return the text of a leaf, else a `Flat` or a `Whole`."""
+        leaf = JSON_LEAVES.get(type(value))
+        if leaf is not None:
+            return leaf(value)
+        flat = self.flat(value)
+        return self.whole(value) if flat is None else flat
+
+    def whole(self, value: Any) -> Any:
+        """Return a value with parts as a `Whole`, a handle as its text."""
+        row = JSON.get(type(value))
+        if row is not None:
+            return Whole(row(self, value))
+        return Whole(self.entries(shown_fields(value))) if isinstance(value, Struct) else json_string(handle_text(value))
+
+    def flat(self, value: Any) -> Flat | None:
+        """Return a small value as a `Flat`, None for any other."""
+        if self.debt:
+            self.debt -= 1
+            return None
+        small = _Small()
+        text = self.written([value], small)
+        return None if text is None else Flat(text[1:-1], small.wholes, lambda: iter((self.whole(value),)))
+
+    def written(self, elements: list[Any], small: _Small) -> str | None:
+        """Return the text of a list, if all its elements together are small."""
+        if ENCODER is None:
+            return None
+        try:
+            small.check(elements)
+            encode = ENCODER(None, small.plain, encode_basestring, None, ":", ",", False, False, False)
+            text = "".join(encode(elements, 0))
+        except (_Refused, TypeError, RecursionError):  # TypeError: for keys that are Bytes
+            self.debt = small.wholes // PRICE
+            return None
+        return text if small.wholes <= limits.nesting else None
+
+    def array(self, values: Collection[Any]) -> Iterator[Any]:
+        """Yield the pieces of an array: small elements that follow one another as one `Flat`."""
+        elements = values if type(values) is list else list(values)
+        opening = "["
+        many = MANY
+        at = 0
+        while at < len(elements):
+            yield opening
+            opening = ","
+            some = elements[at : at + many] if many > 1 and not self.debt else ()
+            flat = self.row(some) if len(some) > 1 else None
+            if flat is not None:
+                yield flat
+                at += len(some)
+                continue
+            if some:
+                many //= 2
+            yield self.piece(elements[at])
+            at += 1
+        yield "]" if elements else "[]"
+
+    def row(self, elements: list[Any]) -> Flat | None:
+        """Return elements with commas between them, if all together are small."""
+        small = _Small()
+        text = self.written(elements, small)
+        return None if text is None else Flat(text[1:-1], small.wholes, lambda: self.one_by_one(elements))
+
+    def one_by_one(self, elements: list[Any]) -> Iterator[Any]:
+        """Yield the pieces of a row."""
+        for position, element in enumerate(elements):
+            if position:
+                yield ","
+            yield self.piece(element)
+
+    def entries(self, entries: Iterable[tuple[str, Any]]) -> Iterator[Any]:
+        """Yield the pieces of an object."""
+        separator = "{"
+        for key, value in entries:
+            yield f"{separator}{json_string(key)}:"
+            yield self.piece(value)
+            separator = ","
+        yield "{}" if separator == "{" else "}"
+
+    def map_entries(self, value: Map) -> Iterator[Any]:
+        return self.entries((key_text(key), content) for key, content in value.entries())
+
+    def enum(self, value: EnumValue) -> Iterator[Any]:
+        """Yield the pieces of `{"variant": …, "data": …}`: `data` is null without a payload, else the one value, an array of two
+        or more, or an object of named fields (L-5.1.9)."""
+        variant = value.decl.variants[value.variant]
+        payload = value.payload or ()
+        yield f'{{"variant":{json_string(variant.name)},"data":'
+        if variant.fields:
+            yield from self.entries(zip(variant.fields, payload, strict=True))
+        elif len(payload) > 1:
+            yield from self.array(payload)
+        else:
+            yield self.piece(payload[0] if payload else None)
+        yield "}"
+
+    def error(self, error: ErrorValue) -> Iterator[Any]:
+        variant = () if error.variant is None else (("variant", error.variant),)
+        head = (("kind", error.family), *variant, ("message", error.message))
+        return self.entries((*head, *((name, value) for name, value in error.fields.items() if name != FOR_MODEL)))
+
+
+JSON_LEAVES: Form = {
     str: json_string,
     int: str,
     float: _float,
     bool: LEAVES[bool],
-    type(None): _null,
-    NoneOption: _null,
-    Array: _array_or_pieces,
-    tuple: _json_array,
-    Set: lambda value: _json_array(value.items.values()),
-    Queue: lambda value: _json_array(value.items),
-    Stack: lambda value: _json_array(value.items),
-    Map: _json_map,
-    Struct: lambda value: _object(shown_fields(value)),
-    EnumValue: _json_enum,
-    ErrorValue: _error,
-    RangeValue: _range,
+    type(None): lambda _: "null",
+    NoneOption: lambda _: "null",
     bytes: lambda value: f'"{to_base64(value)}"',
-    Some: lambda value: (text_or_whole(value.value, JSON),),
-    Ok: lambda value: _object((("ok", value.value),)),
-    Err: lambda value: _object((("err", value.value),)),
     Closure: lambda value: json_string(function_text(value)),
-    object: lambda value: json_string(handle_text(value)),
+}
+# The pieces of values with parts.
+JSON: dict[type, Callable[[_Json, Any], Iterable[Any]]] = {
+    Array: lambda json, value: json.array(value.items),
+    tuple: _Json.array,
+    Set: lambda json, value: json.array(value.items.values()),
+    Queue: lambda json, value: json.array(value.items),
+    Stack: lambda json, value: json.array(value.items),
+    Map: _Json.map_entries,
+    EnumValue: _Json.enum,
+    ErrorValue: _Json.error,
+    RangeValue: lambda json, value: json.entries((("start", value.start), ("end", value.end), ("inclusive", value.inclusive))),
+    Some: lambda json, value: (json.piece(value.value),),
+    Ok: lambda json, value: json.entries((("ok", value.value),)),
+    Err: lambda json, value: json.entries((("err", value.value),)),
 }
 
 
 def to_json(value: Any) -> str:
     """Return the compact JSON text of `value`, of any kind. Raises P103 beyond the limits on String size and nesting (G-6.1)."""
-    return render(value, JSON)
+    return _joined(_Json().piece(value))
 
 
 def json_fits(value: Any, most: int) -> bool:
-    """Return whether the JSON text of `value` has at most so many bytes of UTF-8. Raises P103 beyond the limits on nesting and
-    on String size."""
-    return fits(value, JSON, most)
+    """Return whether the JSON text of `value` has at most so many bytes of UTF-8; it stops at the first piece beyond them. Raises
+    P103 beyond the limits on nesting and on String size."""
+    try:
+        return _fits(_Json(), value, most)
+    except Panic:  # which of both bounds it passes first, only its pieces tell
+        return _fits(_Json(in_pieces=True), value, most)
+
+
+def _fits(json: _Json, value: Any, most: int) -> bool:
+    first = json.piece(value)
+    if type(first) is str:
+        return utf8_size(first) <= most
+    if type(first) is Flat:
+        check_string_size(len(first.text))
+        return utf8_size(first.text) <= most
+    size = 0
+    for piece in _walk(first):
+        size += utf8_size(piece)
+        if size > most:
+            return False
+    return True
 
 
 def _whole_float(number: int) -> float:
