@@ -1,7 +1,8 @@
 """`std::csv` (L-7.12): tables as text, by RFC 4180 with any line end.
 
 A field in quotes may hold separators, line ends and, doubled, quotes; in one without them a quote is a character as any other. A
-text that is no table is an Err of ParseError, whose `line` and `column` count from 1.
+text that is no table is an Err of ParseError, whose `line` and `column` count from 1. Python's reader in C takes what it takes
+in the same way; a text that it refuses is read here once more, to say what is wrong and where.
 
 Hands on rows only, to the registry, which `modules.py` loads when a program names the module: the docstring of a decorated
 function is its text in the reference, for readers of the language. A body raises P007 for an argument of another kind, P013 for a
@@ -11,21 +12,21 @@ meanwhile, so that what ends the run may come out of it.
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, islice
 
 from ..panics import Panic
 from ..values import long_text
 from ..values.containers import Array, Map, key_of
 from ..values.errors import make_error
 from ..values.limits import check_items, check_string_size, join, limits
-from ..values.metering import LARGE, STRIDE, look, paced, spend
+from ..values.metering import BLOCK, LARGE, STRIDE, look, paced, spend
 from ..values.objects import Err, NoneOption, Ok, Some
 from ..values.text import display
 from .registry import array, key_text, std, table, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
 
@@ -43,7 +44,8 @@ class Fault(Exception):
 def parse(s: Any, separator: Any) -> Ok | Err:
     """A Map for each row, its keys the fields of the first; empty lines are passed over."""
     try:
-        return Ok(_with_header(_Reader(text(s), _one(separator)).rows(), separator))
+        reader = _Reader(text(s), _one(separator))
+        return Ok(Array(_maps(reader.quick_rows()) or _with_header(reader.rows(), separator)))
     except Fault as fault:
         return Err(_error(s, fault))
 
@@ -53,7 +55,8 @@ def parse(s: Any, separator: Any) -> Ok | Err:
 def parse_rows(s: Any, separator: Any) -> Ok | Err:
     """The fields of each row, the first one included; empty lines are passed over."""
     try:
-        return Ok(Array([Array(fields) for fields, _ in paced(_Reader(text(s), _one(separator)).rows())]))
+        reader = _Reader(text(s), _one(separator))
+        return Ok(Array([Array(fields) for fields in paced(reader.quick_rows() or [fields for fields, _ in reader.rows()])]))
     except Fault as fault:
         return Err(_error(s, fault))
 
@@ -94,9 +97,17 @@ def _error(source: str, fault: Fault) -> Any:
     return make_error("ParseError", None, {"message": message, "line": line, "column": column})
 
 
-def _with_header(rows: list[tuple[list[str], int]], separator: str) -> Array:
+def _maps(rows: list[list[str]]) -> list[Map]:
+    """Return a Map for each row but the first, which names its fields; none unless all rows have a field for each name."""
+    names = rows[0] if rows else []
+    if len({*names}) < len(names) or any(len(fields) != len(names) for fields in paced(rows)):
+        return []
+    return [Map(dict(zip(names, fields, strict=True))) for fields in paced(islice(rows, 1, None))]
+
+
+def _with_header(rows: list[tuple[list[str], int]], separator: str) -> list[Map]:
     if not rows:
-        return Array([])
+        return []
     (names, start), *others = rows
     earlier: set[str] = set()
     for name in names:
@@ -111,7 +122,7 @@ def _with_header(rows: list[tuple[list[str], int]], separator: str) -> Array:
             hint = f"; its header holds {other!r}, which `separator:` may name" if other else ""
             raise Fault(f"{len(fields)} field{'s' * (len(fields) != 1)} in a table of {len(names)}{hint}", at)
         maps.append(Map({key_of(name): field for name, field in zip(names, fields, strict=True)}))
-    return Array(maps)
+    return maps
 
 
 class _Reader:
@@ -125,6 +136,39 @@ class _Reader:
         self.next = {"\n": -1, "\r": -1}  # where each stood when it was looked for last
         if len(source) >= LARGE:
             spend(len(source))
+
+    def quick_rows(self) -> list[list[str]]:
+        """Return the fields of each row that is no empty line, as Python's reader finds them; none where it refuses the text."""
+        rows: list[list[str]] = []
+        try:
+            from _csv import Error, reader  # the module csv has no more than a few programs need
+        except ImportError:  # a Python without it
+            return []
+        try:
+            found = reader(chain.from_iterable(self.blocks()), delimiter=self.separator, strict=True)
+            while some := list(islice(found, STRIDE)):
+                rows += filter(None, some)
+                check_items(max(len(rows), *map(len, some)))
+        except (Error, ValueError, TypeError):  # it takes no fields of more than 131,072 characters, and not every separator
+            return []
+        return rows
+
+    def blocks(self) -> Iterator[list[str]]:
+        """Yield the lines of the text, with LF at their ends, block by block, with a look at the run before each. Raises
+        ValueError for a line that is longer than a block."""
+        at = self.at
+        while at < len(self.source):
+            look()
+            end = len(self.source)
+            if end - at > BLOCK:
+                end = self.source.rfind("\n", at, at + BLOCK) + 1
+                if end <= at:
+                    raise ValueError("a long line")
+            lines = self.source[at:end].split("\n")
+            if not lines[-1]:
+                lines.pop()
+            yield [f"{line}\n" for line in lines]
+            at = end
 
     def rows(self) -> list[tuple[list[str], int]]:
         """Return the fields of each row that is no empty line, and the position where the row begins."""
