@@ -12,6 +12,8 @@ that is no date. Hands on `MONTHS` to `runtime/effects/dates.py`, which performs
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ..panics import Panic
 from ..values.errors import make_error
 from ..values.objects import DateTime, Err, Ok
@@ -20,7 +22,7 @@ from .registry import integer, mismatch, std, std_effect, std_prelude, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 
@@ -31,6 +33,7 @@ MONTHS = (
 LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # days of the months of a common year
 BEFORE = tuple([sum(LENGTHS[:month]) for month in range(12)])  # days of such a year before each month
 MOST_PATTERN = 1024  # characters
+INTS = frozenset({int})
 RESULT = "Result<DateTime, DateError>"
 ZONE = 'zone: String = "UTC"'
 
@@ -84,33 +87,55 @@ EARLIEST, LATEST = -EPOCH * DAY, (ordinal(9999, 12, 31) - EPOCH + 1) * DAY - 1  
 def parts_of(value: Any) -> tuple[int, ...]:
     """Return year, month, day, hour, minute, second, millisecond and offset (in minutes) of a DateTime. Raises P007 for any other
     value, P013 for one that is no date; so do `ms_of`, `days_of` and `week_of`."""
-    if type(value) is not DateTime:
-        mismatch("DateTime", value)
-    *parts, zone = value.values()
-    year, month, day, hour, minute, second, millisecond, offset = parts
-    sound = 1 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= length_of(year, month)
-    sound = sound and 0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= millisecond < 1000
-    if not sound or not -1440 < offset < 1440:  # one that was read as JSON, or made by the host
-        raise Panic("P013", f"no such date: {brief(value)}")
-    return tuple(parts)
+    return _looked_at(value)[0]
 
 
 def ms_of(value: Any) -> int:
     """Return the milliseconds from the beginning of 1970 in UTC to a DateTime, negative before."""
-    *parts, offset = parts_of(value)
-    return moment_of(parts, offset)
-
-
-def moment_of(parts: list[int], offset: int) -> int:
-    """Return the milliseconds from the beginning of 1970 in UTC to a date, from year to millisecond, at an offset in minutes."""
-    year, month, day, hour, minute, second, millisecond = parts
-    minutes = ((ordinal(year, month, day) - EPOCH) * 24 + hour) * 60 + minute - offset
-    return (minutes * 60 + second) * 1000 + millisecond
+    return _looked_at(value)[2]
 
 
 def days_of(value: Any) -> int:
     """Return the day of a DateTime, as it shows it, in the numbers of `ordinal`."""
-    return ordinal(*parts_of(value)[:3])
+    return _looked_at(value)[1]
+
+
+def _looked_at(value: Any) -> tuple[tuple[int, ...], int, int]:
+    if type(value) is not DateTime:
+        mismatch("DateTime", value)
+    known = _known(value.values())
+    if known is None:  # one that was read as JSON, or made by the host
+        raise Panic("P013", f"no such date: {brief(value)}")
+    return known
+
+
+@lru_cache(maxsize=256)
+def _known(fields: tuple[Any, ...]) -> tuple[tuple[int, ...], int, int] | None:
+    """Return for the fields of a DateTime all but its zone, its day and its moment; None where they are no date. One DateTime
+    mostly goes through several functions of the module."""
+    parts, offset = fields[:7], fields[7]
+    if not _is_sound(*parts) or not -1440 < offset < 1440:
+        return None
+    day = ordinal(*parts[:3])
+    return fields[:8], day, _moment(day, parts, offset)
+
+
+def _is_sound(year: int, month: int, day: int, hour: int, minute: int, second: int, millisecond: int) -> bool:
+    """Return whether there is such a date and time."""
+    return (
+        1 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= length_of(year, month)
+        and 0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= millisecond < 1000
+    )  # fmt: skip
+
+
+def moment_of(parts: Sequence[int], offset: int) -> int:
+    """Return the milliseconds from the beginning of 1970 in UTC to a date, from year to millisecond, at an offset in minutes."""
+    return _moment(ordinal(*parts[:3]), parts, offset)
+
+
+def _moment(day: int, parts: Sequence[int], offset: int) -> int:
+    minutes = ((day - EPOCH) * 24 + parts[3]) * 60 + parts[4] - offset
+    return (minutes * 60 + parts[5]) * 1000 + parts[6]
 
 
 def week_of(value: Any) -> tuple[int, int]:
@@ -154,11 +179,10 @@ def _at(moment: int, zone: str) -> tuple[Any, ...] | None:
 
 
 def _of(parts: list[int], zone: str) -> tuple[Any, ...] | None:
-    year, month, day, hour, minute, second, millisecond = parts
     offset = offset_of(zone)
-    sound = 1 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= length_of(year, month)
-    sound = sound and 0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= millisecond < 1000
-    return None if offset is None or not sound else _at(moment_of(parts, offset), zone)
+    if offset is None or not _is_sound(*parts) or not EARLIEST <= moment_of(parts, offset) <= LATEST:
+        return None
+    return (*parts, offset, "UTC" if zone == "Z" else zone)
 
 
 def _added(parts: list[int], now: int, months: int, days: int, passed: int, zone: str) -> tuple[Any, ...] | None:
@@ -172,27 +196,30 @@ def _added(parts: list[int], now: int, months: int, days: int, passed: int, zone
         offset = offset_of(zone)
         if offset is None or not EARLIEST <= (day - EPOCH) * DAY <= LATEST:
             return None
-        now = moment_of([*date_of(day), *parts[3:]], offset)
+        now = _moment(day, parts, offset)
         if not EARLIEST <= now <= LATEST:
             return None
+        if not passed:
+            return (*date_of(day), *parts[3:], offset, "UTC" if zone == "Z" else zone)
     return _at(now + passed, zone)
 
 
 def _parsed(source: str, zone: str, pattern: str) -> tuple[Any, ...] | None:
     """Read a date of ten characters, or one with a time of eight and perhaps an offset: the usual forms of ISO 8601."""
-    date, time, offset = source[:10], source[11:19], source[19:]
-    numbers = [date[:4], date[5:7], date[8:]]
-    sound = not pattern and date[4:5] == date[7:8] == "-" and len(source) in (10, 19, 20, 25)
+    if pattern or len(source) not in (10, 19, 20, 25) or not source[4] == source[7] == "-":
+        return None
+    numbers = [source[:4], source[5:7], source[8:10]]
+    offset = source[19:]
     if len(source) > 10:
-        numbers += [time[:2], time[3:5], time[6:]]
-        sound = sound and time[2] == time[5] == ":" and source[10] in "Tt " and (offset in "Zz" or offset[0] in "+-")
-    sizes = zip(numbers, SIZES, strict=False)
-    if not sound or not all(len(digits) == size and _is_number(digits, 9999) for digits, size in sizes):
+        numbers += [source[11:13], source[14:16], source[17:19]]
+        if source[10] not in "Tt " or not source[13] == source[16] == ":" or not (offset in "Zz" or offset[0] in "+-"):
+            return None
+    digits = "".join(numbers)
+    if not digits.isascii() or not digits.isdigit():
         return None
     return _of([*map(int, numbers), *[0] * (7 - len(numbers))], offset.upper() or zone)
 
 
-SIZES = (4, 2, 2, 2, 2, 2)
 HERE: dict[str, Callable[..., tuple[Any, ...] | None]] = {"of": _of, "from_ms": _at, "add": _added, "parse": _parsed}
 
 
@@ -251,10 +278,12 @@ def add(
 ) -> tuple[Any, ...]:
     """Years, months and days by the calendar, a day that the month lacks being its last; then the rest as time passes."""
     # The payload: year to millisecond of the DateTime, its moment in ms, months and days to add, ms that pass then, its zone.
-    now = ms_of(d)
-    counts = [integer(part) for part in (years, months, days, hours, minutes, seconds, milliseconds)]
+    parts, _, now = _looked_at(d)
+    counts: tuple[Any, ...] = (years, months, days, hours, minutes, seconds, milliseconds)
+    if not INTS.issuperset(map(type, counts)):
+        counts = tuple([integer(part) for part in counts])
     passed = ((counts[3] * 60 + counts[4]) * 60 + counts[5]) * 1000 + counts[6]
-    return ("add", list(parts_of(d)[:7]), now, counts[0] * 12 + counts[1], counts[2], passed, d.values()[-1])
+    return ("add", list(parts[:7]), now, counts[0] * 12 + counts[1], counts[2], passed, d.values()[-1])
 
 
 # ---------------------------------------------------------------- asking
@@ -275,7 +304,7 @@ def difference_ms(a: Any, b: Any) -> int:
 @std("date", "days_between(a: DateTime, b: DateTime) -> Int", clause="L-7.15.6")
 def days_between(a: Any, b: Any) -> int:
     """Days from the date of a to the date of b, as a calendar counts them."""
-    return days_of(b) - days_of(a)
+    return _looked_at(b)[1] - _looked_at(a)[1]
 
 
 @std("date", "is_before(a: DateTime, b: DateTime) -> Bool", clause="L-7.15.6")
@@ -287,7 +316,7 @@ def is_before(a: Any, b: Any) -> bool:
 @std("date", "weekday(d: DateTime) -> Int", clause="L-7.15.7")
 def weekday(d: Any) -> int:
     """1 on a Monday to 7 on a Sunday."""
-    return days_of(d) % 7 + 1
+    return _looked_at(d)[1] % 7 + 1
 
 
 @std("date", "day_of_year(d: DateTime) -> Int", clause="L-7.15.7")
@@ -312,20 +341,33 @@ def format_function(d: Any, pattern: Any) -> Ok | Err:
     if len(text(pattern)) > MOST_PATTERN:
         return _fault(f"a pattern has at most {MOST_PATTERN} characters", cut_to(pattern, 60), None)
     form = pattern or ("%Y-%m-%dT%H:%M:%S.%f%z" if parts[6] else "%Y-%m-%dT%H:%M:%S%z")
+    written = _reading(form)
+    if type(written) is int:
+        letters = " ".join(f"%{one}" for one in WORDS)
+        return _fault(f"no part of a pattern: `%{form[written + 1 : written + 2]}`; there are {letters}", form, written)
+    return Ok(written[0] % tuple([parts[word] if type(word) is int else word(d, parts) for word in written[1]]))
+
+
+@lru_cache(maxsize=64)
+def _reading(form: str) -> Any:
+    """Return a pattern as one for Python's `%`, and its words: positions in the parts, or functions of WORDS. Of a pattern with a
+    word that there is not, return where that stands."""
     pieces = []
+    words: list[Any] = []
     at = 0
     while at < len(form):
         word = form[at + 1 : at + 2]
         if form[at] != "%":
             pieces.append(form[at])
             at += 1
-        elif word not in WORDS:
-            letters = " ".join(f"%{one}" for one in WORDS)
-            return _fault(f"no part of a pattern: `%{word}`; there are {letters}", form, at)
-        else:
-            pieces.append(WORDS[word](d, parts))
-            at += 2
-    return Ok("".join(pieces))
+            continue
+        if word not in WORDS:
+            return at
+        spec, source = WORDS[word]
+        pieces.append(spec)
+        words.append(source)
+        at += 2
+    return "".join(pieces), words
 
 
 def _fault(message: str, source: str, at: int | None) -> Err:
@@ -342,12 +384,13 @@ def _offset(d: Any, parts: tuple[int, ...]) -> str:
     return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
 
 
-# What each letter behind `%` in a pattern writes, from a DateTime and its `parts_of`.
-WORDS: dict[str, Callable[[Any, tuple[int, ...]], str]] = {
-    "Y": lambda d, p: f"{p[0]:04}", "m": lambda d, p: f"{p[1]:02}", "d": lambda d, p: f"{p[2]:02}",
-    "H": lambda d, p: f"{p[3]:02}", "I": lambda d, p: f"{(p[3] + 11) % 12 + 1:02}", "p": lambda d, p: "AM" if p[3] < 12 else "PM",
-    "M": lambda d, p: f"{p[4]:02}", "S": lambda d, p: f"{p[5]:02}", "f": lambda d, p: f"{p[6]:03}",
-    "A": lambda d, p: WEEKDAYS[days_of(d) % 7], "a": lambda d, p: WEEKDAYS[days_of(d) % 7][:3],
-    "B": lambda d, p: MONTHS[p[1] - 1], "b": lambda d, p: MONTHS[p[1] - 1][:3], "j": lambda d, p: f"{in_year(*p[:3]):03}",
-    "V": lambda d, p: f"{week_of(d)[1]:02}", "z": _offset, "Z": lambda d, p: str(d.values()[-1]), "%": lambda d, p: "%",
+# What each letter behind `%` in a pattern writes: how, and which of `parts_of`, or the text from a DateTime and its `parts_of`.
+WORDS: dict[str, tuple[str, int | Callable[[Any, tuple[int, ...]], str]]] = {
+    "Y": ("%04d", 0), "m": ("%02d", 1), "d": ("%02d", 2), "H": ("%02d", 3),
+    "I": ("%s", lambda d, p: f"{(p[3] + 11) % 12 + 1:02}"), "p": ("%s", lambda d, p: "AM" if p[3] < 12 else "PM"),
+    "M": ("%02d", 4), "S": ("%02d", 5), "f": ("%03d", 6),
+    "A": ("%s", lambda d, p: WEEKDAYS[days_of(d) % 7]), "a": ("%s", lambda d, p: WEEKDAYS[days_of(d) % 7][:3]),
+    "B": ("%s", lambda d, p: MONTHS[p[1] - 1]), "b": ("%s", lambda d, p: MONTHS[p[1] - 1][:3]),
+    "j": ("%s", lambda d, p: f"{in_year(*p[:3]):03}"), "V": ("%s", lambda d, p: f"{week_of(d)[1]:02}"),
+    "z": ("%s", _offset), "Z": ("%s", lambda d, p: str(d.values()[-1])), "%": ("%s", lambda d, p: "%"),
 }  # fmt: skip
