@@ -26,6 +26,20 @@ fn main() {
     emit("all", all);
 }
 """
+MANY = """
+fn mixed(a: Any, b: Any) -> Array<Any> { [a.max(b), a.min(b)] }
+fn main() {
+    let mut all: Array<Any> = [];
+    for text in ["", "a", "🙂é"] { for n in -2..6 { all.push(text.repeat(n)); } }
+    for n in [1023, 1024, 1025] { all.push("x".repeat(n).len()); }
+    let values: Array<Any> = [1, 2.5, -3, 1.0, 2, 0.0 - 0.0];
+    for a in values { for b in values { all.push(mixed(a, b)); } }
+    all.push([3, 1, 2].reduce(0, |most, n| most.max(n)));
+    emit("all", all);
+    let least = -9223372036854775807 - 1;
+    for n in [least, 9223372036854775807] { emit("long", "ab".repeat(n).len()); }
+}
+"""
 NUMBERS = """
 fn picked(a: Int, b: Int) -> Array<Int> { [a.max(b), a.min(b), b.max(a), (a - 1).max(b + 1), a.min(3) + b.max(7)] }
 fn main() {
@@ -98,7 +112,9 @@ fn main() { let mut s = ""; for i in 0..60 { s = put("${i}", s[0..3], "-") + s[0
 """
 
 
-@pytest.mark.parametrize("source", [SLICES, NUMBERS, TABLES, ENUMS, TEXTS], ids=["slices", "numbers", "tables", "enums", "texts"])
+@pytest.mark.parametrize(
+    "source", [SLICES, NUMBERS, TABLES, ENUMS, TEXTS, MANY], ids=["slices", "numbers", "tables", "enums", "texts", "many"]
+)
 @pytest.mark.parametrize("counted", [True, False])
 def test_both_tiers_give_the_same(source: str, counted: bool) -> None:
     expected = observed(source, "interp", counted=counted)

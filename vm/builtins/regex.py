@@ -36,27 +36,33 @@ def _failed(pattern: str, message: str) -> Err:
 
 def _with_pattern(pattern: Any, s: Any, action: Callable[[Regex], Any]) -> Ok | Err:
     """Return the result of `action` for the pattern, as a Result."""
-    from ..regex.matcher import BudgetSpent, compile_pattern
-    from ..regex.syntax import PatternError
-
     text(pattern)
     if len(text(s)) >= LARGE:
         spend(len(s))
+    if not _engine:
+        from ..regex.matcher import BudgetSpent, compile_pattern
+        from ..regex.syntax import PatternError
+
+        _engine.extend([compile_pattern, PatternError, BudgetSpent])
+    compiled, no_pattern, spent = _engine
     try:
-        return Ok(action(compile_pattern(pattern)))
-    except PatternError as error:
+        return Ok(action(compiled(pattern)))
+    except no_pattern as error:
         return _failed(pattern, f"{error.reason} at offset {error.at} of the pattern")
     except _NoReplacement as error:
         return _failed(pattern, str(error))
-    except BudgetSpent:
+    except spent:
         return _failed(pattern, "the pattern takes too many steps on this text")
+
+
+_engine: list[Any] = []  # what `_with_pattern` needs of `vm/regex/`, once it is loaded
 
 
 def _groups(spans: list[int], s: str) -> list[Any]:
     """Return the whole match and the groups, None for those that took no part. `spans`: start and end of the match, then of each
     group, -1 for one that took no part."""
-    pairs = zip(spans[::2], spans[1::2], strict=True)
-    return [NONE if start < 0 or end < 0 else Some(s[start:end]) for start, end in pairs]
+    places = iter(spans)
+    return [NONE if start < 0 or end < 0 else Some(s[start:end]) for start, end in zip(places, places, strict=True)]
 
 
 def _match(spans: list[int], s: str) -> Any:

@@ -125,7 +125,7 @@ def string_repeat(s: str, n: Any) -> str:
 
 def _not_a(what: str, s: str) -> Err:
     excerpt = s if len(s) <= 40 else s[:40] + CUT
-    return Err(ErrorValue("ParseError", None, f"not {what}: {quote(excerpt)}", {"input": s}))
+    return Err(ErrorValue.of_text("ParseError", f"not {what}: {quote(excerpt)}", s))
 
 
 @method("String", "parse_int() -> Result<Int, ParseError>", clause="L-6.3.6", linear=True)

@@ -255,7 +255,16 @@ def words(text: str) -> set[str]:
 
 
 def _spaced(text: str) -> str:
-    return "".join([c if c in "_-" or c.isalpha() or c.isdecimal() else " " for c in text])
+    if text.isascii():
+        return text.translate(BETWEEN_WORDS)
+    return "".join([c if _is_of_word(c) else " " for c in text])
+
+
+def _is_of_word(sign: str) -> bool:
+    return sign in "_-" or sign.isalpha() or sign.isdecimal()
+
+
+BETWEEN_WORDS = "".join([chr(code) if _is_of_word(chr(code)) else " " for code in range(128)])  # by character, ASCII alone
 
 
 class Stores:

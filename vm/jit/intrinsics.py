@@ -89,6 +89,15 @@ def case_mapping(method: str) -> Intrinsic:
     return Intrinsic(f"w if len(x := {{0}}) < LARGE and len(w := x.{method}()) <= Q else {{body}}(x)")
 
 
+def greater_or_less(order: str) -> Intrinsic:
+    """Return the row of `max` or `min` of Ints. Their arguments may be Floats (L-6.2)."""
+    text = f"{{0}} if {{0}} {order} {{1}} else {{1}}"
+    return Intrinsic(
+        text, named=True, fails=False, needs=all_of("int"),
+        otherwise=Intrinsic(f"({text}) if type({{0}}) is int and type({{1}}) is int else {{body}}({{0}}, {{1}})", named=True),
+    )  # fmt: skip
+
+
 def constant_separator(parts: list[Value]) -> bool:
     return bool(parts[1].length)
 
@@ -161,8 +170,8 @@ INTRINSICS: dict[tuple[str, str], Intrinsic] = {
     ("Result", "unwrap"): Intrinsic("{value} if type({0}) is Ok else {body}({0})", named=True),
     ("Result", "unwrap_or"): Intrinsic("{value} if type({0}) is Ok else {body}({0}, {1})", named=True),
     ("Float", "sqrt"): Intrinsic("sqrt({0}) if {0} >= 0 else NAN", named=True, fails=False, needs=all_of("float")),
-    ("Int", "max"): Intrinsic("{0} if {0} >= {1} else {1}", named=True, fails=False, needs=all_of("int")),
-    ("Int", "min"): Intrinsic("{0} if {0} <= {1} else {1}", named=True, fails=False, needs=all_of("int")),
+    ("Int", "max"): greater_or_less(">="),
+    ("Int", "min"): greater_or_less("<="),
     ("Int", "abs"): Intrinsic(
         "{0} if {0} >= 0 else -{0} if {0} > -1073741824 else {body}({0})", named=True, needs=all_of("int")
     ),
@@ -190,6 +199,10 @@ INTRINSICS: dict[tuple[str, str], Intrinsic] = {
     ),
     ("String", "replace"): Intrinsic(
         "x.replace({1}, {2}) if (len(x := {0}) + 1) * {room} <= Q else {body}(x, {1}, {2})", needs=constant_replacement
+    ),
+    ("String", "repeat"): Intrinsic(
+        "{0} * {1} if len({0}) * {1} < LARGE <= Q else {body}({0}, {1})", named=True,
+        needs=lambda parts: parts[0].kind[0] == "string" and parts[1].kind[0] == "int",
     ),
     ("String", "substring"): Intrinsic(
         "{0}[{1}:{2}]", needs=natural_arguments, otherwise=Intrinsic(

@@ -119,7 +119,8 @@ def span(start: Any, end: Any, inclusive: bool) -> Iterator[int]:
 def text_slice(text: Any, start: Any, end: Any) -> Any:
     """Return `text[start..end]`, mostly of a String; None is an open bound. Raises P007 for bounds that are neither Int nor nil,
     and as `slice_of`."""
-    if type(text) is str and (start is None or (type(start) is int and start >= 0)) and type(end) is int and end >= 0:
+    natural = (start is None or (type(start) is int and start >= 0)) and (end is None or (type(end) is int and end >= 0))
+    if natural and type(text) is str:
         return text[start:end]
     return slice_of(text, RangeValue.checked(start, end, False))
 

@@ -278,8 +278,10 @@ def compile_pattern(source: str) -> Regex:
     if recent:  # only the latest has grown since the last call
         name = next(reversed(recent))
         latest = recent[name]
-        before, latest.weight = latest.weight, latest.weigh()
-        _thread.weight += latest.weight - before
+        if latest.grows:
+            before, latest.weight = latest.weight, latest.weigh()
+            _thread.weight += latest.weight - before
+            latest.grows = False
         if name == source and _thread.weight <= MOST_WEIGHT:
             return latest
     regex = recent.pop(source, None) or Regex(source)
@@ -295,15 +297,18 @@ class Regex:
     PatternError. A search adds to the states of the automata, so only one thread at a time may use an object. `groups`: how many
     the pattern has; `names` has the numbers, from 1, of named groups; `first` knows the characters that a match may begin with,
     None where that is no help. `program`: its instructions; `answers`: what its sets keep; `weight`: what `weigh` last gave;
-    `forward` and `backward`: the automata, only of a `linear` program. `short`: what searches short texts, made of the `tree`
-    after so many `searches` and only where Python's `re` means the same."""
+    `grows`: a search may have added to it since; `forward` and `backward`: the automata, only of a `linear` program. `short`:
+    what searches short texts, made of the `tree` after so many `searches` and only where Python's `re` means the same."""
 
-    __slots__ = ("groups", "names", "answers", "program", "forward", "backward", "first", "weight", "tree", "searches", "short")
+    __slots__ = (
+        "groups", "names", "answers", "program", "forward", "backward", "first", "weight", "grows", "tree", "searches", "short",
+    )  # fmt: skip
 
     def __init__(self, source: str) -> None:
         pattern = parse_pattern(source)
         self.tree: Node = pattern.tree
         self.searches = 0
+        self.grows = True
         self.short: ShortTexts | None = None
         self.groups = pattern.groups
         self.names = pattern.names
@@ -327,7 +332,10 @@ class Regex:
 
     def find(self, text: str) -> list[int] | None:
         """Return the first match, None when there is none. Raises BudgetSpent, only with lookaround or back references."""
-        return next(self.find_all(text), None)
+        short = self.short_for(text)
+        if short is not None:
+            return short.next(text, 0)
+        return Linear(self, text).next(0) if self.program.linear else Budgeted(self, text).next(0)
 
     def find_all(self, text: str) -> Iterator[list[int]]:
         """Yield the matches from left to right, not overlapping; behind an empty one the search begins a character later. Raises
@@ -350,6 +358,7 @@ class Regex:
         """Return what searches a short text, once the pattern was searched for often; None where the text is too long for it, or
         the pattern not for Python."""
         if self.short is None:
+            self.grows = True
             if self.searches > UNTIL_SHORT or not self.program.linear:
                 return None
             self.searches += 1
@@ -361,7 +370,10 @@ class Regex:
                 self.short = ShortTexts(self.tree)
             except Unfit:
                 return None
-        return self.short if self.short.takes(text) else None
+        if self.short.takes(text):
+            return self.short
+        self.grows = True
+        return None
 
     def subject(self, text: str) -> Subject:
         """Return a text as the matchers of this pattern read it."""

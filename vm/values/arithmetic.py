@@ -222,6 +222,8 @@ def read_int(text: str) -> int | None:
     if len(text) < MOST_DIGITS:
         if text.isascii() and text.isdigit():
             return int(text)
+        if text.isalpha():
+            return None
         text = text.strip(WHITE_SPACE)
     else:
         text = strip(text, WHITE_SPACE)

@@ -24,7 +24,7 @@ from .types import typeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from typing import Any, Final
 
 
@@ -395,7 +395,7 @@ def share_all(values: Iterable[Any]) -> list[Any]:
     return elements
 
 
-def _mark(elements: list[Any]) -> None:
+def _mark(elements: Collection[Any]) -> None:
     kinds = {*map(type, elements)}
     if not kinds <= PLAIN:
         if len(kinds) == 1 and issubclass(kinds.pop(), MARKED):
@@ -403,7 +403,8 @@ def _mark(elements: list[Any]) -> None:
                 element.shared = True
         else:
             for element in elements:
-                share(element)
+                if type(element) not in PLAIN:
+                    share(element)
 
 
 def own(value: Any) -> Any:
@@ -417,10 +418,14 @@ def own(value: Any) -> Any:
         return value
     if mark is not True:
         return mark.own(value)
+    items = value.items if kind is Array or kind is Map else None
+    if items is not None and len(items) < LARGE:
+        _mark(items if kind is Array else items.values())  # both copies hold them from now on
+        return kind(items.copy())
     if kind is Array:
         return Array(share_all(value.items))
     if kind is Map:
-        share_all(value.items.values())  # both copies hold them from now on
+        share_all(value.items.values())
         return Map(value.items.copy())
     return _collection_copy(value) if kind in CONTAINERS else own_struct(value, share)
 

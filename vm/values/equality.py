@@ -56,6 +56,8 @@ def equal(a: Any, b: Any) -> bool:
                 return a.payload == b.payload  # type: ignore[no-any-return]
         if kind is tuple and SIMPLE.issuperset(map(type, a)) and SIMPLE.issuperset(map(type, b)):
             return a == b  # type: ignore[no-any-return]
+        if (kind is Some or kind is Ok or kind is Err) and type(a.value) in SIMPLE and type(b.value) in SIMPLE:
+            return a.value == b.value  # type: ignore[no-any-return]
         if isinstance(a, Struct):
             left, right = a.values(), b.values()
             if SIMPLE.issuperset(map(type, left)) and SIMPLE.issuperset(map(type, right)):

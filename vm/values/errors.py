@@ -199,8 +199,15 @@ class ErrorValue:
         self.family = family
         self.variant = variant
         self.message = message
-        self.fields = {name: share(value) for name, value in (fields or {}).items() if value is not None}
+        self.fields = {name: share(value) for name, value in fields.items() if value is not None} if fields else {}
         self.way: Way = ()
+
+    @classmethod
+    def of_text(cls, family: str, message: str, text: str) -> ErrorValue:
+        """Return an error without a variant whose one field is `input`, a text: what a loop over texts may make of each."""
+        error = cls(family, None, message)
+        error.fields["input"] = text
+        return error
 
     @property
     def type_name(self) -> str:
