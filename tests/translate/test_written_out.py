@@ -288,7 +288,127 @@ fn main() {
     }
 }
 """
+ERRORS = """
+enum Missing { Key(String), Row { at: Int, of: Array<Int> }, Nothing }
+struct Row { xs: Array<Int>, n: Int }
+fn row(rows: Map<String, Row>, key: String) -> Result<Row, Missing> { Ok(rows.get(key).ok_or(Missing::Key(key))?) }
+fn taken(rows: Map<String, Row>, key: String, more: Int) -> Result<Row, Missing> {
+    let mut mine = rows;
+    let found = mine.get(key).ok_or(Missing::Row { at: more, of: [more] })?;
+    mine[key].xs.push(more);
+    mine[key].n += more;
+    Ok(Row { xs: found.xs, n: mine[key].xs.len() * 100 + mine[key].n + found.n })
+}
+fn late(rows: Map<String, Row>, key: String, by: Int) -> Result<Int, Missing> {
+    let mut mine = rows;
+    let found = mine.get(key).ok_or({ mine[key].xs.push(by); Missing::Nothing })?;
+    Ok(found.xs.len() * 10 + mine[key].xs.len())
+}
+fn kept(rows: Map<String, Row>, key: String) -> Result<Int, Missing> {
+    let found = rows.get(key).ok_or(Missing::Nothing);
+    let mut mine = match found { Ok(r) => r, Err(_) => { return Err(Missing::Nothing); } };
+    mine.xs.push(1);
+    mine.n = 50;
+    Ok(mine.xs.len() + rows[key].xs.len() * 10 + mine.n)
+}
+fn caught(rows: Map<String, Row>, key: String) -> Any {
+    try {
+        let found = rows.get(key).ok_or(Missing::Key(key))?;
+        let n = rows.get("a").ok_or(ToolError::ExecutionFailed("no a"))?.n;
+        [found.n, n]
+    } catch e {
+        match e { Missing::Key(k) => "no ${k}", Missing::Nothing => "nothing", _ => "other: ${e}" }
+    }
+}
+fn popped(before: Array<Row>) -> Result<Int, Missing> {
+    let mut rows = before;
+    let mut top = rows.pop().ok_or(Missing::Row { at: rows.len(), of: [] })?;
+    top.xs.push(9);
+    Ok(top.xs.len() + before.len() * 10 + before[0].xs.len() * 100)
+}
+fn or(m: Map<String, Row>, key: String) -> Int {
+    let found = m.get(key);
+    let mut a = found.unwrap_or(Row { xs: [], n: -1 });
+    let mut b = m.get(key) ?? Row { xs: [1, 2, 3], n: -2 };
+    a.xs.push(1);
+    b.n += 5;
+    let first = if found.is_some() { found.unwrap().xs.len() } else { 0 };
+    a.xs.len() * 100 + b.xs.len() * 10 + first + a.n + b.n
+}
+fn main() {
+    let mut all: Array<Any> = [];
+    let rows: Map<String, Row> = {"a": Row { xs: [1, 2], n: 7 }, "b": Row { xs: [], n: 1 }};
+    for i in 0..40 {
+        let key = ["a", "b", "c"][i % 3];
+        all.push([row(rows, key), taken(rows, key, i), kept(rows, key), caught(rows, key), or(rows, key)]);
+        if key != "c" { all.push(late(rows, key, i)); }
+        all.push(popped([Row { xs: [i], n: i }]));
+    }
+    emit("all", all);
+    emit("rows", rows);
+    row(rows, "d")?;
+}
+"""
+LITERALS = """
+fn made(key: String, n: Int) -> Map<String, Any> {
+    let inner: Map<Int, Any> = {1: n, 2: key, (n / 40 + 1): "again"};
+    let all: Map<String, Any> = {"a": n, ("${key}"): [n], "b": inner, (key): key};
+    all
+}
+fn grown(n: Int) -> Map<String, Array<Int>> {
+    let mut m = {"x": [n], "y": []};
+    m["z"] = [n, n];
+    m["x"].push(n);
+    m
+}
+fn cast(value: Any) -> Array<Any> { [value as String, value as Float, value as Int, value as Bool] }
+fn numbers(n: Int, x: Float, text: String, yes: Bool) -> Array<Any> {
+    [n as Float, n as Int, n as String, n as Bool, x as Int, x as String, x as Float, text as String, text as Int, yes as Int, yes as Bool]
+}
+fn list(value: Any) -> Int { let xs = value as Array<Int>; let mut copy = xs; copy.push(1); copy.len() * 10 + xs.len() }
+fn main() {
+    let mut all: Array<Any> = [];
+    for i in 0..30 {
+        let even = i % 2 == 0;
+        let by_number: Map<Int, Any> = {(i): i, (i + 1): 2.5, -1: nil};
+        let flags = {(even): 1, (!even): 2};
+        all.push([made("k", i), made("b", i), grown(i), by_number, flags]);
+        all.push(numbers(i - 9007199254740993, i as Float / 4.0, "${i}", i % 2 == 0));
+        all.push(list([i, i]));
+        for value in [1, "12", 2.0] as Array<Any> { all.push(cast(value)); }
+        all.push([(i as Float).max(7.5), i.max(7), i.min(i - 1), [i, 3].map(|v| v.max(i))]);
+    }
+    emit("all", all);
+    for value in [3, "x"] as Array<Any> { emit("cast", cast(value)); }
+}
+"""
+WALKS = """
+struct Item { name: String, tags: Array<String> }
+enum Cell { Empty, Full { n: Int } }
+fn main() {
+    let mut items: Array<Item> = [];
+    for i in 0..60 { items.push(Item { name: "n${i % 7}", tags: [] }); }
+    let mut counts: Map<String, Int> = {};
+    let mut kept: Array<Item> = [];
+    for item in items {
+        counts[item.name] = (counts.get(item.name) ?? 0) + 1;
+        items[3].tags.push(item.name);
+        let mut mine = item;
+        mine.tags.push("mine");
+        kept.push(mine);
+    }
+    let cells: Array<Cell> = (0..50).map(|i| if i % 3 == 0 { Cell::Empty } else { Cell::Full { n: i } });
+    let mut sum = 0;
+    for (at, cell) in cells.enumerate() { match cell { Cell::Full { n } => { sum += n * at; } Cell::Empty => {} } }
+    for (name, n) in counts { sum += n * name.len(); }
+    for (at, ch) in "some text to walk over, for long enough".chars().enumerate() { if ch == "o" { sum += at; } }
+    emit("items", items);
+    emit("kept", kept);
+    emit("sum", sum);
+}
+"""
 PROGRAMS = {
+    "errors": ERRORS, "literals": LITERALS, "walks": WALKS,
     "writes": WRITES_BEHIND_READS, "kept": KEPT, "options": OPTIONS, "collections": COLLECTIONS, "tuples": TUPLES,
     "traits": TRAITS, "dates": DATES,
 }  # fmt: skip

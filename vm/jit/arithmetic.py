@@ -433,6 +433,29 @@ def check_class(e: Emitter, op: Opcode, operand: int) -> None:
     e.push(Value(text, e.kinds.of_type(operand), pure=False, uses=part.uses | {part.text}, depth=1))
 
 
+@emit("CAST")
+def cast(e: Emitter, op: Opcode, operand: int) -> None:
+    """Write a cast to a scalar type with a test first whether the value is of that already; a cast of an Int to Float is
+    Python's."""
+    word = e.program.descriptors[operand][0]
+    class_ = {"int": "int", "float": "float", "string": "str", "bool": "bool"}.get(word)
+    if class_ is None:
+        e.generic(op, operand)
+        e.stack[-1].kind = e.kinds.of_type(operand)
+        return
+    if e.stack[-1].certain and (word, e.stack[-1].kind[0]) == ("float", "int"):
+        part = e.pop()
+        e.push_expression(f"float({part.text})", [part], kinds.FLOAT)
+    elif not (e.stack[-1].certain and e.stack[-1].kind[0] == word):
+        e.spill()
+        part = e.bind(e.pop())
+        number = f"float({part.text}) if type({part.text}) is int else " * (word == "float")
+        other = f"{number}{e.here()}op_CAST({part.text}, {e.constant(op, operand)})"
+        text = f"({part.text} if type({part.text}) is {class_} else {other})"
+        e.push(Value(text, e.kinds.of_type(operand), pure=False, uses=part.uses | {part.text}, depth=1))
+    e.stack[-1].certain = True
+
+
 @emit("IS_ABSENT")
 def test_absent(e: Emitter, op: Opcode, operand: int) -> None:
     if e.stack[-1].unboxed is not None and e.stack[-1].kind[0] == "option":

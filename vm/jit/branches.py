@@ -276,6 +276,9 @@ def try_in_handler(s: Structure, start: int, last: int, name: str) -> None:
     error = e.temporary()
     e.at = last  # the path on which it went well has moved it
     whole = part.text if part.unboxed is None else "NONE_VALUE" if part.kind[0] == "option" else part.unboxed
+    if part.error is not None:
+        e.out += part.error[0]
+        whole = f"Err({part.error[1]})"
     caught = propagated_error(e, part) if last in e.body.keeps_none else f"error_for_handler({whole}, {e.error_path()})"
     e.out.append(f"{e.here()}{error} = {caught}")
     throw_to_handler(s, start, last, Value(error), succs[1])

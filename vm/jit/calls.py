@@ -27,6 +27,8 @@ from .values import err, mark_payload, payload_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..bytecode.opcodes import Opcode
     from .emitter import Emitter, Form
     from .kinds import Kind
@@ -306,7 +308,8 @@ def fail_length(e: Emitter, op: Opcode, operand: int) -> None:
 def try_(e: Emitter, op: Opcode, operand: int) -> None:
     part, good, payload = opened_by_try(e)
     e.spill()
-    return_error_if(e, f"not ({good})", f"({e.here()}{propagated_error(e, part)})")
+    making = [] if part.error is None else part.error[0]
+    return_error_if(e, f"not ({good})", f"({e.here()}{propagated_error(e, part)})", making)
     take_payload(e, part, payload)
 
 
@@ -332,7 +335,8 @@ def opened_by_try(e: Emitter) -> tuple[Value, str, Value]:
         return part, f"type({part.unboxed}) is not Err", Value(part.unboxed, part.unboxed_kind)
     e.push(part)
     part = e.pop_bound()
-    good = f"type({part.text}) is Ok or type({part.text}) is Some"
+    classes = {"result": ["Ok"], "option": ["Some"]}.get(part.kind[0], ["Ok", "Some"])
+    good = " or ".join([f"type({part.text}) is {class_}" for class_ in classes])
     return part, good, Value(f"{part.text}.value", e.kinds.success(part.kind))
 
 
@@ -355,12 +359,14 @@ def throw(e: Emitter, op: Opcode, operand: int) -> None:
     return_value(e, error.text)
 
 
-def return_error_if(e: Emitter, condition: str, error: str) -> None:
-    """Return what `error` gives where the condition holds. The operand stack is empty on that path, and as before behind it."""
+def return_error_if(e: Emitter, condition: str, error: str, making: Iterable[Statement] = ()) -> None:
+    """Return what `error` gives, behind the statements `making`, where the condition holds. The operand stack is empty on that
+    path, and as before behind it."""
     stack = list(e.stack)
     branch = Branch(condition)
     before, e.out = e.out, branch.yes
     e.stack.clear()
+    e.out += making
     return_value(e, error)
     e.out, e.stack = before, stack
     e.out.append(branch)
@@ -369,6 +375,8 @@ def return_error_if(e: Emitter, condition: str, error: str) -> None:
 def propagated_error(e: Emitter, part: Value) -> str:
     """Return the expression of what `?` passes on for an Err or a None in `part`: an Err with the place of the `?` in its path,
     or the None in a function that gives an Option. It raises P007 when it runs for any other value."""
+    if part.error is not None:
+        return f"Err({part.error[1]}, {e.error_path()})"
     if part.unboxed is not None and part.kind[0] == "option":
         return "NONE_VALUE" if e.body.keeps_none[e.at] else f"err_of(NONE_VALUE, {e.error_path()})"
     whole = part.text if part.unboxed is None else part.unboxed

@@ -92,8 +92,8 @@ class Emitter:
     kinds of its types, `stack`: the operand stack here, `facts`: what holds here. `sites`: what the marks in the text stand for,
     by their numbers; `temporaries`: how many variables `t1`, `t2`, … have been named. `invariants`: what holds everywhere in the
     function, under these keys: of a local its slot, of the stack (start of a block, position), of what a local Array or Map holds
-    ("element", slot) and ("key", slot). `metered`: fuel is counted (V-6.7), in the variable `n` until it is paid; otherwise loops
-    only look at the stop flag."""
+    ("element", slot) and ("key", slot), of what a walk gives ("walked", head of the loop). `metered`: fuel is counted (V-6.7),
+    in the variable `n` until it is paid; otherwise loops only look at the stop flag."""
 
     def __init__(
         self, program: Any, graph: CallGraph, body: Body, uses: LocalUses, invariants: dict[Any, Value], metered: bool
@@ -310,7 +310,8 @@ class Emitter:
         """Push a new instance of the class with the global name `name`; `slots` has the text for each of its slots. It is made
         empty and filled, which costs a third less than a call of the class."""
         new = self.temporary()
-        self.statement(f"{new} = new{name.removeprefix('K')}()")
+        self.spill(unboxed=False)  # nothing is written that an Option which is not built could tell
+        self.out.append(f"{new} = new{name.removeprefix('K')}()")
         self.out += [f"{new}.{slot} = {text}" for slot, text in slots]
         self.push(Value(new, kind))
 

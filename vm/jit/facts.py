@@ -41,7 +41,7 @@ class Value:
         "text", "kind", "pure", "uses", "depth", "low", "high", "certain", "is_number", "length", "max_length", "elements",
         "range", "upper_bound", "unboxed", "unboxed_kind", "binding", "if_true", "if_false", "less_true", "less_false", "variant",
         "divisor", "zero_test", "remainder_of", "keeps_sign", "increment_of", "asks", "parts",
-        "elements_marked",
+        "elements_marked", "error",
     )  # fmt: skip
 
     def __init__(
@@ -84,6 +84,7 @@ class Value:
         self.increment_of = ""  # the local that this is one step more than
         self.asks: tuple[str, bool] | None = None  # of a test of what is not built: its variable, and whether true means absent
         self.elements_marked = False  # what an Array that nothing else sees holds is marked as shared; of an element, it is
+        self.error: tuple[list[Any], str] | None = None  # of an Option before `ok_or` and `?`: what makes the error, and it
         self.parts: tuple[Value, ...] = ()  # of a tuple that was built here: its parts, as atoms
 
     @property

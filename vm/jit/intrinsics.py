@@ -18,13 +18,14 @@ write statements to `e.out`, and compute nothing of the program.
 from __future__ import annotations
 
 from ..builtins.modules import row_of
+from ..bytecode.opcodes import BY_NAME
 from ..record import record
 from . import kinds
 from .emitter import registrar
 from .facts import Value, slot_of
 from .places import LONGEST, checks_at_push, guard_key, make_list_unique, map_key, room_test, set_map_entry
-from .text import Branch
-from .values import payload_text
+from .text import KEEP, MARK, Branch
+from .values import mark_if_there, mark_payload, payload_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,9 +35,12 @@ if TYPE_CHECKING:
     from ..bytecode.opcodes import Opcode
     from .emitter import Emitter, Form
     from .kinds import Kind
+    from .text import Statement
 
 EMIT: dict[int, Form] = {}
 emit = registrar(EMIT)
+
+TRY = BY_NAME["TRY"].number
 
 
 @record
@@ -283,7 +287,7 @@ def result_kind(e: Emitter, row: Any, parts: list[Value]) -> Kind:
     """Return the kind of what a built-in gives, by its row in vm/builtins; ANY for one without a row and for one that is
     `numeric`, apart from the smaller or larger of two Ints."""
     if row is None or row.special == "numeric":
-        picks = row is not None and row.name in ("min", "max") and row.receiver == "Int" and all_of("int")(parts)
+        picks = row is not None and row.name in ("min", "max") and row.receiver == "Int" and parts[1].kind[0] == "int"
         return kinds.INT if picks else kinds.ANY
     return e.kinds.result(row.result, row.receiver_type, parts[0].kind if parts else kinds.ANY)
 
@@ -367,32 +371,66 @@ def push_option(e: Emitter, name: str, payload: Kind, moves: bool = False) -> No
 def unwrap_unboxed(e: Emitter, operand: int, parts: list[Value], method: str) -> None:
     """Push the result of `unwrap`, or of `unwrap_or` or `ok_or` with another value, for an Option or Result that was not
     built."""
-    option, name = parts[0], parts[0].unboxed
-    payload, alone = payload_text(option)
+    option, name = parts[0], str(parts[0].unboxed)
+    alone = payload_text(option)[1]
     if alone and option.is_atom and e.kinds.is_marked(option.unboxed_kind):  # a variable that may be asked once more
-        payload, alone = f"shared_payload({name})", False
+        alone = False
     kind = option.unboxed_kind
-    if len(parts) == 1:
-        e.push_expression(f"({payload} if {name} is not END else B{operand}(NONE_VALUE))", [], kind, fails=True)
+    other = e.spilled(parts[1]) if len(parts) == 2 else None
+    if other is not None and method == "ok_or":
+        ok_or_unboxed(e, option, alone, other)
         return
-    other = e.spilled(parts[1])
-    if method == "ok_or":
-        ok_or_unboxed(e, str(name), payload, kind, other)
+    if not alone:
+        mark_if_there(e, name, kind)
+    if other is None:
+        known = e.facts.absent.get(name) is False
+        text = name if known else f"({name} if {name} is not END else B{operand}(NONE_VALUE))"
+        e.push_expression(text, [], kind, fails=not known, pure=False)
         return
     same = kind if kind == other.kind else kinds.PLAIN if {kind[0], other.kind[0]} <= kinds.SCALARS else kinds.ANY
     absent = f"type({name}) is Err" if option.kind[0] == "result" else f"{name} is END"
-    e.push_expression(f"({other.text} if {absent} else {payload})", [other], same, fails=not alone)
+    e.push_expression(f"({other.text} if {absent} else {name})", [other], same, pure=False)
 
 
-def ok_or_unboxed(e: Emitter, name: str, payload: str, kind: Kind, other: Value) -> None:
-    """Push the Result of `ok_or`, which is only built if needed where its payload is surely no Result itself."""
-    result = e.temporary()
-    if kind[0] in ("", "result", "ok", "err"):
-        e.statement(f"{e.here()}{result} = Ok({payload}) if {name} is not END else Err({other.text})")
-        e.push(Value(result, ("result", kinds.UNKNOWN)))
+def ok_or_unboxed(e: Emitter, option: Value, alone: bool, other: Value) -> None:
+    """Push the Result of `ok_or`, which is only built if needed where its payload is surely no Result itself; where a `?` takes
+    it apart, the Option, with the error. `alone`: nothing else has the payload."""
+    name, kind = str(option.unboxed), option.unboxed_kind
+    making = taken_back(e, other.text)
+    if e.body.instructions[e.at + 1][1] == TRY and e.at + 1 not in e.uses.targets and alone == payload_text(option)[1]:
+        e.push_unboxed(f"option_of({name})", name, option.kind, kind)
+        e.stack[-1].error = making, other.text
         return
-    e.statement(f"{e.here()}{result} = {payload} if {name} is not END else Err({other.text})")
-    e.push_unboxed(f"result_of({result})", result, ("result", kinds.UNKNOWN), kind)
+    result = e.temporary()
+    e.spill()
+    there, before = Branch(f"{name} is not END"), e.out
+    e.out = there.yes
+    if not alone:
+        mark_payload(e, name, kind)
+    unclear = kind[0] in ("", "result", "ok", "err")
+    e.out.append(f"{e.here()}{result} = Ok({name})" if unclear else f"{result} = {name}")
+    there.no += [*making, f"{result} = Err({other.text})"]
+    e.out = before
+    e.out.append(there)
+    if unclear:
+        e.push(Value(result, ("result", kinds.UNKNOWN)))
+    else:
+        e.push_unboxed(f"result_of({result})", result, ("result", kinds.UNKNOWN), kind)
+
+
+def taken_back(e: Emitter, name: str) -> list[Statement]:
+    """Take the statements that have just made a new object in the variable `name` out of the text, and return them: they cannot
+    fail, so that they may stand where it is needed. None are taken where they are not the last ones."""
+    for count, statement in enumerate(reversed(e.out), 1):
+        if not isinstance(statement, str) or MARK in statement or KEEP in statement:
+            break
+        if statement.startswith(f"{name} = new") and name[0] == "t":
+            making = e.out[-count:]
+            del e.out[-count:]
+            return making
+        if not statement.startswith(f"{name}."):
+            break
+    return []
 
 
 def map_get(e: Emitter) -> None:

@@ -237,7 +237,7 @@ NAMES: dict[str, Any] = {
 NAMES.update(STRINGS=frozenset({str}), WHITE_SPACE=WHITE_SPACE, LARGE=LARGE, TRUE_KEY=TRUE_KEY, FALSE_KEY=FALSE_KEY)
 # BEHIND stands for a negative index: it is behind the end of every list, so that Python's own test of the index raises.
 NAMES.update(EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, WALKS=WALKS)
-NAMES.update({f"new{kind.__name__}": blank(kind) for kind in (Array, EnumValue, Err, ErrorValue, Ok, Some)})
+NAMES.update({f"new{kind.__name__}": blank(kind) for kind in (Array, EnumValue, Err, ErrorValue, Map, Ok, Some)})
 NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if name.isupper() and callable(function)})
 
 

@@ -183,7 +183,10 @@ def walk_iterator(s: Structure, start: int, statement: Compound, inside: list[in
     block = s.flow.blocks.get(following)
     alone = block is not None and not s.flow.is_merge(following) and not block.body
     _, number, slot = s.instructions[following]
-    element = e.walked.get(iterator, NOTHING)
+    element = e.walked.get(iterator)
+    if element is None:  # the loop is entered here, with an iterator that the interpreter has made
+        element = e.invariants.get(("walked", start), NOTHING)
+    e.record_store(("walked", start), element)
     if block is not None and alone and number == STORE and following + 1 < block.end:
         statement.head = f"for l{slot} in s{iterator}:"
         e.record_store(slot, element)

@@ -24,6 +24,7 @@ from .facts import Value, slot_of, variables_of
 from .kinds import CONTAINERS
 from .liveness import WRITTEN
 from .text import Branch, Compound, Store, keep
+from .values import mark_if_there
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,9 +118,7 @@ def store(e: Emitter, op: Opcode, operand: int) -> None:
     if part.unboxed is not None and e.at in e.body.hidden_stores:
         e.spill()
         if part.kind == kinds.OPTION and e.kinds.is_marked(part.unboxed_kind) and not is_taken_at_once(e, operand):
-            kept = Branch(f"{part.unboxed} is not END and type({part.unboxed}) not in PLAIN")
-            kept.yes.append(f"share({part.unboxed})")  # the container that has it too may be written before it is taken
-            e.out.append(kept)
+            mark_if_there(e, part.unboxed, part.unboxed_kind)  # the container that has it too may be written before it is taken
         e.out.append(Store(operand, part.text))
     elif not part.pure:
         e.statement(f"{name} = {part.text}")

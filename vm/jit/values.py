@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..bytecode.opcodes import Opcode
     from .emitter import Emitter, Form
     from .kinds import Kind
+    from .text import Statement
 
 EMIT: dict[int, Form] = {}
 emit = registrar(EMIT)
@@ -114,8 +115,18 @@ def array(e: Emitter, op: Opcode, operand: int) -> None:
 
 @emit("MAP")
 def map_(e: Emitter, op: Opcode, operand: int) -> None:
+    parts = e.stack[len(e.stack) - operand :]
+    keys, values = parts[::2], parts[1::2]
+    kind: Kind = ("map", kinds.EMPTY)
+    if parts:
+        kind = e.kinds.container("map", kinds.join([key.kind for key in keys]), kinds.join([value.kind for value in values]))
+    if all(key.certain and key.kind[0] in ("string", "int") for key in keys):  # the dict has such a key as it is
+        e.pop_many(operand)
+        items = ", ".join([f"{key.text}: {value.text}" for key, value in zip(keys, values, strict=True)])
+        e.allocate("Map", [("items", f"{{{items}}}"), ("shared", "False")], kind)
+        return
     e.generic(op, operand)
-    e.stack[-1].kind = ("map", kinds.EMPTY) if operand == 0 else kinds.MAP
+    e.stack[-1].kind = kind
 
 
 @emit("TUPLE")
@@ -245,15 +256,31 @@ def payload_text(value: Value) -> tuple[str, bool]:
 
 def mark_payload(e: Emitter, name: str, kind: Kind) -> None:
     """Mark what the variable `name` has as shared, if a write could reach it."""
+    e.spill()
+    if name not in e.marked:
+        e.out += marking(name, kind)
+        e.marked |= {name}
+
+
+def mark_if_there(e: Emitter, name: str, kind: Kind) -> None:
+    """Do as `mark_payload`, unless the variable has END."""
+    e.spill()
+    if name not in e.marked:
+        there = Branch(f"{name} is not END")
+        there.yes += marking(name, kind)
+        e.out.append(there)
+        e.marked |= {name}
+
+
+def marking(name: str, kind: Kind) -> list[Statement]:
+    """Return the statements that mark a value of a kind, in a variable, as shared."""
     if kind[0] in kinds.CONTAINERS:
-        e.statement(f"{name}.shared = True")
-        return
+        return [f"{name}.shared = True"]
     test, whole = Branch(f"(w := type({name})) not in PLAIN"), Branch("w in MARKED")
     whole.yes.append(f"{name}.shared = True")
     whole.no.append(f"share({name})")
     test.yes.append(whole)
-    e.spill()
-    e.out.append(test)
+    return [test]
 
 
 @emit("UNWRAP")
