@@ -196,8 +196,24 @@ def resolve(name: str, layers: Sequence[Layer], env: Mapping[str, str] = NO_VARI
 
 def resolve_all(layers: Sequence[Layer], env: Mapping[str, str] = NO_VARIABLES) -> dict[str, ConnectionSettings]:
     """Return the settings of all connections by name, the predeclared ones too. Raises ConfigFailure as `resolve`."""
-    names = dict.fromkeys([*PREDECLARED, *(name for layer in reversed(layers) for name in layer)])
-    return {name: resolve(name, layers, env) for name in names}
+    declared = {name for layer in layers for name in layer}
+    settings = {name: resolve(name, layers, env) if name in declared else _undeclared(name, env) for name in PREDECLARED}
+    for layer in reversed(layers):
+        settings.update({name: resolve(name, layers, env) for name in layer if name not in settings})
+    return settings
+
+
+UNDECLARED: dict[str, ConnectionSettings] = {}  # those of predeclared connections that nobody declares and no variable tells of
+
+
+def _undeclared(name: str, env: Mapping[str, str]) -> ConnectionSettings:
+    """Return the settings of a predeclared connection that nobody declares: made once, which spares each session most of them."""
+    row = PROVIDERS[PREDECLARED[name]["provider"]]
+    if any(variable in env for variables in row.variables.values() for variable in variables):
+        return resolve(name, (), env)
+    if name not in UNDECLARED:
+        UNDECLARED[name] = resolve(name, ())
+    return UNDECLARED[name]
 
 
 def _check(name: str, fields: Fields) -> None:

@@ -148,7 +148,7 @@ class DirectMethod:
         self.names = [field[0] for field in method.shape[3]]
         self.permissions: Any = None  # those by which it was decided whether the method is enabled
         self.is_enabled = False
-        # of the calls that run: the states; what one that changes a small state found; the struct that one got which may keep it;
+        # of the calls that run: the states; what one that changes a flat state found; the struct that one got which may keep it;
         # what the function got
         self.begun: list[tuple[States, Before | None, Any, list[Any]]] = []
         self.kind: Any = None
@@ -159,21 +159,17 @@ class DirectMethod:
 
     def begin(self, arguments: Sequence[Any]) -> list[Any] | None:
         run, tool = self.run, self.tool
-        tools = run.state["tools"]
-        if tools is not self.tools:  # a state was restored
-            self.tools = tools
-            self.method = tools.methods[tool][self.name]
-        host = run.host
-        if host.permissions is not self.permissions or not self.is_enabled:
-            self.permissions = host.permissions
-            self.is_enabled = tools.is_enabled(self.method)
-            if not self.is_enabled:
-                return None
-        turns = tools.turns.get(tool)
-        if MOCKS in run.state or host.tools and (tool, self.name) in host.tools or turns is not None and turns.busy:
+        state, host = run.state, run.host
+        tools = state["tools"]
+        # the first: a state was restored
+        looks = tools is not self.tools or host.permissions is not self.permissions or not self.is_enabled
+        if looks and not self._looks_enabled(tools):
+            return None
+        turns = tools.turns.get(tool) if tools.turns else None
+        if MOCKS in state or host.tools and (tool, self.name) in host.tools or turns is not None and turns.busy:
             return None
         held = tools.held
-        if self.takes_state and tool not in held and not tools.is_initialised(tool):
+        if self.takes_state and tool not in held.states and not tools.is_initialised(tool):
             return None
         if UNSET in arguments:
             arguments = tools.filled(self.method, arguments)
@@ -184,15 +180,23 @@ class DirectMethod:
         before = view = None
         if self.changes_state:
             if self.containers is not None:
-                before = held.change_small(tool, self.kind, self.containers)
+                before = held.change_flat(tool, self.kind, self.containers)
             given = [held.change(tool) if before is None else before[0], *arguments]
         elif self.only_reads:
-            given = [held.borrow(tool), *arguments]
+            given = [held.states[tool], *arguments]
         else:
             view = held.read(tool)
             given = [view, *arguments]
         self.begun.append((held, before, view, given))
         return given
+
+    def _looks_enabled(self, tools: Tools) -> bool:
+        """Look anew for the method and whether it may be called, and return that."""
+        self.tools = tools
+        self.method = tools.methods[self.tool][self.name]
+        self.permissions = self.run.host.permissions
+        self.is_enabled = tools.is_enabled(self.method)
+        return self.is_enabled
 
     def _audit(self, arguments: Sequence[Any]) -> None:
         """Send the audit record of a call; the sink of the host is under none of the limits of the run."""
@@ -216,9 +220,12 @@ class DirectMethod:
         if type(value) is not tuple or len(value) != 2:
             self.undo()
             raise no_state(self.method)
-        held = self.begun.pop()[0]
+        held, before, _, _ = self.begun.pop()
         result, state = value
-        held.have_changed(self.tool, state)
+        if before is None:
+            held.have_changed(self.tool, state)
+        elif before[3] is not None or state is not before[0]:
+            held.end_flat(self.tool, before, state)
         return result
 
     def undo(self) -> None:

@@ -121,6 +121,14 @@ fn main() {
     "a panic": """
 fn deep(n: Int) -> Int { if n == 0 { Till.sell("z", 99).unwrap_or(0) } else { deep(n - 1) + 1 } }
 fn main() { for i in 0..50 { Till.sell("a", i + 1); } emit("x", deep(3)); }""",
+    "a panic behind many entries": """
+fn main() {
+    for i in 0..90 { Till.sell("k${i % 50}", i + 100); Till.heap("l${i}"); }
+    let all = Till.sold();
+    emit("sold", [all.len(), Till.sold().len()]);
+    Till.sell("new", 1);
+    Till.sell(if all.len() > 90 { "new" } else { "k3" }, 99);
+}""",
     "arguments": """
 fn main() {
     let prices = [1, 2];

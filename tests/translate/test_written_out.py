@@ -363,7 +363,8 @@ fn grown(n: Int) -> Map<String, Array<Int>> {
 }
 fn cast(value: Any) -> Array<Any> { [value as String, value as Float, value as Int, value as Bool] }
 fn numbers(n: Int, x: Float, text: String, yes: Bool) -> Array<Any> {
-    [n as Float, n as Int, n as String, n as Bool, x as Int, x as String, x as Float, text as String, text as Int, yes as Int, yes as Bool]
+    let first: Array<Any> = [n as Float, n as Int, n as String, n as Bool, x as Int, x as String, x as Float];
+    [first, text as String, text as Int, yes as Int, yes as Bool]
 }
 fn list(value: Any) -> Int { let xs = value as Array<Int>; let mut copy = xs; copy.push(1); copy.len() * 10 + xs.len() }
 fn main() {

@@ -74,8 +74,8 @@ def singleton(e: Emitter, op: Opcode, operand: int) -> None:
     e.push(Value(*SINGLETONS[op.name]))
 
 
-@emit("HASHMAP")
-def hashmap(e: Emitter, op: Opcode, operand: int) -> None:
+@emit("MODEL", "MEMORY", "HASHMAP", "AGENT", "LEDGER", "PIPELINE", "SCHEMA", "TOOL", "MCP", "EMBEDDER", "DOCUMENTS")
+def declared(e: Emitter, op: Opcode, operand: int) -> None:
     e.push(Value(e.constant(op, operand)))
 
 

@@ -28,6 +28,8 @@ DIVIDED: Final = "divided"  # both values are there, and what they have in commo
 
 
 NOTHING_FRESH: Final[dict[int, Any]] = {}  # nobody writes into it
+ABSENT: Final = object()  # what a key had that was not there
+ENTRY, SET_ENTRY = dict.get, dict.__setitem__
 
 
 class Undo:
@@ -123,6 +125,35 @@ class Undo:
         self.storages, self.fresh = None, NOTHING_FRESH
 
 
+class InPlace(Undo):
+    """What stands for a call that writes into containers which nobody else sees meanwhile: nothing is lent."""
+
+    __slots__ = ()
+
+    def mark(self, value: Any) -> Any:
+        return share(value)
+
+
+IN_PLACE: Final = InPlace()
+
+
+def noted_in_place(container: Any) -> StoredList | StoredDict | None:
+    """Let the storage of an Array, Map, Set or Stack note what is written into it from now on, and return it: until its `end`,
+    `as_before` gives what the container held. None where that may be something with a mark. Of LARGE items or more, what ends the
+    run may come out of it the first time."""
+    items = container.items
+    if type(items) not in NOTING:
+        if len(items) >= LARGE:
+            announce(len(items))
+        items = container.items = (StoredList if isinstance(items, list) else StoredDict)(items)
+    elif items.undo is not None:  # another call notes for a container that has lost it
+        return None
+    if not items.plain:
+        return None
+    items.begin(IN_PLACE, container)
+    return items  # type: ignore[no-any-return]
+
+
 class StoredList(list):  # type: ignore[type-arg]
     """The storage of an Array or Stack in the state of a tool. `undo` is the call that notes its writes, None for none, `owner`
     the container that is to be as before, `length` the number of items before, `changed` the items that were replaced, by
@@ -164,11 +195,12 @@ class StoredList(list):  # type: ignore[type-arg]
 
     def divide(self) -> None:
         """Give the owner the items as they were, in a list of its own, and note nothing any more."""
-        self.owner.items = share_all(self._as_before())
+        self.owner.items = share_all(self.as_before())
         self.plain = False
         self.end()
 
-    def _as_before(self) -> list[Any]:
+    def as_before(self) -> list[Any]:
+        """Return the items as they were when it began to note."""
         if self.before is not None:
             return self.before
         items: list[Any] = list.__getitem__(self, slice(self.length))
@@ -179,7 +211,7 @@ class StoredList(list):  # type: ignore[type-arg]
 
     def _note_all(self) -> None:
         if self.undo is not None and self.before is None:
-            self.before = self._as_before()
+            self.before = self.as_before()
 
     def _note(self, at: int) -> None:
         """Note the item at a position that is written for the first time."""
@@ -292,18 +324,18 @@ class LendingList(StoredList):
 
 
 class StoredDict(dict):  # type: ignore[type-arg]
-    """The storage of a Map or Set in the state of a tool; `undo`, `owner`, `before` and `plain` as in StoredList, `changed` by
-    key what was replaced, `added` the keys that were not there. Its writes are those of `dict`, as there."""
+    """The storage of a Map or Set in the state of a tool; `undo`, `owner`, `before` and `plain` as in StoredList. `noted` has by
+    key what was there before it was written, ABSENT for nothing; None while nothing is noted, or all of it in `before`. Its
+    writes are those of `dict`, as there."""
 
-    __slots__ = ("undo", "owner", "changed", "added", "before", "plain")
+    __slots__ = ("undo", "owner", "noted", "before", "plain")
     undo: Undo | None
     owner: Any
+    noted: dict[Any, Any] | None
 
     def __init__(self, items: dict[Any, Any]) -> None:
         super().__init__(items)
         self.plain = PLAIN.issuperset(map(type, self.values()))
-        self.changed: dict[Any, Any] = {}
-        self.added: set[Any] = set()
         self.end()
 
     def parts(self) -> Iterator[Any]:
@@ -314,55 +346,52 @@ class StoredDict(dict):  # type: ignore[type-arg]
         """Note what is written from now on."""
         self.undo = undo
         self.owner = owner
+        self.noted = {}
         if not self.plain:
             self.__class__ = LendingDict
 
     def end(self) -> None:
         """Note nothing any more."""
-        self.undo = None
-        self.owner = None
+        self.undo = self.owner = self.noted = None
         self.before: dict[Any, Any] | None = None
-        if self.changed:
-            self.changed = {}
-        if self.added:
-            self.added = set()
         if type(self) is not StoredDict:
             self.__class__ = StoredDict
 
     def divide(self) -> None:
         """Give the owner the entries as they were, in a dict of its own, and note nothing any more."""
-        before = self._as_before()
+        before = self.as_before()
         share_all(before.values())
         self.owner.items = before
         self.plain = False
         self.end()
 
-    def _as_before(self) -> dict[Any, Any]:
+    def as_before(self) -> dict[Any, Any]:
+        """Return the entries as they were when it began to note."""
         if self.before is not None:
             return self.before
-        changed, added = self.changed, self.added
-        return {key: changed.get(key, value) for key, value in dict.items(self) if key not in added}
+        noted = self.noted or {}
+        kept = {key: noted.get(key, value) for key, value in dict.items(self)}
+        return {key: value for key, value in kept.items() if value is not ABSENT}
 
     def _note_all(self) -> None:
-        if self.undo is not None and self.before is None:
-            self.before = self._as_before()
+        if self.noted is not None:
+            self.before = self.as_before()
+            self.noted = None
 
     # ------------------------------------------------------------ writes
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        noted = self.noted
+        if noted is not None and key not in noted:
+            noted[key] = ENTRY(self, key, ABSENT)
         if type(value) not in PLAIN:
             self.plain = False
-        if self.undo is not None and self.before is None and key not in self.added:
-            if key not in self:
-                self.added.add(key)
-            elif key not in self.changed:
-                self.changed[key] = dict.__getitem__(self, key)
-        dict.__setitem__(self, key, value)
+        SET_ENTRY(self, key, value)
 
     def __delitem__(self, key: Any) -> None:
-        if self.undo is not None and self.before is None:
-            if key in self.added:
-                self.added.discard(key)
+        if self.noted is not None:
+            if self.noted.get(key) is ABSENT:
+                del self.noted[key]
             elif key in self:
                 self._note_all()
         dict.__delitem__(self, key)
