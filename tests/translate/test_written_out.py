@@ -408,8 +408,85 @@ fn main() {
     emit("sum", sum);
 }
 """
+EQUALITY = """
+enum Cell { Empty, Cross, Held(Int), Pair { a: Int, b: Cell }, Deep(Array<Int>) }
+enum Flat { None, One(Int), More { n: Int, rest: Flat }, Both((Int, String), Option<Flat>) }
+struct Point { x: Int, y: Int }
+struct Named { name: String, n: Int }
+struct Loose { n: Float, ok: Bool }
+fn same(a: Any, b: Any) -> Bool { a == b }
+fn plain(text: String, i: Int, m: Map<String, Int>, s: Stack<String>) -> Array<Bool> {
+    [
+        text.get(i) == "a", text.get(i) != "b", "a" == text.get(i), m.get(text) == i, m.get(text) != m.get("a"),
+        m.get("zz") == m.get("yy"), s.peek() == text, text.get(i) == None, Some(i) == m.get(text),
+    ]
+}
+fn structs(p: Point, q: Point, n: Named, x: Loose) -> Array<Bool> {
+    let ones = [p == q, p != Point { x: 0, y: 0 }, Point { x: q.x, y: 1 } == p];
+    ones.concat([n == Named { name: "n", n: p.x }, x == Loose { n: 1.0, ok: true }])
+}
+fn cells(a: Cell, b: Any) -> Array<Bool> {
+    [a == Cell::Empty, b == Cell::Empty, b != Cell::Cross, a == Cell::Held(1), same(a, b)]
+}
+fn deep(i: Int) -> Flat {
+    if i == 0 { Flat::None } else if i % 3 == 0 { Flat::More { n: i, rest: deep(i - 1) } }
+    else if i % 3 == 1 { Flat::One(i) } else { Flat::Both((i, "t"), Some(deep(i - 1))) }
+}
+fn main() {
+    let mut all: Array<Any> = [];
+    let mut stack: Stack<String> = Stack::new();
+    let mut held: Array<Cell> = (0..4).map(|_| Cell::Empty);
+    let mut lists = [[1], [2]];
+    let mut flats: Array<Flat> = [];
+    for i in 0..40 {
+        let text = ["abc", "ab", "b", "é"][i % 4];
+        stack.push(text);
+        all.push(plain(text, i % 3, {"a": 1, "ab": i % 3}, stack));
+        let loose = Loose { n: (i % 2) as Float, ok: true };
+        all.push(structs(Point { x: i % 3, y: 1 }, Point { x: 0, y: i % 2 }, Named { name: "n", n: i % 2 }, loose));
+        let cell = [Cell::Empty, Cell::Cross, Cell::Held(i % 2), Cell::Pair { a: i, b: Cell::Held(1) }, Cell::Deep([i])][i % 5];
+        let other: Array<Any> = [Cell::Empty, Cell::Cross, nil, 1, "Empty", Some(Cell::Empty)];
+        all.push(cells(cell, other[i % 6]));
+        for (at, c) in held.enumerate() {
+            if c == Cell::Empty { held[at] = if i % 2 == 0 { Cell::Deep(lists[0]) } else { Cell::Empty }; }
+        }
+        lists[0].push(i);
+        flats.push(deep(i % 7));
+        let copy = flats;
+        for (at, f) in copy.enumerate() { if f == Flat::None { flats[at] = Flat::One(at); } }
+        if i % 10 == 0 { flats = copy; }
+    }
+    emit("all", all);
+    emit("held", held);
+    emit("flats", flats);
+}
+"""
+PARTS = """
+fn sum(data: Bytes) -> Int { let mut n = 0; for i in 0..data.len() { n += data[i] * (i + 1); } n }
+fn byte(data: Bytes, at: Int) -> Int { data[at] }
+fn rest(rows: Array<Array<Int>>, from: Int) -> Int {
+    let mut mine = rows;
+    let mut part = mine[from..];
+    let head = mine[..2];
+    mine[from].push(1);
+    part[0].push(2);
+    mine[from].len() * 10000 + part[0].len() * 1000 + head.len() * 100 + rows[from].len() * 10 + part.len()
+}
+fn cut(value: Any, a: Int, b: Int) -> Any { [value[a..b], value[..b], value[a..]] }
+fn main() {
+    let mut all: Array<Any> = [];
+    for i in 0..40 {
+        all.push([sum("bytes of ${i}".to_bytes()), rest([[1], [2], [3]], i % 3), byte("ab".to_bytes(), i % 2)]);
+        all.push([cut([1, 2, 3], i % 5 - 1, i % 4 - 1), cut("text", i % 3, 3), cut([[i], [2]], 0, 1)]);
+        all.push(cut("é".to_bytes(), 0, i % 3));
+    }
+    emit("all", all);
+    try { emit("cut", cut({"a": 1}, 0, 1)); } catch e { emit("no", e.message); }
+    emit("byte", byte("ab".to_bytes(), 2));
+}
+"""
 PROGRAMS = {
-    "errors": ERRORS, "literals": LITERALS, "walks": WALKS,
+    "equality": EQUALITY, "parts": PARTS, "errors": ERRORS, "literals": LITERALS, "walks": WALKS,
     "writes": WRITES_BEHIND_READS, "kept": KEPT, "options": OPTIONS, "collections": COLLECTIONS, "tuples": TUPLES,
     "traits": TRAITS, "dates": DATES,
 }  # fmt: skip

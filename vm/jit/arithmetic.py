@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 
+from ..bytecode.opcodes import BY_NAME
 from . import kinds
 from .emitter import registrar
 from .facts import MOST_STEP, TESTED, Value, depth_around, slot_of, variables_of
@@ -342,12 +343,17 @@ def compare(e: Emitter, op: Opcode, operand: int) -> None:
             e.push_test(part, sign == "==")
         else:
             e.push_expression(f"({part.text} is{' not' * (sign == '!=')} NONE_VALUE)", [part], kinds.BOOL)
+    elif sign in ("==", "!=") and are_options(*e.stack[-2:]):
+        b, a = e.pop(), e.pop()
+        e.push(Value(f"({a.unboxed} {sign} {b.unboxed})", kinds.BOOL, pure=False, uses=variables_of([a, b]), depth=1))
     elif "string" in words and sign in ("==", "!="):
         binary(e, sign, kinds.BOOL)  # only a String equals one, for Python too
     elif words == {"enum"} and sign in ("==", "!=") and e.stack[-1].kind == e.stack[-2].kind and e.stack[-1].kind[1] >= 0:
         compare_variants(e, op, sign)
-    elif e.stack[-2].kind[0] == "enum" and sign in ("==", "!=") and is_variant(e.stack[-1]):
+    elif e.stack[-2].kind[0] in ("enum", "") and sign in ("==", "!=") and is_variant(e.stack[-1]):
         compare_with_variant(e, sign)
+    elif sign in ("==", "!=") and e.stack[-1].kind == e.stack[-2].kind and are_simple(e, e.stack[-1].kind):
+        compare_fields(e, op, sign)
     elif words in ({"string", ""}, {"int", ""}):
         a, b = e.pop_two_bound()
         unknown, word = (b, a.kind[0]) if a.kind[0] else (a, b.kind[0])
@@ -356,6 +362,12 @@ def compare(e: Emitter, op: Opcode, operand: int) -> None:
         e.push(Value(text, kinds.BOOL, pure=False, uses=variables_of([a, b]), depth=1))
     else:
         e.generic(op, 0)
+
+
+def are_options(a: Value, b: Value) -> bool:
+    """Return whether two values are Options that are not built, of payloads that Python compares as the program does."""
+    options = all(value.unboxed is not None and value.kind[0] == "option" for value in (a, b))
+    return options and a.unboxed_kind == b.unboxed_kind and a.unboxed_kind[0] in ("string", "int")
 
 
 def compare_variants(e: Emitter, op: Opcode, sign: str) -> None:
@@ -379,7 +391,44 @@ def compare_with_variant(e: Emitter, sign: str) -> None:
     """Write the comparison of a value of an enum with a variant that holds nothing."""
     constant, value = e.pop(), e.pop_bound()
     same = f"{value.text}.variant == {constant.text}.variant and {value.text}.decl is {constant.text}.decl"
+    if not value.kind[0]:
+        same = f"type({value.text}) is EnumValue and {same}"
     e.push_expression(f"({same})" if sign == "==" else f"(not ({same}))", [value], kinds.BOOL, pure=False)
+
+
+MOST_COMPARED = 4  # fields of structs that are compared one by one
+
+
+def are_simple(e: Emitter, kind: Kind) -> bool:
+    """Return whether a kind is that of a struct with few fields, all of kinds that Python compares as the program does."""
+    if kind[0] != "struct" or kind[1] < 0:
+        return False
+    count = len(e.kinds.descriptor(kind[1])[2])
+    return 0 < count <= MOST_COMPARED and all(e.kinds.field(kind, at)[0] in ("string", "int") for at in range(count))
+
+
+def compare_fields(e: Emitter, op: Opcode, sign: str) -> None:
+    """Write the comparison of two structs of one type, field by field."""
+    a, b = e.pop_two_bound()
+    fields = [f".f{at}" for at in range(len(e.kinds.descriptor(a.kind[1])[2]))]
+    same = " and ".join([f"{a.text}{field} == {b.text}{field}" for field in fields])
+    text = f"({same})" if sign == "==" else f"(not ({same}))"
+    e.push(Value(text, kinds.BOOL, pure=False, uses=variables_of([a, b]), depth=1))
+
+
+EQUALITY = frozenset({BY_NAME["EQ"].number, BY_NAME["NE"].number})
+
+
+@emit("WRAP")
+def wrap(e: Emitter, op: Opcode, operand: int) -> None:
+    """Write what makes an Option of a value; it is not built where it is only compared with another one."""
+    part = e.stack[-1]
+    compared = e.body.instructions[e.at + 1][1] in EQUALITY and e.at + 1 not in e.uses.targets
+    if not compared or part.kind[0] not in ("string", "int"):
+        e.generic(op, operand)
+        return
+    part = e.pop_bound()
+    e.push_unboxed(f"Some({part.text})", part.text, kinds.MOVED_OPTION, part.kind)
 
 
 @emit("NOT")

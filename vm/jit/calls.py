@@ -223,7 +223,7 @@ def call_on_store(e: Emitter, name: str, number: int) -> None:
         missing.yes.append(f"{e.here()}key_not_found({key.text})")
         e.out.append(missing)
         kind = e.kinds.of_type(e.image.hashmaps[number].value)
-        if kind[0] not in kinds.SCALARS:
+        if e.kinds.is_marked(kind):
             e.out.append(f"shared_payload({entry})")
         e.push_variable(entry, kind)
         return
@@ -320,7 +320,7 @@ def take_payload(e: Emitter, part: Value, payload: Value) -> None:
         e.out.append(f"{name} = {payload.text}")
         e.push(Value(name, payload.kind))
         return
-    if not payload_text(part)[1]:
+    if not payload_text(e, part)[1]:
         mark_payload(e, part.unboxed, payload.kind)
     e.push(payload)
 

@@ -33,7 +33,7 @@ from ..bytecode.opcodes import BY_NAME
 from . import kinds
 from .facts import NOTHING, Facts, Value, depth_around, slot_of, variables_of
 from .library import Site
-from .text import mark
+from .text import Branch, Spare, mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,6 +84,17 @@ def starred_count(op: Opcode, operand: int, linked: Any) -> int:
     if op.name == "VARIANT":
         return int(linked.decl.variants[linked.variant].arity)
     return operand
+
+
+def marking(name: str, kind: Kind) -> list[Statement]:
+    """Return the statements that mark a value of a kind, in a variable, as shared."""
+    if kind[0] in kinds.CONTAINERS:
+        return [f"{name}.shared = True"]
+    test, whole = Branch(f"(w := type({name})) not in PLAIN"), Branch("w in MARKED")
+    whole.yes.append(f"{name}.shared = True")
+    whole.no.append(f"share({name})")
+    test.yes.append(whole)
+    return [test]
 
 
 class Emitter:
@@ -239,12 +250,26 @@ class Emitter:
             bound.pure, bound.uses = False, frozenset({name})
             return bound
         name = self.temporary()
-        self.out.append(f"{name} = {value.text}")
+        if value.unboxed is None:
+            self.out.append(f"{name} = {value.text}")
+        else:
+            self._keep_payload(value)
+            self.out.append(Spare(name, value.text))
         bound = value.under_name(name)
         bound.max_length = value.max_length
         bound.unboxed, bound.unboxed_kind = value.unboxed, value.unboxed_kind  # the payload is still beside what holds it
         bound.parts = value.parts
         return bound
+
+    def _keep_payload(self, value: Value) -> None:
+        """Mark what an Option that is not built has read out of a container that keeps it: the container may be written before
+        the Option is taken apart."""
+        payload = str(value.unboxed)
+        if value.kind == kinds.OPTION and self.kinds.is_marked(value.unboxed_kind) and payload not in self.marked:
+            there = Branch(f"{payload} is not END")
+            there.yes += marking(payload, value.unboxed_kind)
+            self.out.append(there)
+            self.marked |= {payload}
 
     def bind_all(self, stack: list[Value]) -> None:
         """Replace every value in `stack` by the same one as an atom."""

@@ -24,7 +24,7 @@ from .flow import Flow, Unshaped
 from .inlining import Body
 from .library import Part
 from .liveness import LocalUses, hidden_stores, read_after
-from .text import Branch, printed, stores
+from .text import Branch, Spare, Store, printed, stores
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 MOST_PASSES = 8  # of the fixpoint
 LOCAL = re.compile(r"\bl(\d+)\b")
+TEMPORARY = re.compile(r"\bt\d+\b")
 CALL = BY_NAME["CALL"].number
 
 
@@ -176,15 +177,20 @@ class Function:
         return Part(name, self.body.places, source, {line: sites[site] for line, site in places.items()}, self.fuel)
 
     def _drop_dead_stores(self, statements: list[Any], emitter: Emitter) -> None:
-        """Take the stores out of hidden locals that neither the text reads, nor the interpreter would where control leaves (dead
-        store elimination)."""
+        """Take the stores out of temporaries and hidden locals that neither the text reads, nor the interpreter would where
+        control leaves (dead store elimination)."""
         texts: list[str] = []
-        candidates = stores(statements, texts)
-        if not candidates:
+        found = stores(statements, texts)
+        if not found:
             return
         leaving = [site for site in emitter.sites if site.stack is not None]
         texts += [name for site in leaving for name in (*(site.stack or ()), *(site.again or ()))]
         texts += [name for site in emitter.sites for name in site.element or ()]
+        named = {name for text in texts for name in TEMPORARY.findall(text)}
+        for spare in found:
+            if isinstance(spare, Spare) and spare.name not in named:
+                spare.text = None
+        candidates = [store for store in found if isinstance(store, Store)]
         read = {int(number) for text in texts for number in LOCAL.findall(text)}
         if read.issuperset([store.slot for store in candidates]):
             return

@@ -372,7 +372,7 @@ def unwrap_unboxed(e: Emitter, operand: int, parts: list[Value], method: str) ->
     """Push the result of `unwrap`, or of `unwrap_or` or `ok_or` with another value, for an Option or Result that was not
     built."""
     option, name = parts[0], str(parts[0].unboxed)
-    alone = payload_text(option)[1]
+    alone = payload_text(e, option)[1]
     if alone and option.is_atom and e.kinds.is_marked(option.unboxed_kind):  # a variable that may be asked once more
         alone = False
     kind = option.unboxed_kind
@@ -397,7 +397,7 @@ def ok_or_unboxed(e: Emitter, option: Value, alone: bool, other: Value) -> None:
     it apart, the Option, with the error. `alone`: nothing else has the payload."""
     name, kind = str(option.unboxed), option.unboxed_kind
     making = taken_back(e, other.text)
-    if e.body.instructions[e.at + 1][1] == TRY and e.at + 1 not in e.uses.targets and alone == payload_text(option)[1]:
+    if e.body.instructions[e.at + 1][1] == TRY and e.at + 1 not in e.uses.targets and alone == payload_text(e, option)[1]:
         e.push_unboxed(f"option_of({name})", name, option.kind, kind)
         e.stack[-1].error = making, other.text
         return

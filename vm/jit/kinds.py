@@ -35,6 +35,8 @@ OPTION: Kind = ("option", UNKNOWN)
 MOVED_OPTION: Kind = ("option", MOVED)
 WORDS = frozenset({"int", "float", "string", "bool", "nil"})
 SCALARS = WORDS | {"plain"}  # kinds of values that carry no mark of sharing
+UNMARKED = SCALARS | {"range", "bytes", "fn", "union", "error", "handle"}
+WRAPPERS = frozenset({"tuple", "option", "nilable", "result", "enum"})  # kinds that need a mark only for what they hold
 CONTAINERS = frozenset({"array", "map", "struct", "schema", "set", "queue", "stack"})  # kinds that do, in the slot `shared`
 # Where in a descriptor the type of what a container holds stands.
 HOLDERS = {"array": 1, "option": 1, "nilable": 1, "map": 2, "set": 1, "queue": 1, "stack": 1}
@@ -49,6 +51,7 @@ class Kinds:
         self.types = image.types
         self.built: list[list[Any]] = []
         self.numbers: dict[Any, int] = {}
+        self._marked: dict[int, bool] = {}  # by number of a wrapper: whether it may hold something with a mark
         self._words: dict[int, str] = {}  # by number of a type: its word, where it was asked for
 
     def descriptor(self, number: int) -> Any:
@@ -101,11 +104,30 @@ class Kinds:
         return (word, self._numbered((word, tuple([self.number(kind) for kind in parts]))))
 
     def is_marked(self, kind: Kind) -> bool:
-        """Return whether a value of a kind may need the mark of sharing, by itself or inside: not a scalar, nor an Option of
-        one."""
-        while kind[0] in ("option", "nilable") and kind[1] >= 0:
-            kind = self.inner(kind)
-        return kind[0] not in SCALARS
+        """Return whether a value of a kind may need the mark of sharing, by itself or inside: not a scalar, nor a tuple, an
+        Option, a Result or an enum value that holds nothing else."""
+        word, number = kind
+        if word in UNMARKED or number < 0 or word not in WRAPPERS:
+            return word not in UNMARKED
+        if number not in self._marked:
+            self._marked[number] = self._holds_marked(number)
+        return self._marked[number]
+
+    def _holds_marked(self, number: int) -> bool:
+        """Return whether a wrapper may hold something with a mark; what holds itself is looked at once."""
+        known, pending = {number}, [number]
+        while pending:
+            word, *parts = self.descriptor(pending.pop())
+            if word in UNMARKED:
+                continue
+            if word not in WRAPPERS or not parts:
+                return True
+            inside = parts if word in ("option", "nilable", "result") else parts[0]
+            if word == "enum":
+                inside = [part for variant in parts[1] for part in variant[1]]
+            pending += [part for part in inside if part not in known]
+            known.update(inside)
+        return False
 
     def inner(self, kind: Kind, position: int = 0) -> Kind:
         """Return the kind of what a container holds; `position` 1 asks for the keys of a Map. ANY where it is not known."""

@@ -28,6 +28,7 @@ from ..values import (
     Ok,
     RangeValue,
     Some,
+    access,
     debug,
     display,
     index_out_of_range,
@@ -119,10 +120,21 @@ def span(start: Any, end: Any, inclusive: bool) -> Iterator[int]:
 def text_slice(text: Any, start: Any, end: Any) -> Any:
     """Return `text[start..end]`, mostly of a String; None is an open bound. Raises P007 for bounds that are neither Int nor nil,
     and as `slice_of`."""
-    natural = (start is None or (type(start) is int and start >= 0)) and (end is None or (type(end) is int and end >= 0))
-    if natural and type(text) is str:
+    if type(text) is str and is_natural(start) and is_natural(end):
         return text[start:end]
     return slice_of(text, RangeValue.checked(start, end, False))
+
+
+def is_natural(bound: Any) -> bool:
+    """Return whether Python cuts at a bound of a slice as the program does: it is an Int that is not negative, or open."""
+    return bound is None or (type(bound) is int and bound >= 0)
+
+
+def slice_at(value: Any, start: Any, end: Any) -> Any:
+    """Return `value[start..end]`, mostly of an Array; None is an open bound. Raises as `index` of that range."""
+    if type(value) is Array and is_natural(start) and is_natural(end):
+        return Array(share_all(value.items[start:end]))
+    return access.index(value, RangeValue.checked(start, end, False))
 
 
 def option_of(value: Any) -> Any:
@@ -231,7 +243,7 @@ NAMES: dict[str, Any] = {
         option_of, int_of, result_of, option_of_moved, put_in_store, drop_from_store, shared_payload, key_of, key_not_found,
         map_store, check_concat, collection_too_long, concat, err_of, float_div, index_out_of_range, int_div, int_rem, join,
         no_arm, none_or_err, not_a_bool, overflow, own, own_cell, own_plain, begun, longer, marked, thrown, share,
-        is_shared, share_all, span, text_slice, math.sqrt, text_of, without_host, wrong_length,
+        is_shared, share_all, slice_at, span, text_slice, math.sqrt, text_of, without_host, wrong_length,
     )
 }  # fmt: skip
 NAMES.update(STRINGS=frozenset({str}), WHITE_SPACE=WHITE_SPACE, LARGE=LARGE, TRUE_KEY=TRUE_KEY, FALSE_KEY=FALSE_KEY)

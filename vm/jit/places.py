@@ -483,6 +483,14 @@ def index(e: Emitter, op: Opcode, operand: int) -> None:
         e.push(Value(text, e.kinds.inner(part.kind), pure=False, uses=variables_of([part, key]), depth=1))
     elif part.kind[0] == "string" and not position.is_atom and position.range is not None and not position.range[2]:
         slice_of_text(e)
+    elif part.kind[0] in ("", "array") and not position.is_atom and position.range is not None and not position.range[2]:
+        part, position = e.pop_many(2)
+        assert position.range is not None
+        start, end = position.range[:2]
+        e.push_expression(f"slice_at({part.text}, {start.text}, {end.text})", [part, start, end], part.kind, fails=True)
+    elif part.kind[0] == "bytes" and position.kind[0] == "int":
+        index_by_classes(e, op.name, "bytes", "0 <= {1} < len({0})", "{0}[{1}]", "int")
+        e.stack[-1].kind = kinds.INT
     elif part.kind[0] in ("", "array") and position.kind[0] in ("", "int"):
         index_by_classes(e, op.name, "Array", "0 <= {1} < len({0}.items)", "{0}.items[{1}]", "int")
     elif part.kind[0] == "" and position.kind[0] == "string":
@@ -495,7 +503,7 @@ def index_by_classes(e: Emitter, name: str, holder: str, inside: str, element: s
     """Write the read of an element of what is perhaps no Array or Map (`holder`), or at what is perhaps no position or key of
     class `class_`: where it is, and the test `inside` holds, it is `element`; else the opcode `name` finds it."""
     part, position = e.pop_two_bound()
-    tests = [f"type({part.text}) is {holder}"] if not part.kind[0] else []
+    tests = [f"type({part.text}) is {holder}"] if part.kind[0] in ("", "bytes") else []
     tests += [] if position.certain else [f"type({position.text}) is {class_}"]
     tests.append(inside.format(part.text, position.text))
     more = ", MACHINE" if name == "TAKE_INDEX" else ""

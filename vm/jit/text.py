@@ -1,6 +1,6 @@
 """Python text: a tree of statements, and its printer, which also gives the places in the bytecode of its lines.
 
-Hands on the classes of statements (`Line`, `Store`, `Branch`, `Compound`) and their type `Statement` to the emitter, its
+Hands on the classes of statements (`Line`, `Store`, `Spare`, `Branch`, `Compound`) and their type `Statement` to the emitter, its
 families, `branches`, `loops`, `control` and `functions`; `mark` to the emitter, its two signs MARK and END to `branches`,
 `keep` to the families; `printed` and `stores` to `functions`. The text is compiled in `tier.py`; what it says is decided by who
 makes the statements, and only how it is laid out here.
@@ -55,6 +55,17 @@ class Store(Line):
     def __init__(self, slot: int, text: str) -> None:
         self.slot = slot
         self.text = f"l{slot} = {text}"
+
+
+class Spare(Line):
+    """The assignment of the temporary `name` by an expression that does nothing but build a value. It is left out when it turns
+    out that nothing reads the variable."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = f"{name} = {text}"
 
 
 class Branch:
@@ -154,13 +165,13 @@ class Printer:
             return
 
 
-def stores(statements: list[Statement], texts: list[str]) -> list[Store]:
-    """Return the `Store`s of a tree, in order; append to `texts` every text that may read a variable."""
-    undecided: list[Store] = []
+def stores(statements: list[Statement], texts: list[str]) -> list[Store | Spare]:
+    """Return the `Store`s and `Spare`s of a tree, in order; append to `texts` every text that may read a variable."""
+    undecided: list[Store | Spare] = []
     for statement in statements:
         if isinstance(statement, str):
             texts.append(statement)
-        elif isinstance(statement, Store):
+        elif isinstance(statement, (Store, Spare)):
             undecided.append(statement)
             texts.append(str(statement.text).partition(" = ")[2])
         elif isinstance(statement, Line):

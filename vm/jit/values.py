@@ -18,7 +18,7 @@ from ..bytecode import image as im
 from ..bytecode.opcodes import BY_NAME
 from ..values.errors import is_family
 from . import kinds
-from .emitter import registrar, starred_count
+from .emitter import marking, registrar, starred_count
 from .facts import MOST_COUNTED, TESTED, Value
 from .text import Branch
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ..bytecode.opcodes import Opcode
     from .emitter import Emitter, Form
     from .kinds import Kind
-    from .text import Statement
 
 EMIT: dict[int, Form] = {}
 emit = registrar(EMIT)
@@ -74,7 +73,7 @@ def singleton(e: Emitter, op: Opcode, operand: int) -> None:
     e.push(Value(*SINGLETONS[op.name]))
 
 
-@emit("MODEL", "MEMORY", "HASHMAP", "AGENT", "LEDGER", "PIPELINE", "SCHEMA", "TOOL", "MCP", "EMBEDDER", "DOCUMENTS")
+@emit("HASHMAP", "LEDGER", "TOOL")
 def declared(e: Emitter, op: Opcode, operand: int) -> None:
     e.push(Value(e.constant(op, operand)))
 
@@ -169,7 +168,7 @@ def struct(e: Emitter, op: Opcode, operand: int) -> None:
 def variant(e: Emitter, op: Opcode, operand: int) -> None:
     parts = e.pop_many(starred_count(op, operand, e.linked(op, operand)))
     name = e.constant(op, operand)
-    plain = all(part.kind[0] in kinds.SCALARS for part in parts)  # then there is nothing in it to mark
+    plain = not any(e.kinds.is_marked(part.kind) for part in parts)  # then there is nothing in it to mark
     slots = [
         ("payload", f"({''.join([f'{part.text}, ' for part in parts])})"), ("decl", f"{name}.decl"),
         ("variant", str(e.image.constants[operand][1][1])), ("shared", str(plain)),
@@ -247,10 +246,10 @@ def get_error_member(e: Emitter, op: Opcode, operand: int) -> None:
 # ---------------------------------------------------------------- taking apart
 
 
-def payload_text(value: Value) -> tuple[str, bool]:
+def payload_text(e: Emitter, value: Value) -> tuple[str, bool]:
     """Return (the expression of the payload of an unboxed value, whether that is just the variable with it): what is read out of
     a container and stays there gets the mark of a shared value first."""
-    alone = value.kind == kinds.MOVED_OPTION or value.kind[0] == "result" or value.unboxed_kind[0] in kinds.SCALARS
+    alone = value.kind == kinds.MOVED_OPTION or value.kind[0] == "result" or not e.kinds.is_marked(value.unboxed_kind)
     return str(value.unboxed) if alone else f"shared_payload({value.unboxed})", alone
 
 
@@ -272,17 +271,6 @@ def mark_if_there(e: Emitter, name: str, kind: Kind) -> None:
         e.marked |= {name}
 
 
-def marking(name: str, kind: Kind) -> list[Statement]:
-    """Return the statements that mark a value of a kind, in a variable, as shared."""
-    if kind[0] in kinds.CONTAINERS:
-        return [f"{name}.shared = True"]
-    test, whole = Branch(f"(w := type({name})) not in PLAIN"), Branch("w in MARKED")
-    whole.yes.append(f"{name}.shared = True")
-    whole.no.append(f"share({name})")
-    test.yes.append(whole)
-    return [test]
-
-
 @emit("UNWRAP")
 def unwrap(e: Emitter, op: Opcode, operand: int) -> None:
     if e.stack[-1].unboxed is not None and (e.stack[-1].kind[0] == "option" or e.stack[-1].unboxed in e.facts.absent):
@@ -290,7 +278,7 @@ def unwrap(e: Emitter, op: Opcode, operand: int) -> None:
         if part.kind[0] == "result" and e.facts.absent[str(part.unboxed)]:
             e.push(Value(f"{part.unboxed}.value"))
             return
-        _, alone = payload_text(part)
+        _, alone = payload_text(e, part)
         if not alone:
             mark_payload(e, str(part.unboxed), part.unboxed_kind)
         e.push(Value(str(part.unboxed), part.unboxed_kind))

@@ -42,6 +42,8 @@ def equal(a: Any, b: Any) -> bool:
             return a == b  # type: ignore[no-any-return]
         if kind is int or kind is float:
             return a == b  # type: ignore[no-any-return]
+        if kind is Some and type(a.value) in SIMPLE and type(b.value) in SIMPLE:
+            return a.value == b.value  # type: ignore[no-any-return]
         if kind is EnumValue and not (a.payload and b.payload):
             return a.variant == b.variant and a.decl is b.decl  # a variant has a payload or has none
         if kind is Array and len(a.items) < LARGE:
