@@ -227,13 +227,13 @@ def read_int(text: str) -> int | None:
         text = text.strip(WHITE_SPACE)
     else:
         text = strip(text, WHITE_SPACE)
-    sign, digits = _split_sign(text)
-    if not _is_digits(digits):
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdigit()):
         return None
     digits = lstrip(digits, "0") or "0"
     if len(digits) > MOST_DIGITS:
         return None
-    number = sign * int(digits)
+    number = -int(digits) if text[0] == "-" else int(digits)
     return number if INT_MIN <= number <= INT_MAX else None
 
 

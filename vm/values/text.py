@@ -147,7 +147,7 @@ _ESCAPES.update({code: f"\\u{{{code:x}}}" for code in (*range(1, 32), 127) if co
 def quote(text: str) -> str:
     """Return `text` as a basic string literal would write it, quotes included (L-1.5.6). It asks for no limit; with more than
     BLOCK characters what ends the run may come out."""
-    if len(text) <= BLOCK and text.isalnum():
+    if len(text) <= BLOCK and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return f'"{_translated(text, _ESCAPES)}"'
 
