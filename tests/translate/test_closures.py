@@ -166,18 +166,18 @@ def text_of(source: str, name: str, closures: tuple[tuple[int, int], ...] = ()) 
 def test_a_known_closure_is_not_called() -> None:
     """Nor is it made where nothing else wants it."""
     source = "fn f(o: Option<Int>, n: Int) -> Option<Int> { o.map(|x| x + n) } fn main() { f(None, 1); }"
-    assert "FN[" not in text_of("fn f(o: Option<Int>) -> Option<Int> { o.map(|x| x + 1) } fn main() { f(None); }", "f")
+    assert "FN1[" not in text_of("fn f(o: Option<Int>) -> Option<Int> { o.map(|x| x + 1) } fn main() { f(None); }", "f")
     assert "Closure(" not in text_of("fn f(o: Option<Int>) -> Option<Int> { o.map(|x| x + 1) } fn main() { f(None); }", "f")
-    assert "FN[" not in text_of(source, "f") and ".value" in text_of(source, "f")
+    assert "FN1[" not in text_of(source, "f") and ".value" in text_of(source, "f")
 
 
 def test_a_function_is_specialised_for_a_closure() -> None:
     source = "fn main() { let k = 2; emit(\"xs\", [1, 2].map(|x| x * k)); }"
     program = loaded(source)
     mapping, closure = [next(c.number for c in program.codes if c.label == label) for label in ("Array::map", "closure")]
-    assert "FN[" in text_of(source, "Array::map")
+    assert "FN1[" in text_of(source, "Array::map")
     special = text_of(source, "Array::map", ((1, closure),))
-    assert f"fn{mapping}_1_{closure}" in special and "FN[" not in special and "c0, = l1.cells" in special
+    assert f"fn{mapping}_1_{closure}" in special and "FN1[" not in special and "c0, = l1.cells" in special
 
 
 def test_an_option_that_is_only_asked_for_is_not_made() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from concerto.vm.jit import tier
 from concerto.vm.jit.tier import Translation
 from concerto.vm.values import RangeValue, containers
 
@@ -110,11 +111,172 @@ TEXTS = """
 fn put(a: String, b: String, c: String) -> String { let head = a + b; c + head + (b + c) + a }
 fn main() { let mut s = ""; for i in 0..60 { s = put("${i}", s[0..3], "-") + s[0..40]; } emit("s", s); }
 """
+# Options that are compared, asked and taken apart, also after the local they came from has another value; nil is no Some
+ABSENT = """
+struct Box { n: Int, parts: Array<Int> }
+fn at(text: String, i: Int, other: String) -> Array<Bool> {
+    let mut c = other;
+    let mut found: Option<String> = c;
+    c = "z";
+    [text.get(i) == "a", text.get(i) != other, text.get(i) == text.get(i + 1), found == c, found == other]
+}
+fn spot(xs: Array<Int>, i: Int, n: Int) -> Array<Bool> {
+    [xs.get(i) == n, xs.get(i) != n, xs.first() == xs.last(), xs.get(i) == None]
+}
+fn held(boxes: Map<String, Box>, name: String) -> Option<Box> {
+    let b = boxes.get(name)?;
+    boxes.get(if b.n > 1 { "b" } else { "c" })
+}
+fn small(n: Int) -> Option<Int> { if n > 2 { None } else { Some(n) } }
+fn named(n: Int) -> Option<String> { match small(n) { Some(k) => Some("k${k}"), None => None } }
+fn taken(boxes: Map<String, Box>, name: String) -> (Array<Int>, Map<String, Box>) {
+    let found = held(boxes, name);
+    if found.is_none() { return ([], boxes); }
+    let mut box = found.unwrap();
+    box.parts.push(9);
+    let mut same = held(boxes, name).unwrap();
+    same.n += 1;
+    (box.parts, boxes)
+}
+fn main() {
+    let boxes: Map<String, Box> = { "a": Box { n: 1, parts: [1] }, "b": Box { n: 2, parts: [2] }, "c": Box { n: 3, parts: [] } };
+    for i in -1..6 {
+        emit("at", [at("aab", i, "a"), at("", i, ""), at("bé", i, "é")]);
+        emit("spot", [spot([1, 2, 1], i, 2), spot([], i, 0)]);
+        for name in ["a", "b", "c", "d"] { emit("taken", taken(boxes, name)); }
+        emit("named", [named(i), small(i).map(|n| "${n}"), small(i + 1).and_then(named)]);
+        emit("other", small(i) ?? 7);
+        emit("kept", boxes);
+    }
+    emit("none", held(boxes, "d").unwrap().n);
+}
+"""
+CASTS = """
+fn cast(f: Float, n: Int) -> Array<Any> {
+    [f as Int, n as Float, (n as Float) as Int, (f as Int) as Float, n as String, f as Bool]
+}
+fn part(xs: Array<Int>, ys: Array<Float>) -> Array<Any> { [xs.sum() as Float, ys.sum(), xs.sum() + 1] }
+fn again(text: String, n: Int) -> String { text.repeat(n) + text.repeat(n - 1) }
+fn read(texts: Array<String>) -> Array<Any> { texts.map(|t| match t.parse_int() { Ok(n) => n, Err(e) => e.message }) }
+fn put(rows: Array<(Int, String)>, i: Int) -> Array<(Int, String)> { let mut all = rows; all[i].0 += 1; all[i].1 = "v${i}"; all }
+fn wide(row: (Int, Int, Int, Int, Array<Int>), n: Int) -> (Int, Int, Int, Int, Array<Int>) {
+    let mut other = row;
+    other.2 = n;
+    other.4.push(n);
+    other
+}
+fn main() {
+    let large = 9223372036854775807;
+    let mut row = (1, 2, 3, 4, [0]);
+    for i in 0..5 {
+        for f in [0.5, -1.5, 1e17, 1e18, 9.3e18, -9.3e18, 1.0 / 0.0, -1.0 / 0.0, 0.0 / 0.0] {
+            emit("cast", cast(f, i * (large / 7)));
+        }
+        emit("sums", [part([], []), part([1, 2, i], [0.1, 0.2]), part([large - 9, i, 0 - i], [1.5])]);
+        emit("again", [again("ab", i), again("", large), again("é", 0 - i)]);
+        emit("read", read(["12", " -3 ", "+4", "-", "", "é", "a\\\\b\\"\\n",
+            "999999999999999999999", "00000000000000000000007"]));
+        let before = [(1, "a"), (2, "b")];
+        emit("put", [put(before, i % 2), before]);
+        row = wide(row, i);
+        emit("wide", [wide(row, 7), row]);
+    }
+    emit("over", part([large, 1, 0 - 5], []));
+}
+"""
+# what is walked over and what comes of it hold the same elements: a write to one copies
+SHARED = """
+struct Row { n: Int, tags: Array<String> }
+fn split(rows: Array<Row>, at: Int) -> (Array<Row>, Option<Row>, Array<Array<String>>, Row) {
+    let kept = rows.filter(|r| r.n < at);
+    let found = rows.find(|r| r.n == at);
+    let tags = rows.map(|r| r.tags);
+    (kept, found, tags, rows.reduce(rows[0], |best, r| if r.n > best.n { r } else { best }))
+}
+fn main() {
+    let mut rows: Array<Row> = [];
+    for i in 0..6 { rows.push(Row { n: i * 5 % 7, tags: ["t${i}"] }); }
+    for i in 0..4 {
+        let (kept, found, tags, best) = split(rows, i + 2);
+        let mut others = kept;
+        if others.len() > 0 { others[0].n = 100; others[0].tags.push("x"); }
+        let mut lists = tags;
+        lists[0].push("y");
+        let mut one = best;
+        one.tags.push("z");
+        let mut two = found ?? best;
+        two.n = 50;
+        let mut sorted = rows;
+        sorted.sort_by(|a, b| b.n - a.n);
+        sorted[0].tags.push("s");
+        emit("split", [kept, others, sorted]);
+        emit("rest", [tags, lists]);
+        emit("rows", [rows, [one, two, best]]);
+        emit("walked", (0..i).map(|k| k * i).filter(|k| k % 2 == 0));
+    }
+}
+"""
+# what is made once is nobody's to write to, whoever gets it and however often
+LITERALS = """
+enum Sign { Word(String), Pair(Int, Int), End }
+struct Held { rows: Array<Array<Int>>, name: String }
+const EDGES: Array<(Int, Array<Int>)> = [(1, [2]), (3, [])];
+fn first(i: Int) -> Array<Int> { let table = [[1, 2], [3], [4, 5, 6]]; let mut row = table[i % 3]; row.push(i); row }
+fn all(i: Int) -> (Array<Array<Int>>, Array<Array<Int>>) {
+    let table = [[1], [2, 3]];
+    let mut other = table;
+    other[0].push(i);
+    (table, other)
+}
+fn walked(i: Int) -> Array<Array<Int>> {
+    let mut out: Array<Array<Int>> = [];
+    for row in [[0, 1], [2], [3]] { let mut r = row; r[0] = i; out.push(r); out.push(row); }
+    for (n, part) in [(1, [7]), (2, [8, 9])] { let mut p = part; p.push(n); out.push(p); out.push(part); }
+    out
+}
+fn looked_up(key: String, i: Int) -> Array<Int> {
+    let map = {"a": [1], "b": [2, 3]};
+    let mut found = map.get(key) ?? [0];
+    found.push(i);
+    found
+}
+fn held(i: Int) -> Held { let rows = [[1], [2]]; let mut h = Held { rows, name: "n" }; h.rows[1].push(i); h }
+fn some(i: Int) -> Option<Array<Int>> { if i % 2 == 0 { Some([1, 2]) } else { None } }
+fn sign(i: Int) -> Sign { match i % 3 { 0 => Sign::Word("w"), 1 => Sign::Pair(1, 2), _ => Sign::End } }
+fn good(i: Int) -> Result<(Int, Array<String>), String> { if i < 3 { Ok((1, ["x"])) } else { throw "bad" } }
+fn edges(i: Int) -> Array<(Int, Array<Int>)> { let mut own = EDGES; own[1].1.push(i); own }
+fn moved(xs: Array<Int>) -> Array<Int> { let mut own = xs; own.push(9); own }
+fn main() {
+    for i in 0..6 {
+        emit("first", [first(i), first(i), first(i + 1)]);
+        emit("all", [all(i), all(i)]);
+        emit("walked", [walked(i), walked(i + 1)]);
+        emit("map", [looked_up("a", i), looked_up("a", i), looked_up("c", i), looked_up("c", i)]);
+        emit("held", [held(i), held(i)]);
+        let mut one = some(i) ?? [5];
+        one.push(i);
+        emit("some", [one, some(i) ?? [5]]);
+        emit("sign", [sign(i) == Sign::Word("w"), sign(i) == Sign::Pair(1, 2), sign(i) == sign(i + 3)]);
+        emit("good", match good(i) { Ok(pair) => { let mut p = pair; p.1.push("y"); p }, Err(e) => (0, [e]) });
+        emit("edges", [edges(i), edges(i), EDGES]);
+        emit("moved", [moved([1, 2]), moved([1, 2]), moved(["a", "b"].map(|t| t.len()))]);
+        emit("at", [[10, 20, 30][i % 3], [5, i].sum(), [1, 2, 3].len()]);
+    }
+    emit("out", [1, 2][5]);
+}
+"""
+SOURCES = {
+    "slices": SLICES, "numbers": NUMBERS, "tables": TABLES, "enums": ENUMS, "texts": TEXTS, "absent": ABSENT, "casts": CASTS,
+    "shared": SHARED, "literals": LITERALS, "many": MANY,
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "source", [SLICES, NUMBERS, TABLES, ENUMS, TEXTS, MANY], ids=["slices", "numbers", "tables", "enums", "texts", "many"]
-)
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tier, "WORTHWHILE", 1)
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
 @pytest.mark.parametrize("counted", [True, False])
 def test_both_tiers_give_the_same(source: str, counted: bool) -> None:
     expected = observed(source, "interp", counted=counted)

@@ -27,10 +27,10 @@ fn system(count: Int, table: Map<String, String>) -> String {
 }
 fn main() { emit("TEXT", system(3, {"TEXT": "TEXT"})); }
 """
-OWN = re.compile(r"(fn|u|l|s|t|c|v|k|j|e|a|b|m|new|K|B|f)\d+(_\d+)*")
+OWN = re.compile(r"(fn|FN|u|l|s|t|c|v|k|j|e|a|b|m|new|K|C|B|f)\d+(_\d+)*")
 WORDS = {"items", "shared", "decl", "variant", "value", "function", "cells", "payload", "get", "append", "surely", "pop", "cost",
          "message", "argc", "family", "fields", "__length_hint__"}  # fmt: skip
-GLOBALS = {"S", "KEEP", "Q", "M", "L", "F", "LOW", "FN", "MACHINE", "d", "g", "n", "r", "w", "x"}
+GLOBALS = {"S", "KEEP", "Q", "M", "L", "F", "LOW", "MACHINE", "d", "g", "n", "r", "w", "x"}
 BUILT_IN = {"len", "str", "int", "type", "iter", "range", "next", "float"}
 
 

@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import re
 
-from ..bytecode.opcodes import BY_NAME
 from . import kinds
 from .emitter import registrar
-from .facts import MOST_STEP, TESTED, Value, depth_around, slot_of, variables_of
+from .facts import IS_NONE, MOST_STEP, TESTED, Value, depth_around, slot_of, variables_of
 from .text import keep
 
 TYPE_CHECKING = False
@@ -216,6 +215,37 @@ def int_to_float(e: Emitter, op: Opcode, operand: int) -> None:
     e.push_expression(f"float({part.text})", [part], kinds.FLOAT)
 
 
+CLASS_OF = {"int": "int", "float": "float", "string": "str", "bool": "bool"}
+
+
+@emit("CAST")
+def cast(e: Emitter, op: Opcode, operand: int) -> None:
+    """Write `x as T`: between Int and Float as Python does it, apart from Floats that no Int is near; to another scalar type with
+    a test first whether the value is of that already."""
+    word = e.program.descriptors[operand][0]
+    class_ = CLASS_OF.get(word)
+    part = e.stack[-1]
+    if class_ is None:
+        e.generic(op, operand)
+        e.stack[-1].kind = e.kinds.of_type(operand)
+        return
+    if (part.kind[0], word) == ("int", "float"):
+        int_to_float(e, op, operand)
+    elif (part.kind[0], word) == ("float", "int"):
+        part = e.pop_bound()
+        other = f"{e.here()}op_CAST({part.text}, {e.constant(op, operand)})"
+        text = f"(int({part.text}) if -1e18 < {part.text} < 1e18 else {other})"
+        e.push(Value(text, kinds.INT, pure=False, uses=part.uses | {part.text}, depth=1))
+    elif not (part.certain and part.kind[0] == word):
+        e.spill()
+        part = e.bind(e.pop())
+        number = f"float({part.text}) if type({part.text}) is int else " * (word == "float")
+        other = f"{number}{e.here()}op_CAST({part.text}, {e.constant(op, operand)})"
+        text = f"({part.text} if type({part.text}) is {class_} else {other})"
+        e.push(Value(text, e.kinds.of_type(operand), pure=False, uses=part.uses | {part.text}, depth=1))
+    e.stack[-1].certain = True
+
+
 @emit("DIV")
 def divide_floats(e: Emitter, op: Opcode, operand: int) -> None:
     a, b = e.stack[-2:]
@@ -341,11 +371,16 @@ def compare(e: Emitter, op: Opcode, operand: int) -> None:
         part = a if b.text == "NONE_VALUE" else b
         if part.unboxed is not None and part.kind[0] == "option":
             e.push_test(part, sign == "==")
+        elif part.kind == kinds.NONE or part.variant == IS_NONE:
+            e.push(Value(str(sign == "=="), kinds.BOOL))
         else:
             e.push_expression(f"({part.text} is{' not' * (sign == '!=')} NONE_VALUE)", [part], kinds.BOOL)
-    elif sign in ("==", "!=") and are_options(*e.stack[-2:]):
+            if part.kind[0] == "option":
+                note_presence(e.stack[-1], part, sign == "==")
+    elif sign in ("==", "!=") and are_unboxed_options(e.stack[-2:]):
         b, a = e.pop(), e.pop()
-        e.push(Value(f"({a.unboxed} {sign} {b.unboxed})", kinds.BOOL, pure=False, uses=variables_of([a, b]), depth=1))
+        uses = variables_of([a, b]) | {str(a.unboxed), str(b.unboxed)}
+        e.push(Value(f"({a.unboxed} {sign} {b.unboxed})", kinds.BOOL, pure=False, uses=uses, depth=1))
     elif "string" in words and sign in ("==", "!="):
         binary(e, sign, kinds.BOOL)  # only a String equals one, for Python too
     elif words == {"enum"} and sign in ("==", "!=") and e.stack[-1].kind == e.stack[-2].kind and e.stack[-1].kind[1] >= 0:
@@ -364,10 +399,11 @@ def compare(e: Emitter, op: Opcode, operand: int) -> None:
         e.generic(op, 0)
 
 
-def are_options(a: Value, b: Value) -> bool:
-    """Return whether two values are Options that are not built, of payloads that Python compares as the program does."""
-    options = all(value.unboxed is not None and value.kind[0] == "option" for value in (a, b))
-    return options and a.unboxed_kind == b.unboxed_kind and a.unboxed_kind[0] in ("string", "int")
+def are_unboxed_options(parts: list[Value]) -> bool:
+    """Return whether two values are Options that are not built and hold Strings, or both Ints: Python compares their payloads, of
+    which an absent one equals no other, as the Options would be compared."""
+    words = [part.unboxed_kind[0] if part.unboxed is not None and part.kind[0] == "option" else "" for part in parts]
+    return "string" in words and "" not in words or words == ["int", "int"]
 
 
 def compare_variants(e: Emitter, op: Opcode, sign: str) -> None:
@@ -416,21 +452,6 @@ def compare_fields(e: Emitter, op: Opcode, sign: str) -> None:
     e.push(Value(text, kinds.BOOL, pure=False, uses=variables_of([a, b]), depth=1))
 
 
-EQUALITY = frozenset({BY_NAME["EQ"].number, BY_NAME["NE"].number})
-
-
-@emit("WRAP")
-def wrap(e: Emitter, op: Opcode, operand: int) -> None:
-    """Write what makes an Option of a value; it is not built where it is only compared with another one."""
-    part = e.stack[-1]
-    compared = e.body.instructions[e.at + 1][1] in EQUALITY and e.at + 1 not in e.uses.targets
-    if not compared or part.kind[0] not in ("string", "int"):
-        e.generic(op, operand)
-        return
-    part = e.pop_bound()
-    e.push_unboxed(f"Some({part.text})", part.text, kinds.MOVED_OPTION, part.kind)
-
-
 @emit("NOT")
 def negate(e: Emitter, op: Opcode, operand: int) -> None:
     if e.stack[-1].kind[0] != "bool":
@@ -457,8 +478,18 @@ def test_class(e: Emitter, op: Opcode, operand: int) -> None:
         e.push_test(part, op.name == "IS_ERR")
         return
     e.push_expression(f"({TESTS[op.name].format(part.text)})", [part], kinds.BOOL)
-    if op.name in TESTED and slot_of(part.text) >= 0:
+    if op.name == "IS_SOME" and part.kind[0] == "option":
+        note_presence(e.stack[-1], part, False)
+    elif op.name in TESTED and slot_of(part.text) >= 0:
         e.stack[-1].if_true = ((slot_of(part.text), None, None, TESTED[op.name], None),)
+
+
+def note_presence(test: Value, part: Value, absent: bool) -> None:
+    """Note what a test says of an Option in a local, that is true where it is None (`absent`) or where it is Some."""
+    slot = slot_of(part.text)
+    if slot >= 0:
+        some, none = ((slot, None, None, TESTED["IS_SOME"], None),), ((slot, None, None, IS_NONE, None),)
+        test.if_true, test.if_false = (none, some) if absent else (some, none)
 
 
 # By the word of a type, the test that a value is of it, where that needs no more than its class.
@@ -476,33 +507,14 @@ def check_class(e: Emitter, op: Opcode, operand: int) -> None:
     if test is None:
         e.generic(op, operand)
         return
+    top = e.stack[-1]
+    given = 0 <= slot_of(top.text) < len(e.image.functions[e.function].params)  # who calls it by a trait may give anything
+    if top.kind[0] == e.program.descriptors[operand][0] and not given:
+        return
     e.spill()
     part = e.bind(e.pop())
     text = f"({part.text} if {test.format(part.text)} else {e.here()}op_CHECK({part.text}, {e.constant(op, operand)}))"
     e.push(Value(text, e.kinds.of_type(operand), pure=False, uses=part.uses | {part.text}, depth=1))
-
-
-@emit("CAST")
-def cast(e: Emitter, op: Opcode, operand: int) -> None:
-    """Write a cast to a scalar type with a test first whether the value is of that already; a cast of an Int to Float is
-    Python's."""
-    word = e.program.descriptors[operand][0]
-    class_ = {"int": "int", "float": "float", "string": "str", "bool": "bool"}.get(word)
-    if class_ is None:
-        e.generic(op, operand)
-        e.stack[-1].kind = e.kinds.of_type(operand)
-        return
-    if e.stack[-1].certain and (word, e.stack[-1].kind[0]) == ("float", "int"):
-        part = e.pop()
-        e.push_expression(f"float({part.text})", [part], kinds.FLOAT)
-    elif not (e.stack[-1].certain and e.stack[-1].kind[0] == word):
-        e.spill()
-        part = e.bind(e.pop())
-        number = f"float({part.text}) if type({part.text}) is int else " * (word == "float")
-        other = f"{number}{e.here()}op_CAST({part.text}, {e.constant(op, operand)})"
-        text = f"({part.text} if type({part.text}) is {class_} else {other})"
-        e.push(Value(text, e.kinds.of_type(operand), pure=False, uses=part.uses | {part.text}, depth=1))
-    e.stack[-1].certain = True
 
 
 @emit("IS_ABSENT")
@@ -511,7 +523,10 @@ def test_absent(e: Emitter, op: Opcode, operand: int) -> None:
         e.push_test(e.pop(), True)
         return
     part = e.pop_bound()
-    e.push_expression(f"({part.text} is None or {part.text} is NONE_VALUE)", [part], kinds.BOOL)
+    nil = "" if part.kind[0] == "option" else f"{part.text} is None or "
+    e.push_expression(f"({nil}{part.text} is NONE_VALUE)", [part], kinds.BOOL)
+    if not nil:
+        note_presence(e.stack[-1], part, True)
 
 
 @emit("IS_VARIANT")

@@ -275,7 +275,7 @@ def try_in_handler(s: Structure, start: int, last: int, name: str) -> None:
     e.out, e.stack, e.marked, e.facts = branch.no, list(stack), marked, facts
     error = e.temporary()
     e.at = last  # the path on which it went well has moved it
-    whole = part.text if part.unboxed is None else "NONE_VALUE" if part.kind[0] == "option" else part.unboxed
+    whole = "NONE_VALUE" if part.kind[0] == "option" else part.text if part.unboxed is None else part.unboxed
     if part.error is not None:
         e.out += part.error[0]
         whole = f"Err({part.error[1]})"

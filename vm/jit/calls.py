@@ -8,11 +8,11 @@ before the call too. Hands on `EMIT` to `control`, `prologue` to `functions`, `o
 A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode and its operand. It pops abstract values (a `Value` is
 a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
 returns nothing: it calls nothing of the program, and what fails does so when the text runs. In the text `fnN` is function N, `d`
-how many calls may still nest, `D` what a function that is not counted gives one that is for `d`, `FN` the Python functions of
-function values, `TKOPCODE_OPERAND` those that a site calls, by the class of the receiver (`tier.py: targets_of`), `F[0]` the fuel
-left and `n` what is counted and not paid (where the run counts steps), `END` no entry, `raise Deoptimise` the way back to the
-interpreter; other names are those of `emitter`. What is called there is in `tier` and `library`; built-ins are in `intrinsics`.
-"""
+how many calls may still nest, `D` what a function that is not counted gives one that is for `d`, `FN2` the Python functions of
+function values that take two arguments, `TKOPCODE_OPERAND` those that a site calls, by the class of the receiver (`tier.py:
+targets_of`), `F[0]` the fuel left and `n` what is counted and not paid (where the run counts steps), `END` no entry, `raise
+Deoptimise` the way back to the interpreter; other names are those of `emitter`. What is called there is in `tier` and
+`library`; built-ins are in `intrinsics`."""
 
 from __future__ import annotations
 
@@ -98,10 +98,9 @@ def callee(e: Emitter, closure: Value, count: int) -> str:
 def callee_lookup(name: str, closure: str, count: int, site: str) -> list[Statement]:
     """Return the statements that put the Python function of the expression `closure`, for `count` arguments, into the variable
     `name`. Without such a function control leaves at the mark `site`, and the interpreter does the call."""
-    fits = f"type({closure}) is Closure and {closure}.function.argc == {count}"
     unknown = Branch(f"{name} is None")
     unknown.yes.append(f"{site}raise Deoptimise")
-    return [f"{name} = FN[{closure}.function] if {fits} else None", unknown]
+    return [f"{name} = FN{count}[{closure}.function] if type({closure}) is Closure else None", unknown]
 
 
 def is_assigned(e: Emitter, slot: int) -> bool:
@@ -325,6 +324,10 @@ def take_payload(e: Emitter, part: Value, payload: Value) -> None:
     e.push(payload)
 
 
+# The test that an Option or Result, of which that is known, has a payload.
+GOOD = {"option": "{0} is not NONE_VALUE", "result": "type({0}) is Ok"}
+
+
 def opened_by_try(e: Emitter) -> tuple[Value, str, Value]:
     """Pop what a `?` takes apart. Return (it, the text of the test that it is Ok or Some, its payload, which may be taken
     then by `take_payload`)."""
@@ -335,8 +338,7 @@ def opened_by_try(e: Emitter) -> tuple[Value, str, Value]:
         return part, f"type({part.unboxed}) is not Err", Value(part.unboxed, part.unboxed_kind)
     e.push(part)
     part = e.pop_bound()
-    classes = {"result": ["Ok"], "option": ["Some"]}.get(part.kind[0], ["Ok", "Some"])
-    good = " or ".join([f"type({part.text}) is {class_}" for class_ in classes])
+    good = GOOD.get(part.kind[0], "type({0}) is Ok or type({0}) is Some").format(part.text)
     return part, good, Value(f"{part.text}.value", e.kinds.success(part.kind))
 
 
@@ -377,7 +379,7 @@ def propagated_error(e: Emitter, part: Value) -> str:
     or the None in a function that gives an Option. It raises P007 when it runs for any other value."""
     if part.error is not None:
         return f"Err({part.error[1]}, {e.error_path()})"
-    if part.unboxed is not None and part.kind[0] == "option":
+    if part.kind[0] == "option":
         return "NONE_VALUE" if e.body.keeps_none[e.at] else f"err_of(NONE_VALUE, {e.error_path()})"
     whole = part.text if part.unboxed is None else part.unboxed
     return f"{'none_or_err' if e.body.keeps_none[e.at] else 'err_of'}({whole}, {e.error_path()})"

@@ -11,9 +11,9 @@ in the variable `sn`; fuel is the count of instructions that a run may still do.
 from __future__ import annotations
 
 from ..bytecode.opcodes import BY_NAME, OPCODES
-from . import arithmetic, branches, calls, intrinsics, loops, places, values
+from . import arithmetic, branches, calls, intrinsics, kinds, loops, places, values
 from .facts import READING, Facts, Value, canonical_stack
-from .flow import ENDS, Flow, Unshaped
+from .flow import ENDS, MOST_THREADED, Flow, Unshaped
 from .text import Branch, Line
 
 TYPE_CHECKING = False
@@ -54,8 +54,9 @@ class Structure:
     of its first instruction; `instructions`: (index, opcode number, operand). `costs`: the fuel of the straight run from each
     instruction on. `scopes`: the constructs around the place, innermost last; `level`: how many blocks are; `joins`: by block,
     those that stand behind its construct. `uses_g`: the text needs the variable `g`. `counting`: by head, the loops that count
-    (`loops.counting_loops`). Whatever translates blocks raises Unshaped as `statements`. `surveying`: what only the interpreter
-    does is skipped, so that the fixpoint sees all stores of the function."""
+    (`loops.counting_loops`); `literals`: by its first instruction, the last one of a literal of constants. Whatever translates
+    blocks raises Unshaped as `statements`. `surveying`: what only the interpreter does is skipped, so that the fixpoint sees
+    all stores of the function."""
 
     def __init__(self, emitter: Emitter, flow: Flow, costs: list[int], surveying: bool = False) -> None:
         self.emitter = emitter
@@ -70,6 +71,7 @@ class Structure:
         self.counting = {} if emitter.metered else loops.counting_loops(flow, emitter.image)
         self.hoisted: frozenset[tuple[str, int]] = frozenset()  # arrays made unique before a loop, each with its `lists` row
         self.ends: dict[int, Facts] = {}  # what holds at the end of a block, before it branches
+        self.literals = flow.code.literals
         self.joins = self._joins()
         self.merged: dict[int, list[int]] = {}  # by block, those whose conditions have become part of its condition
 
@@ -204,6 +206,23 @@ class Structure:
         for position, value in enumerate(self.emitter.stack):
             self.emitter.record_store((target, position), value)
 
+    def record_behind_jumps(self, target: int) -> None:
+        """Note the same for the block that a jump to `target` comes to in the end, if that only jumps on: parts are translated
+        with such jumps left out (`Flow.thread`)."""
+        e, final = self.emitter, target
+        stack = list(e.stack)
+        for _ in range(MOST_THREADED):
+            _, number, operand = self.instructions[final]
+            if OPCODES[number].flow != "jump":
+                break
+            declared = e.body.declared_types.get(final)
+            if declared is not None and stack[-1].kind == kinds.ANY:
+                stack[-1] = stack[-1].with_kind(e.kinds.of_type(declared))
+            final = operand
+        if final != target:
+            for position, value in enumerate(stack):
+                e.record_store((final, position), value)
+
     def arrive(self, target: int) -> None:
         """Make the stack canonical on the way to a block."""
         self.record_stack(target)
@@ -212,6 +231,8 @@ class Structure:
     def go(self, target: int, source: int, jumps: bool = False) -> None:
         """Go on from the block `source` to another, with the stack as it is; a jump is charged for the run that begins there."""
         e = self.emitter
+        if self.surveying:
+            self.record_behind_jumps(target)
         if jumps:
             if e.metered:
                 e.spill()  # where something before the jump fails, what follows has cost nothing
@@ -296,6 +317,8 @@ class Structure:
         if at == self.skip:
             return at + 1
         self.emitter.at = at
+        if at in self.literals and values.push_literal(self.emitter, at, self.literals[at]):
+            return self.literals[at] + 1
         _, number, operand = self.instructions[at]
         if number == CONCAT and at + 1 not in self.flow.blocks:
             _, following, slot = self.instructions[at + 1]

@@ -15,16 +15,17 @@ Names in the text: `lN` is local N, `cN` a cell, `sN` position N of the operand 
 before, `mN` whether a walk may add to it without a test, `eN`, `hN`, `jN` and `kN_A` what was computed in front of all loops
 (`calls.prologue`), `vN` the element of the walk by the iterator in position N, `g` which of several places behind a join a path
 goes to, `w`, `x` and `r` variables for the moment. `KOPCODE_OPERAND` is a linked operand, `newOPCODE_OPERAND` what makes an empty
-instance of such a class, `TKOPCODE_OPERAND` the Python functions of a call site, by the class of the receiver, `BN` the body of
-the built-in in constant N, `W_N_M` the path of an error by instruction M of function N, with further pairs for further places,
-`op_NAME` the function of an opcode; `fnN` is the translation of function N, `uN_M` that of its loop with the head M, with what
-they are specialised for behind it. `d` is how many calls may still nest, `F[0]` the fuel left (instructions that the run may
-still do), `n` what is counted of it and not paid, `raise Deoptimise` the way to the interpreter. Other names are those of
-`library.NAMES` and of the globals of `tier.Tier`. An atom is a name or a constant; a site is a place in the bytecode that a line
-stands for.
+instance of such a class, `CN_FIRST_LAST` the literal of constants that these instructions of function N make,
+`TKOPCODE_OPERAND` the Python functions of a call site, by the class of the receiver, `BN` the body of the built-in in constant
+N, `W_N_M` the path of an error by instruction M of function N, with further pairs for further places, `op_NAME` the function of
+an opcode; `fnN` is the translation of function N, `uN_M` that of its loop with the head M, with what they are specialised for
+behind it. `d` is how many calls may still nest, `F[0]` the fuel left (instructions that the run may still do), `n` what is
+counted of it and not paid, `raise Deoptimise` the way to the interpreter. Other names are those of `library.NAMES` and of the
+globals of `tier.Tier`. An atom is a name or a constant; a site is a place in the bytecode that a line stands for.
 
 Hands on `Emitter` to `functions`, which makes one for each translation, to `control`, whose `Structure` writes by it, and to the
-families; `registrar` and `Form` to the families, `starred_count` to `values`; `DEEPEST_EXPRESSION` to `branches`.
+families; `registrar` and `Form` to the families, `starred_count` to `values`; `DEEPEST_EXPRESSION` to `branches`,
+`MOST_PARTS` to `places`.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     Form = Callable[["Emitter", Opcode, int], None]
 
 DEEPEST_EXPRESSION = 24  # parentheses in one another
+MOST_PARTS = 4  # of a tuple whose parts are written out
 LITERALS = frozenset({"True", "False", "None"})
 # What a generic opcode gives, where it always gives the same kind.
 RESULTS: dict[str, Kind] = {
@@ -125,6 +127,7 @@ class Emitter:
         self.stack: list[Value] = []
         self.facts = Facts()
         self.marked: frozenset[str] = frozenset()  # variables whose value is marked as shared, or needs no mark
+        self.unstored = kinds.ANY  # the kind of a local of which nothing is known
         self.stored: dict[Any, list[Value]] = {}  # what is stored, under the keys of `invariants`, for the fixpoint
         self.read: set[str] = set()  # variables that keep the value of an expression and are read again
         self.walked: dict[int, Value] = {}  # by stack position of an iterator, its elements
@@ -368,6 +371,18 @@ class Emitter:
             self.out.append(f"F[0] -= n + {cost}" if cost else "F[0] -= n")
             self.out.append("n = 0")
 
+    def marks(self, name: str, kind: Kind) -> list[str]:
+        """Return the statements that mark what a variable has as shared: a container, or the containers that a short tuple
+        holds; [] where the kind does not tell."""
+        if kind[0] in kinds.CONTAINERS:
+            return [f"{name}.shared = True"]
+        if kind[0] != "tuple" or kind[1] < 0 or len(self.kinds.descriptor(kind[1])[1]) > MOST_PARTS:
+            return []
+        parts = [(at, self.kinds.element(kind, at)) for at in range(len(self.kinds.descriptor(kind[1])[1]))]
+        marked = [(at, part[0]) for at, part in parts if self.kinds.is_marked(part)]
+        whole = all(word in kinds.CONTAINERS for _, word in marked)
+        return [f"{name}[{at}].shared = True" for at, _ in marked] if whole else []
+
     # ------------------------------------------------------------ operands and the generic form
 
     def linked(self, op: Opcode, operand: int) -> Any:
@@ -414,6 +429,8 @@ class Emitter:
             fact = self.facts.slots.get(slot)
         known = fact or self.invariants.get(slot, NOTHING)
         value = known.under_name(name)
+        if fact is None and slot not in self.invariants:
+            value.kind = self.unstored
         value.uses = frozenset({name})
         if fact is not None:
             value.variant, value.divisor = fact.variant, fact.divisor
@@ -423,6 +440,8 @@ class Emitter:
 
     def record_store(self, key: Any, value: Value) -> None:
         """Note for the fixpoint that a value is stored, under a key of `invariants`."""
+        if value.unboxed is not None and value.kind[0] == "option":
+            value = Value("", self.kinds.container("option", value.unboxed_kind))
         self.stored.setdefault(key, []).append(value)
 
     def record_element(self, array: str, kind: Kind, key: Kind = kinds.ANY) -> None:
@@ -436,13 +455,16 @@ class Emitter:
         name = f"l{slot}"
         everywhere = self.invariants.get(slot, NOTHING)
         open_kind = value.kind[0] not in kinds.SCALARS  # what is in a container may change in kind
-        kind = everywhere.kind if open_kind and everywhere.kind[0] == value.kind[0] else value.kind
-        kind = (kind[0], kinds.UNKNOWN) if open_kind and kind is value.kind and kind[0] in ("array", "map") else kind
+        kind = value.kind
+        if open_kind and everywhere.kind[0] == kind[0]:
+            kind = everywhere.kind
+        elif kind[0] in ("array", "map"):
+            kind = (kind[0], kinds.UNKNOWN)
         low = max([bound for bound in (value.low, everywhere.low) if bound is not None], default=None)
         high = min([bound for bound in (value.high, everywhere.high) if bound is not None], default=None)
         same = not open_kind and slot_of(value.text) >= 0
         self.facts.kill(name)
-        kind = everywhere.kind if kind == kinds.ANY else kind
+        kind = value.kind if value.unboxed is not None else everywhere.kind if kind == kinds.ANY else kind
         fact = Value(value.text if same else name, kind, low=low, high=high).with_certainty_of(value)
         if kind == everywhere.kind:
             fact.certain, fact.is_number = fact.certain or everywhere.certain, fact.is_number or everywhere.is_number

@@ -121,8 +121,10 @@ class Value:
 
 
 NOTHING = Value("")
-# What a test says of an Option or Result: the `variant` of the value where it holds. Variants of enums are natural numbers.
+# What a test says of an Option or Result: the `variant` of the value where it holds. Variants of enums are natural numbers. What
+# is no Some is None (`IS_NONE`) where the kind is that of an Option.
 TESTED = {"IS_SOME": -1, "IS_OK": -2, "IS_ERR": -3}
+IS_NONE = -4
 
 
 def slot_of(text: str) -> int:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 STORES = frozenset(op.number for op in OPCODES if op.name in ("STORE", "LOAD_OWN"))  # they assign a local, or load it for writing
 # The words of `Opcode.flow` that end a block: control goes elsewhere, to one of two places, on or out of a walk, or nowhere.
 ENDS = frozenset({"jump", "branch", "iterate", "stop"})
+MOST_THREADED = 8  # jumps behind one another that become one
 
 
 class Unshaped(Exception):
@@ -108,9 +109,9 @@ class Flow:
         return following
 
     def thread(self, target: int, jumps: bool) -> tuple[int, bool]:
-        """Return where control comes to behind at most eight jumps (jump threading), and `jumps` as it is. Jumps cost fuel, so
-        this is only done where that is not counted."""
-        for _ in range(8):
+        """Return where control comes to behind at most MOST_THREADED jumps (jump threading), and `jumps` as it is. Jumps cost
+        fuel, so this is only done where that is not counted."""
+        for _ in range(MOST_THREADED):
             _, number, operand = self.code.instructions[target]
             outside = self.within is not None and target not in self.within
             if not self.threaded or OPCODES[number].flow != "jump" or outside:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 
+from ..builtins.modules import built_in_row
+from ..bytecode import image as im
 from ..bytecode import operands as k
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from ..interp.link import run_costs
@@ -23,6 +25,7 @@ from .facts import Value, canonical_stack, confirms, improves, join_values, opti
 from .flow import Flow, Unshaped
 from .inlining import Body
 from .library import Part
+from .literals import literals
 from .liveness import LocalUses, hidden_stores, read_after
 from .text import Branch, Spare, Store, printed, stores
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .analysis import CallGraph
+    from .kinds import Kind
 
 MOST_PASSES = 8  # of the fixpoint
 LOCAL = re.compile(r"\bl(\d+)\b")
@@ -58,6 +62,7 @@ class Function:
         self.image_function = program.image.functions[number]
         if len(program.verified.functions[number].instructions) > LARGEST:
             raise Unshaped("too large")
+        self.closures = closures
         self.body = Body(program, graph, number, not metered, closures)
         self.suffix = "".join([f"_{position}_{function}" for position, function in closures])
         self.handlers = self.body.handlers
@@ -70,7 +75,28 @@ class Function:
         self.uses = LocalUses(self.body, program.image, len(self.image_function.params))
         self.flow = Flow(self.body, self.handlers)
         self.body.hidden_stores = hidden_stores(self.body)
+        self.body.literals = literals(self.body, program.image)
         self.invariants = self._invariants()
+
+    def _kinds_of_parameters(self) -> list[Kind]:
+        """Return the kinds of the parameters. A method of a built-in type that is written in Concerto has them with the types
+        that a closure which it is specialised for says of its own parameters."""
+        own = self.uses.kinds
+        declared = [own.of_type(kind) for _, kind, _ in self.image_function.params]
+        receiver, _, name = self.image_function.name.partition("::")
+        row = built_in_row(receiver, name) if self.closures and self.image_function.flags & im.F_HIDDEN else None
+        if row is None or row.kind != "prelude":
+            return declared
+        stated: list[Any] = [row.receiver_type, *[parameter.type for parameter in row.parameters]]
+        named: dict[str, Kind] = {}
+        for position, function in self.closures:
+            for part, (_, kind, _) in zip(stated[position][1], self.program.image.functions[function].params, strict=False):
+                if part[0] == "var" and named.get(part[1], kinds.ANY) == kinds.ANY:
+                    named[part[1]] = own.of_type(kind)
+        return [
+            own.stated(type_, named) if kind[0] in ("", "any", type_[0]) else kind
+            for kind, type_ in zip(declared, stated, strict=True)
+        ]  # fmt: skip
 
     def _emitter(self, invariants: dict[Any, Value], metered: bool) -> Emitter:
         return Emitter(self.program, self.graph, self.body, self.uses, invariants, metered)
@@ -80,13 +106,14 @@ class Function:
     def _invariants(self) -> dict[Any, Value]:
         """Return what holds of each local wherever it is read: first everything that the stores do not contradict is assumed,
         then less until the stores, translated under the assumptions, confirm them."""
-        arguments = {n: Value("", self.uses.kinds.of_type(kind)) for n, (_, kind, _) in enumerate(self.image_function.params)}
-        assumed: dict[Any, Value] = {}
+        arguments = {n: Value("", kind) for n, kind in enumerate(self._kinds_of_parameters())}
+        assumed: dict[Any, Value] = dict(arguments)
         sound: dict[Any, Value] = {}
         refuted: set[Any] = set()  # those that are not assumed to be never negative
         doubtful: set[Any] = {*arguments}  # those that are not assumed to be certain of their kind
         for attempt in range(MOST_PASSES):
             emitter = self._emitter(assumed, False)
+            emitter.unstored = kinds.ANY if attempt else kinds.UNSTORED
             Structure(emitter, self.flow, self.costs, surveying=True).statements()
             stored = emitter.stored
             for slot, value in arguments.items():

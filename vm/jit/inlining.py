@@ -43,8 +43,9 @@ class Body:
     By index: `handlers`, the target of the handler that catches what the instruction raises, and `handler_depths`, how many
     values that keeps; `declared_types`, the number of the type of the top of the stack; `keeps_none`, whether `?` passes a None
     on as a None; `_paths`, the instructions that an error passes, where these are more than the one. `borrowed_shares`: each
-    SHARE of what the callee only reads. `hidden_stores`: each STORE of a local without a name, which `functions` sets. `starts`:
-    by index of an instruction in the outermost function, its index here.
+    SHARE of what the callee only reads. `functions` sets `hidden_stores`, each STORE of a local without a name, and `literals`:
+    by its first instruction, the last one of a literal of constants. `starts`: by index of an instruction in the outermost
+    function, its index here.
 
     `closures`: pairs of the position of a parameter, from 0, and the number of the function whose closure is passed for it;
     `closure_cells`: for each of these positions, the numbers under which the outermost function has the cells of that closure."""
@@ -63,6 +64,7 @@ class Body:
         self._paths: dict[int, list[tuple[Inlined, int]]] = {}
         self.borrowed_shares: set[int] = set()
         self.hidden_stores: set[int] = set()
+        self.literals: dict[int, int] = {}
         self.handler_depths: dict[int, int] = {}
         self._targets: dict[int, Key] = {}
         self._starts: dict[Key, int] = {}

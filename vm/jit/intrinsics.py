@@ -21,8 +21,9 @@ from ..builtins.modules import row_of
 from ..bytecode.opcodes import BY_NAME
 from ..record import record
 from . import kinds
+from .arithmetic import note_presence
 from .emitter import registrar
-from .facts import Value, slot_of
+from .facts import TESTED, Value, slot_of
 from .places import LONGEST, checks_at_push, guard_key, make_list_unique, map_key, room_test, set_map_entry
 from .text import KEEP, MARK, Branch
 from .values import mark_if_there, mark_payload, payload_text
@@ -275,12 +276,16 @@ def call_builtin(e: Emitter, op: Opcode, operand: int) -> None:
         e.push(Value("None", kinds.NIL))
     elif method in UNBOXED and UNBOXED[method].fitting(parts) is not None:
         call_unboxed(e, UNBOXED[method], parts, kind, operand)
+    elif method == ("Option", "unwrap") and parts[0].kind[0] == "option":
+        unwrap_option(e, operand, parts[0], kind)
     elif method in UNWRAPPING and parts[0].unboxed is not None:
         unwrap_unboxed(e, operand, parts, name)
     elif method in ASKING and parts[0].unboxed is not None and parts[0].kind[0] == receiver.lower():
         e.push_test(parts[0], ASKING[method])
     else:
         call_method(e, INTRINSICS.get(method), parts, kind, operand)
+        if receiver == "Option" and name in ("is_some", "is_none") and parts[0].kind[0] == "option":
+            note_presence(e.stack[-1], parts[0], name == "is_none")
 
 
 def result_kind(e: Emitter, row: Any, parts: list[Value]) -> Kind:
@@ -364,8 +369,32 @@ def push_option(e: Emitter, name: str, payload: Kind, moves: bool = False) -> No
     if moves:
         e.push_unboxed(f"option_of_moved({name})", name, kinds.MOVED_OPTION, payload)
         return
-    text = f"option_of({name})" if e.kinds.is_marked(payload) else f"(Some({name}) if {name} is not END else NONE_VALUE)"
+    text = f"(Some({name}) if {name} is not END else NONE_VALUE)"
+    if e.kinds.is_marked(payload):
+        text = f"option_of{'_container' * (payload[0] in kinds.CONTAINERS)}({name})"
     e.push_unboxed(text, name, kinds.OPTION, payload)
+
+
+def unwrap_option(e: Emitter, operand: int, part: Value, kind: Kind) -> None:
+    """Push the payload of an Option, without a test where one has told that it is there. The body of the built-in `operand`
+    raises the panic of a None."""
+    e.spill(unboxed=False)
+    part = part if part.unboxed is not None else e.bind(part)
+    name = part.unboxed
+    known = part.variant == TESTED["IS_SOME"] if name is None else e.facts.absent.get(name) is False
+    if not known:
+        absent = Branch(f"{part.text} is NONE_VALUE" if name is None else f"{name} is END")
+        absent.yes.append(f"{e.here()}B{operand}(NONE_VALUE)")
+        e.out.append(absent)
+    moves = name is not None and payload_text(e, part)[1]
+    if name is None:
+        name = e.temporary()
+        e.out.append(f"{name} = {part.text}.value")
+    else:
+        kind = part.unboxed_kind
+    if e.kinds.is_marked(kind) and (not moves or part.is_atom):  # a variable may be asked once more
+        mark_payload(e, name, kind)
+    e.push_variable(name, kind)
 
 
 def unwrap_unboxed(e: Emitter, operand: int, parts: list[Value], method: str) -> None:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 UNKNOWN = -1
 MOVED = -2  # of an Option: its payload was taken out of an Array or Map, where nobody reads it again unless it is marked
-EMPTY = -3
+EMPTY = -3  # of an Array or Map, that nothing was put into it yet; of an Option, that it is None
 ANY: Kind = ("", UNKNOWN)
+UNSTORED: Kind = ("unstored", UNKNOWN)  # in the first pass of the fixpoint, of a local whose stores it has not seen yet
 INT: Kind = ("int", UNKNOWN)
 FLOAT: Kind = ("float", UNKNOWN)
 STRING: Kind = ("string", UNKNOWN)
@@ -32,6 +33,7 @@ NIL: Kind = ("nil", UNKNOWN)
 PLAIN: Kind = ("plain", UNKNOWN)  # some value without a mark of sharing
 MAP: Kind = ("map", UNKNOWN)
 OPTION: Kind = ("option", UNKNOWN)
+NONE: Kind = ("option", EMPTY)
 MOVED_OPTION: Kind = ("option", MOVED)
 WORDS = frozenset({"int", "float", "string", "bool", "nil"})
 SCALARS = WORDS | {"plain"}  # kinds of values that carry no mark of sharing
@@ -62,6 +64,8 @@ class Kinds:
     def of_type(self, number: int) -> Kind:
         """Return the kind of a type of the image, or of a container that was numbered here."""
         descriptor = self.descriptor(number)
+        if descriptor[0] == "any":
+            return ANY
         if descriptor[0] != "tuple" or len(descriptor) == 1:
             return (descriptor[0], UNKNOWN) if len(descriptor) == 1 else (descriptor[0], number)
         if number not in self._words:
@@ -106,6 +110,8 @@ class Kinds:
     def is_marked(self, kind: Kind) -> bool:
         """Return whether a value of a kind may need the mark of sharing, by itself or inside: not a scalar, nor a tuple, an
         Option, a Result or an enum value that holds nothing else."""
+        if kind == NONE:
+            return False
         word, number = kind
         if word in UNMARKED or number < 0 or word not in WRAPPERS:
             return word not in UNMARKED
@@ -167,15 +173,26 @@ class Kinds:
         word = descriptor[0]
         if word in WORDS:
             return (str(word), UNKNOWN)
-        if word in ("array", "option"):
-            return self.container(word, self.result(descriptor[1], receiver, kind))
+        if word in ("array", "option", "map", "result"):
+            return self.container(word, *[self.result(part, receiver, kind) for part in descriptor[1:]])
         if word == "tuple":
             return self.tuple([self.result(part, receiver, kind) for part in descriptor[1]])
         if word == "var" and receiver is not None and receiver[0] in HOLDERS and receiver[HOLDERS[receiver[0]]] == descriptor:
             return self.inner(kind)
         if word == "var" and receiver is not None and receiver[0] == "map" and receiver[1] == descriptor:
             return self.inner(kind, 1)
-        return (word, UNKNOWN) if word in ("map", "result") else ANY
+        if word == "var" and receiver is not None and receiver[0] == "result" and receiver[1] == descriptor:
+            return self.success(kind)
+        return ANY
+
+    def stated(self, descriptor: Any, named: dict[str, Kind]) -> Kind:
+        """Return the kind of a type in a signature, whose type parameters are of the kinds `named`; ANY where it is not known."""
+        word = descriptor[0]
+        if word == "var":
+            return named.get(descriptor[1], ANY)
+        if word in ("array", "map", "option"):
+            return self.container(word, *[self.stated(part, named) for part in descriptor[1:]])
+        return (word, UNKNOWN) if word in WORDS else ANY
 
     def filled(self, kind: Kind, element: Kind, key: Kind) -> Kind:
         """Return the kind of an Array or Map of kind `kind` after elements of one kind, under keys of another, were put into it;
@@ -192,6 +209,9 @@ def join(kinds: Iterable[Kind]) -> Kind:
     """Return a kind that includes all of these, one or more: what is known of a value that may be of any of them. What different
     containers hold is not joined."""
     different = set(kinds)
+    if UNSTORED in different:
+        different.discard(UNSTORED)
+        different = different or {ANY}
     if len(different) > 1 and len({word for word, _ in different}) == 1:
         different.discard((next(iter(different))[0], EMPTY))
     if len(different) == 1:

@@ -66,7 +66,7 @@ def blank(kind: type) -> Any:
     return partial(object.__new__, kind)
 
 
-NEW_ARRAY = blank(Array)
+NEW_ARRAY, NEW_SOME = blank(Array), blank(Some)
 
 
 class Deoptimise(BaseException):
@@ -144,6 +144,16 @@ def option_of(value: Any) -> Any:
     if type(value) not in PLAIN:
         share(value)
     return Some(value)
+
+
+def option_of_container(value: Any) -> Any:
+    """Return what `option_of` does, for a container or END."""
+    if value is End:
+        return NONE
+    value.shared = True
+    option = NEW_SOME()
+    option.value = value
+    return option
 
 
 def int_of(result: Any) -> Any:
@@ -240,7 +250,8 @@ NAMES: dict[str, Any] = {
     value.__name__: value
     for value in (
         Array, Cell, Closure, EnumValue, Err, ErrorValue, Map, Ok, RangeValue, Some, Deoptimise, error_for_handler, changes_self,
-        option_of, int_of, result_of, option_of_moved, put_in_store, drop_from_store, shared_payload, key_of, key_not_found,
+        option_of, option_of_container,
+        int_of, result_of, option_of_moved, put_in_store, drop_from_store, shared_payload, key_of, key_not_found,
         map_store, check_concat, collection_too_long, concat, err_of, float_div, index_out_of_range, int_div, int_rem, join,
         no_arm, none_or_err, not_a_bool, overflow, own, own_cell, own_plain, begun, longer, marked, thrown, share,
         is_shared, share_all, slice_at, span, text_slice, math.sqrt, text_of, without_host, wrong_length,

@@ -74,11 +74,12 @@ class LocalUses:
                 )
         return filled
 
-    def consumer(self, at: int) -> tuple[int, int]:
-        """Return the instruction that pops what the instruction `at` pushes, and as which operand, the deepest being 0. (-1, 0)
-        if paths part or join before it, if control does not go on behind it, as behind RETURN, and for the last instruction. A
-        SWAP that moves the value is followed, and no consumer."""
-        place = self.depths[at]
+    def consumer(self, at: int, first: int = -1) -> tuple[int, int]:
+        """Return the instruction that pops what the instruction `at` pushes, and as which operand, the deepest being 0; with
+        `first`, what it makes of what the instructions from that one on have pushed. (-1, 0) if paths part or join before it,
+        if control does not go on behind it, as behind RETURN, and for the last instruction. A SWAP that moves the value is
+        followed, and no consumer."""
+        place = self.depths[at if first < 0 else first]
         for by in range(at + 1, len(self.instructions) - 1):
             op = OPCODES[self.instructions[by][1]]
             if by in self.targets or op.flow in ("jump", "stop") or self.depths[by + 1] < 0:
@@ -206,7 +207,7 @@ def read_after(body: Body, flow: Flow, places: set[int]) -> set[int]:
 
 def hidden_stores(body: Body) -> set[int]:
     """Return each STORE of a local without a name: those that the compiler has made for itself, which no panic shows; in an image
-    without names every STORE."""
+    without names, and in a function that traces leave out, every STORE."""
     names = body.program.image.names
     named: dict[int, set[int]] = {}
     hidden = set()
@@ -214,7 +215,8 @@ def hidden_stores(body: Body) -> set[int]:
         if number == STORE:
             inlined = body.places[at][1]
             if inlined.function not in named:
-                rows = names[inlined.function] if names else []
+                shown = bool(names) and not body.program.codes[inlined.function].hidden
+                rows = names[inlined.function] if shown else []
                 named[inlined.function] = {place for _, place, _, _ in rows}
             if slot - inlined.slot not in named[inlined.function]:
                 hidden.add(at)

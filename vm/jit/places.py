@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from ..bytecode.opcodes import BY_NAME
 from . import kinds
-from .emitter import registrar
-from .facts import Value, slot_of, variables_of
+from .emitter import MOST_PARTS, registrar
+from .facts import IS_NONE, Value, slot_of, variables_of
 from .kinds import CONTAINERS
 from .liveness import WRITTEN
 from .text import Branch, Compound, Store, keep
@@ -84,16 +84,22 @@ def slide(e: Emitter, op: Opcode, operand: int) -> None:
 
 @emit("LOAD")
 def load(e: Emitter, op: Opcode, operand: int) -> None:
-    e.push(e.local(operand))
+    e.push(known_none(e, e.local(operand)))
+
+
+def known_none(e: Emitter, part: Value) -> Value:
+    """Return a value that was loaded, or the constant None for an Option of which a test has told that it is None."""
+    absent = part.variant == IS_NONE if part.unboxed is None else e.facts.absent.get(part.unboxed, False)
+    return Value("NONE_VALUE", kinds.NONE) if absent and part.kind[0] == "option" else part
 
 
 @emit("MOVE")
 def move(e: Emitter, op: Opcode, operand: int) -> None:
     """Push a local that no mark is needed for, unless a panic is to show it as it is now."""
-    part = e.local(operand)
+    part = known_none(e, e.local(operand))
     if part.unboxed is not None:
         share_unboxed(e, part, "KEEP")
-    elif e.kinds.is_marked(part.kind):
+    elif e.kinds.is_marked(part.kind) and part.text not in e.marked:
         e.facts.escape()
         shown = Branch("KEEP")
         shown.yes.append(f"l{operand}.shared = True" if part.kind[0] in CONTAINERS else f"share(l{operand})")
@@ -203,8 +209,10 @@ def share(e: Emitter, op: Opcode, operand: int) -> None:
     name = part.text
     e.facts.escape()
     e.marked |= {name}
-    if part.kind[0] in CONTAINERS:
-        e.statement(f"{name}.shared = True")
+    marks = e.marks(name, part.kind)
+    if marks:
+        for mark in marks:
+            e.statement(mark)
         e.push(part)
         return
     other = f"type({name}) is not int and (w := type({name})) is not str and w not in PLAIN"  # most values are one of the two
@@ -607,7 +615,8 @@ def make_element_unique(e: Emitter, part: Value, index: Value, kind: Kind) -> st
     attempt = Compound("try:", "except AttributeError:")
     attempt.body.append(branch)
     attempt.otherwise.append("pass")
-    e.out.append(branch if kind[0] in CONTAINERS else attempt)
+    if kind[0] not in ("tuple", *kinds.SCALARS):  # these have no mark
+        e.out.append(branch if kind[0] in CONTAINERS else attempt)
     e.facts.escape(name)
     if kind[0] in CONTAINERS:
         e.facts.elements[key] = (name, True)
@@ -640,6 +649,24 @@ def set_index(e: Emitter, op: Opcode, operand: int) -> None:
         e.statement(f"{element(e, part, index)} = {value.text}")
         e.facts.kill_elements(part.text)
         note_in_bounds(e, index)
+
+
+@emit("SET_ELEMENT")
+def set_element(e: Emitter, op: Opcode, operand: int) -> None:
+    """Push a tuple with another element, which is put together of its parts where it is known to have few."""
+    kind = e.stack[-1].kind
+    count = len(e.kinds.descriptor(kind[1])[1]) if kind[0] in ("tuple", "plain") and kind[1] >= 0 else 0
+    position = e.program.resolve_operand(op, operand)
+    if not 0 <= position < count <= MOST_PARTS:
+        e.generic(op, operand)
+        e.stack[-1].kind = e.unstored if kind == kinds.ANY else kinds.ANY
+        return
+    whole = e.pop_bound()
+    value = e.pop()
+    if value.kind != e.kinds.element(kind, position):
+        kind = e.kinds.tuple([value.kind if at == position else e.kinds.element(kind, at) for at in range(count)])
+    parts = [value.text if each == position else f"{whole.text}[{each}]" for each in range(count)]
+    e.push_expression(f"({', '.join(parts)}{',' * (count == 1)})", [value, whole], kind, pure=False)
 
 
 def set_at_unknown_index(e: Emitter) -> None:

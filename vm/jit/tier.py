@@ -21,11 +21,12 @@ from ..interp.linked import Code
 from ..interp.machine import IN_A_ROW
 from ..interp.tasks import Invoke
 from ..panics import Panic
-from ..values import UNSET, Array, Closure, Err, ToolRef
+from ..values import UNSET, Array, Closure, Err, RangeValue, ToolRef
 from ..values.containers import CONTAINERS
 from ..values.limits import limits
 from .analysis import TALLEST, CallGraph
 from .library import NAMES, Deoptimise, Part, blank
+from .literals import literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Translation:
         if kept is not None:
             self.bodies, rows = kept
             self.parts = {key: None if row is None else Part.unpacked(row) for key, row in rows.items()}
+        self.made = {(number, closures) for number, _, _, closures in self.parts if closures}  # what was specialised for closures
         self.transient: set[Key] = set()  # not translated for a reason that another process may not have
 
     def count(self) -> int:
@@ -125,6 +127,7 @@ class Translation:
 
             function = self.function(number, metered, closures)
             part = None if function is None else make(function)
+            self.made |= {(number, closures)} if closures else set()
             if part is not None:
                 module = compile(part.source, f"<translated {part.name}>", "exec", dont_inherit=True)
                 part.code = next(constant for constant in module.co_consts if hasattr(constant, "co_code"))
@@ -150,6 +153,8 @@ class Translation:
         if letter == "W" and rest[:1] == "_":
             numbers = [int(number) for number in rest[1:].split("_")]
             return tuple(zip([self.program.codes[number] for number in numbers[::2]], numbers[1::2], strict=True))
+        if letter == "C" and "_" in rest:
+            return literal(self.program, *map(int, rest.split("_")))
         if letter == "B" and rest.isdigit():
             return self.program.constants[int(rest)][0]
         return NAMES[name]
@@ -169,17 +174,27 @@ NEVER = 1 << 30  # more calls than may nest
 PASSED = 5_000  # fuel that a loop uses before it asks how much is left
 
 
-class FunctionValues(dict):  # type: ignore[type-arg]  # typing is not loaded to run
-    """By the Code of a function value, its Python function; None where only the interpreter can call it."""
+def walk_length(value: Any) -> int:
+    """Return how many elements a walk over an Array or a range with an end has; 1 for any other value."""
+    if type(value) is RangeValue:
+        return 1 if value.end is None else value.length()
+    return len(value.items) if type(value) is Array else 1
 
-    def __init__(self, tier: Tier) -> None:
+
+class FunctionValues(dict):  # type: ignore[type-arg]  # typing is not loaded to run
+    """By the Code of a function value, its Python function; None where only the interpreter can call it, or it takes another
+    number of arguments than `count`."""
+
+    def __init__(self, tier: Tier, count: int) -> None:
         super().__init__()
         self.tier = tier
+        self.count = count
 
     def __missing__(self, code: Any) -> Any:
         tier = self.tier
         function = None
-        if code.home is tier.program and code.number in tier.translation.graph.values:
+        known = code.home is tier.program and code.number in tier.translation.graph.values
+        if known and code.argc == self.count:
             function = tier.function(code.number)
             tier.program.link(code)  # its cost is known from then on
         self[code] = function
@@ -220,7 +235,7 @@ class Tier:
     instruction. `D` calls may nest in a function that counts them and is called by one that does not. `Q` characters are surely
     not too many for a String of this run, and a container has at most `M` elements. `KEEP` says whether a panic shows locals, so
     that what moves on has to stay as it is; `MARKED` are the classes whose values are marked as shared by setting `shared`;
-    `FN` has the Python functions of function values (`FunctionValues`); `MACHINE` is the machine."""
+    `FN2` has the Python functions of function values that take 2 arguments (`FunctionValues`); `MACHINE` is the machine."""
 
     def __init__(self, machine: Any, metered: bool) -> None:
         self.machine = machine
@@ -243,7 +258,7 @@ class Tier:
         self.fuel = [0]
         self.charged = False  # whether translated code runs that counts fuel
         self.globals: dict[str, Any] = {
-            "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": FunctionValues(self),
+            "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine,
             "D": NESTED, "KEEP": False, "Q": 0, "M": 0,
             "MARKED": CONTAINERS.union([kind for kind in self.program.classes if isinstance(kind, type)]),
             "call_method": self.call_method, "call_inout": self.call_inout,
@@ -290,9 +305,10 @@ class Tier:
         if not closures:
             return ()
         key = (number, tuple(closures))
-        length = max([len(value.items) for value in arguments if type(value) is Array], default=1)
+        length = max([walk_length(value) for value in arguments], default=1)
         walked = self.walked[key] = self.walked.get(key, 0) + length
-        if walked < WORTHWHILE or key not in self.specialised and self._is_specialised_enough(number):
+        least = WORTHWHILE if key not in self.translation.made else 0
+        if walked < least or key not in self.specialised and self._is_specialised_enough(number):
             return ()
         return key[1]
 
@@ -332,6 +348,9 @@ class Tier:
             if name not in self.globals and not (name[:2] == "fn" and name[2:].isdigit()):
                 try:
                     sites = name.startswith(TARGETS)
+                    if name.startswith("FN"):
+                        self.globals[name] = FunctionValues(self, int(name[2:]))
+                        continue
                     value = self.translation.value_of(name[1:] if sites else name)
                     self.globals[name] = self.targets_of(value) if sites else value
                 except KeyError:

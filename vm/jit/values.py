@@ -14,12 +14,14 @@ an error is the places in the program that it has passed. Names in the text are 
 
 from __future__ import annotations
 
+from ..builtins.modules import row_of
 from ..bytecode import image as im
-from ..bytecode.opcodes import BY_NAME
+from ..bytecode.opcodes import BY_NAME, OPCODES
 from ..values.errors import is_family
 from . import kinds
 from .emitter import marking, registrar, starred_count
 from .facts import MOST_COUNTED, TESTED, Value
+from .literals import may_be_written, name_of, parts_of
 from .text import Branch
 
 TYPE_CHECKING = False
@@ -36,10 +38,13 @@ emit = registrar(EMIT)
 OK: Kind = ("ok", kinds.UNKNOWN)
 ERR: Kind = ("err", kinds.UNKNOWN)
 FAILURE = "failure "
-JUMP, STORE = BY_NAME["JUMP"].number, BY_NAME["STORE"].number
+JUMP, STORE, ITERATE = BY_NAME["JUMP"].number, BY_NAME["STORE"].number, BY_NAME["ITERATE"].number
 MOST_FIELDS = 12  # of a struct that is filled slot by slot
 
 # ---------------------------------------------------------------- constants
+
+# By the tag of a constant; in a variant without a payload there is nothing to share.
+CONSTANT_KINDS = {im.K_INT: kinds.INT, im.K_FLOAT: kinds.FLOAT, im.K_STRING: kinds.STRING, im.K_VARIANT: kinds.PLAIN}
 
 
 @emit("CONST")
@@ -50,11 +55,9 @@ def constant(e: Emitter, op: Opcode, operand: int) -> None:
         e.stack[-1].certain = True
         return
     # Never the text itself: what a program says is not text that Python runs (G-2.22).
-    known = {im.K_FLOAT: kinds.FLOAT, im.K_STRING: kinds.STRING}
-    without_payload = tag == im.K_VARIANT  # there is nothing in it to share
-    e.push(Value(e.constant(op, operand), kinds.PLAIN if without_payload else known.get(tag, kinds.ANY)))
+    e.push(Value(e.constant(op, operand), CONSTANT_KINDS.get(tag, kinds.ANY)))
     e.stack[-1].length = len(value) if tag == im.K_STRING else None
-    e.stack[-1].certain = tag in known
+    e.stack[-1].certain = tag in (im.K_FLOAT, im.K_STRING)
 
 
 @emit("INT")
@@ -64,7 +67,7 @@ def small_int(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 SINGLETONS = {
-    "NIL": ("None", kinds.NIL), "TRUE": ("True", kinds.BOOL), "FALSE": ("False", kinds.BOOL), "NONE": ("NONE_VALUE", kinds.PLAIN),
+    "NIL": ("None", kinds.NIL), "TRUE": ("True", kinds.BOOL), "FALSE": ("False", kinds.BOOL), "NONE": ("NONE_VALUE", kinds.NONE),
 }  # fmt: skip
 
 
@@ -78,12 +81,99 @@ def declared(e: Emitter, op: Opcode, operand: int) -> None:
     e.push(Value(e.constant(op, operand)))
 
 
+# ---------------------------------------------------------------- literals of constants
+
+READERS = frozenset({BY_NAME[name].number for name in ("ITERATE", "INDEX", "INDEX_ARRAY", "LENGTH")})
+LOAD, MOVE, LOAD_OWN, CALL_BUILTIN = (BY_NAME[name].number for name in ("LOAD", "MOVE", "LOAD_OWN", "CALL_BUILTIN"))
+
+
+def push_literal(e: Emitter, start: int, last: int) -> bool:
+    """Push the literal of constants that the instructions from `start` to `last` make, which is made once, and return whether
+    that was done: not where somebody may be about to write to it, nor for a tuple that is to be taken apart."""
+    e.at = last
+    parts: list[Kind] = []
+    for _, number, operand in e.body.instructions[start : last + 1]:
+        parts = with_part(e, OPCODES[number], operand, parts)
+    name, kind = name_of(e.body, start, last), parts[0]
+    fits = not goes_to_a_local(e) if kind[0] in ("tuple", "plain") else True
+    if not fits or (may_be_written(e.body, start, last) and not is_only_read(e, start, last)):
+        e.at = start
+        return False
+    e.push(Value(name, kind))
+    e.marked |= {name}
+    if kind[0] == "array":
+        e.stack[-1].elements, e.stack[-1].elements_marked = f"{name}.items", True
+    return True
+
+
+def with_part(e: Emitter, op: Opcode, operand: int, parts: list[Kind]) -> list[Kind]:
+    """Return the kinds of the values of a literal after one of its instructions."""
+    if op.name == "CONST":
+        tag = e.image.constants[operand][0]
+        return [*parts, CONSTANT_KINDS.get(tag, kinds.ANY)]
+    if op.name == "INT" or op.name in SINGLETONS:
+        return [*parts, kinds.INT if op.name == "INT" else SINGLETONS[op.name][1]]
+    count = parts_of(e.image, op.number, operand)
+    before, own = parts[: len(parts) - count], parts[len(parts) - count :]
+    if op.name == "TUPLE":
+        return [*before, e.kinds.tuple(own)]
+    if op.name == "VARIANT":
+        return [*before, e.kinds.of_type(e.image.constants[operand][1][0])]
+    if op.name == "OK":
+        return [*before, OK]
+    if op.name == "MAP":
+        return [*before, e.kinds.container("map", kinds.join(own[::2]), kinds.join(own[1::2]))]
+    return [*before, e.kinds.container("array" if op.name == "ARRAY" else "option", kinds.join(own))]
+
+
+def is_only_read(e: Emitter, start: int, last: int) -> bool:
+    """Return whether what the instructions from `start` to `last` make is only read where it goes: walked over, read by position
+    or key, or in a local that is not written to."""
+    by, position = e.uses.consumer(last, start)
+    if by < 0:
+        return False
+    _, number, operand = e.body.instructions[by]
+    if number == STORE:
+        loads = e.uses.loads.get(operand, {})
+        return all(is_plain_load(e, at) for at in loads)
+    return position == 0 and (number in READERS or is_reading_call(e, number, operand))
+
+
+def is_plain_load(e: Emitter, at: int) -> bool:
+    """Return whether a local is loaded to read it, and not to write to it or to let it go."""
+    number = e.body.instructions[at][1]
+    return number == LOAD or (number == MOVE and e.body.instructions[at + 1][1] in READERS)
+
+
+def is_reading_call(e: Emitter, number: int, operand: int) -> bool:
+    """Return whether an instruction calls a built-in method of Array or Map that does not change it."""
+    if number != CALL_BUILTIN:
+        return False
+    receiver, name = e.image.constants[operand][1]
+    row = row_of(receiver, name)
+    return receiver in ("Array", "Map") and row is not None and not row.mut
+
+
 # ---------------------------------------------------------------- building
 
 
 @emit("SOME")
 def some(e: Emitter, op: Opcode, operand: int) -> None:
-    e.allocate("Some", [("value", e.pop().text)], kinds.ANY)
+    part = e.pop()
+    e.allocate("Some", [("value", part.text)], e.kinds.container("option", part.kind))
+
+
+@emit("WRAP")
+def wrap(e: Emitter, op: Opcode, operand: int) -> None:
+    """Push the Option of a value that an Option is compared with or set to; it is only built if needed."""
+    kind = e.stack[-1].kind
+    if kind[0] not in ("int", "string"):
+        e.generic(op, operand)
+        return
+    e.spill(unboxed=False)
+    part = e.pop()
+    part = part if part.text[0] == "K" else e.bind_fresh(part)  # a local may get another value before it is asked
+    e.push_unboxed(f"Some({part.text})", part.text, kinds.MOVED_OPTION, kind)
 
 
 @emit("OK")
@@ -109,6 +199,10 @@ def array(e: Emitter, op: Opcode, operand: int) -> None:
     items = ", ".join([part.text for part in parts])
     empty: Kind = ("array", kinds.EMPTY)
     kind = e.kinds.container("array", kinds.join([part.kind for part in parts])) if parts else empty
+    if parts and e.body.instructions[e.at + 1][1] == ITERATE:  # nobody asks for the Array
+        e.push_expression(f"Array([{items}])", parts, kind, pure=False)
+        e.stack[-1].elements = f"[{items}]"
+        return
     e.allocate("Array", [("items", f"[{items}]"), ("shared", "False")], kind)
 
 
@@ -257,7 +351,7 @@ def mark_payload(e: Emitter, name: str, kind: Kind) -> None:
     """Mark what the variable `name` has as shared, if a write could reach it."""
     e.spill()
     if name not in e.marked:
-        e.out += marking(name, kind)
+        e.out += e.marks(name, kind) or marking(name, kind)
         e.marked |= {name}
 
 
@@ -288,7 +382,8 @@ def unwrap(e: Emitter, op: Opcode, operand: int) -> None:
         kind = kinds.ANY if part.variant == TESTED["IS_ERR"] else e.kinds.success(part.kind)
         e.push_expression(f"{part.text}.value", [part], kind)
     else:
-        text = f"({part.text}.value if type({part.text}) in HOLDERS else {part.text})"
+        holds = f"{part.text} is not NONE_VALUE" if part.kind[0] == "option" else f"type({part.text}) in HOLDERS"
+        text = f"({part.text}.value if {holds} else {part.text})"
         e.push_expression(text, [part], e.kinds.inner(part.kind))
 
 
@@ -321,13 +416,18 @@ def range_(e: Emitter, op: Opcode, operand: int) -> None:
     e.stack[-1].range = (start, end, operand == 1)
 
 
+ELEMENTS = {"string": kinds.STRING, "range": kinds.INT}  # kinds of what these are walked over by
+
+
 @emit("ITERATE")
 def iterate(e: Emitter, op: Opcode, operand: int) -> None:
     """Push an iterator, and note in `walked` what is known of its elements."""
+    if e.stack[-1].kind[0] == "string" and not e.stack[-1].certain:
+        guard_text(e)
     part = e.stack[-1]
     position = len(e.stack) - 1
     word = part.kind[0]
-    element = kinds.STRING if word == "string" else e.kinds.inner(part.kind) if word == "array" else kinds.ANY
+    element = e.kinds.inner(part.kind) if word == "array" else ELEMENTS.get(word, kinds.ANY)
     if word == "map" and part.kind[1] >= 0:
         element = e.kinds.tuple([e.kinds.inner(part.kind, 1), e.kinds.inner(part.kind)])
     e.walked[position] = Value("", element)
@@ -337,6 +437,7 @@ def iterate(e: Emitter, op: Opcode, operand: int) -> None:
     elif word in ("array", "string"):
         e.pop()
         e.walked[position].elements_marked = bool(part.elements) and part.elements_marked
+        e.walked[position].certain = word == "string"
         e.push_expression(f"iter({part.elements or part.text + '.items' * (word == 'array')})", [part], fails=True)
     elif word == "map":
         part = e.pop_bound()
@@ -346,6 +447,17 @@ def iterate(e: Emitter, op: Opcode, operand: int) -> None:
         e.push_expression(f"(iter(list({items}.items())) if {test} else {other})", [part], fails=True)
     else:
         e.generic(op, 0)
+
+
+def guard_text(e: Emitter) -> None:
+    """Leave for the interpreter where what is to be walked over is no String, so that what comes of the walk surely is one."""
+    e.spill()
+    e.bind_all(e.stack)
+    part = e.stack[-1]
+    guard = Branch(f"type({part.text}) is not str")
+    guard.yes.append(f"{e.site(e.at, e.stack)}raise Deoptimise")
+    e.out.append(guard)
+    part.certain = True
 
 
 def iterate_range(e: Emitter, start: Value, end: Value, inclusive: bool) -> Value:
