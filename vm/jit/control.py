@@ -198,6 +198,7 @@ class Structure:
             e.facts = end.after_pure_code(stored) if pure else end.after_stores(stored)
         for position, value in enumerate(e.stack):
             known = e.invariants.get((start, position))
+            value.kind = e.kinds.unknown
             if known is not None:
                 value.kind, value.low = known.kind, known.low
 

@@ -127,7 +127,6 @@ class Emitter:
         self.stack: list[Value] = []
         self.facts = Facts()
         self.marked: frozenset[str] = frozenset()  # variables whose value is marked as shared, or needs no mark
-        self.unstored = kinds.ANY  # the kind of a local of which nothing is known
         self.stored: dict[Any, list[Value]] = {}  # what is stored, under the keys of `invariants`, for the fixpoint
         self.read: set[str] = set()  # variables that keep the value of an expression and are read again
         self.walked: dict[int, Value] = {}  # by stack position of an iterator, its elements
@@ -430,7 +429,7 @@ class Emitter:
         known = fact or self.invariants.get(slot, NOTHING)
         value = known.under_name(name)
         if fact is None and slot not in self.invariants:
-            value.kind = self.unstored
+            value.kind = self.kinds.unknown
         value.uses = frozenset({name})
         if fact is not None:
             value.variant, value.divisor = fact.variant, fact.divisor

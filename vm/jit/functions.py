@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from .analysis import CallGraph
     from .kinds import Kind
 
-MOST_PASSES = 8  # of the fixpoint
+MOST_PASSES = 10  # of the fixpoint
+MOST_FIRST = 2  # passes before the last that looks for kinds alone
 LOCAL = re.compile(r"\bl(\d+)\b")
 TEMPORARY = re.compile(r"\bt\d+\b")
 CALL = BY_NAME["CALL"].number
@@ -111,14 +112,22 @@ class Function:
         sound: dict[Any, Value] = {}
         refuted: set[Any] = set()  # those that are not assumed to be never negative
         doubtful: set[Any] = {*arguments}  # those that are not assumed to be certain of their kind
+        first = True  # kinds first, of which some only come to light in a second or third pass
         for attempt in range(MOST_PASSES):
             emitter = self._emitter(assumed, False)
-            emitter.unstored = kinds.ANY if attempt else kinds.UNSTORED
+            self.uses.kinds.unknown = kinds.UNSTORED if first else kinds.ANY
             Structure(emitter, self.flow, self.costs, surveying=True).statements()
             stored = emitter.stored
             for slot, value in arguments.items():
                 stored.setdefault(slot, []).append(value)
             joined = {slot: join_values(slot, values) for slot, values in stored.items()}
+            if first:
+                unknown = [slot for slot in joined if joined[slot].kind == kinds.UNSTORED]
+                first = bool(unknown) and attempt < MOST_FIRST
+                for slot in unknown:
+                    joined[slot].kind = kinds.ANY
+                assumed = {slot: joined[slot] for slot in joined if not (first and slot in unknown)}
+                continue
             refuted |= {
                 slot for slot, value in assumed.items()
                 if slot in joined and value.low is not None and joined[slot].low is None
@@ -135,9 +144,6 @@ class Function:
             for slot in hopes.keys() - doubtful:
                 if hopes[slot].kind[0] in kinds.SCALARS and any(value.certain for value in stored[slot]):
                     hopes[slot].certain = True
-            if attempt < 1:
-                assumed = joined  # kinds first: what is assumed of bounds goes by them
-                continue
             if confirmed and not any(improves(value, assumed.get(slot)) for slot, value in hopes.items()):
                 break
             assumed = hopes

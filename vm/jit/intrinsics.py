@@ -271,6 +271,7 @@ def call_builtin(e: Emitter, op: Opcode, operand: int) -> None:
     if method == ("Array", "push"):
         array_push(e, parts)
     elif method == ("Map", "set"):
+        e.record_element(parts[0].text, parts[2].kind, parts[1].kind)
         e.stack += [parts[2], parts[0], parts[1]]
         set_map_entry(e)
         e.push(Value("None", kinds.NIL))

@@ -24,7 +24,7 @@ UNKNOWN = -1
 MOVED = -2  # of an Option: its payload was taken out of an Array or Map, where nobody reads it again unless it is marked
 EMPTY = -3  # of an Array or Map, that nothing was put into it yet; of an Option, that it is None
 ANY: Kind = ("", UNKNOWN)
-UNSTORED: Kind = ("unstored", UNKNOWN)  # in the first pass of the fixpoint, of a local whose stores it has not seen yet
+UNSTORED: Kind = ("unstored", UNKNOWN)  # in the first passes of the fixpoint, of what no store has been seen of yet
 INT: Kind = ("int", UNKNOWN)
 FLOAT: Kind = ("float", UNKNOWN)
 STRING: Kind = ("string", UNKNOWN)
@@ -47,9 +47,11 @@ DEEPEST = 3  # containers in one another whose kinds are told apart
 
 class Kinds:
     """The kinds of one image, and of the containers that its functions build. `types`: the descriptors of the image; `built`:
-    those made here, numbered behind them, and `numbers` their numbers."""
+    those made here, numbered behind them, and `numbers` their numbers. `unknown`: what is said of locals, and of what containers
+    hold, of which nothing is known: ANY, but UNSTORED in the first passes of the fixpoint."""
 
     def __init__(self, image: Any) -> None:
+        self.unknown = ANY
         self.types = image.types
         self.built: list[list[Any]] = []
         self.numbers: dict[Any, int] = {}
@@ -95,7 +97,7 @@ class Kinds:
     def container(self, word: str, *inner: Kind) -> Kind:
         """Return the kind of a container that holds values of these kinds, of a Map the keys first. It tells nothing of what is
         inside where all of that is ANY, or containers are nested deeper than DEEPEST."""
-        if any(self._nesting(kind) >= DEEPEST for kind in inner) or all(kind == ANY for kind in inner):
+        if any(self._nesting(kind) >= DEEPEST or kind == UNSTORED for kind in inner) or all(kind == ANY for kind in inner):
             return (word, UNKNOWN)
         return (word, self._numbered((word, *[self.number(kind) for kind in inner])))
 
@@ -103,7 +105,7 @@ class Kinds:
         """Return the kind of a tuple of parts of these kinds, in order: `plain` where all parts are SCALARS."""
         parts = list(parts)
         word = "plain" if all(kind[0] in SCALARS for kind in parts) else "tuple"
-        if any(self._nesting(kind) >= DEEPEST for kind in parts):
+        if any(self._nesting(kind) >= DEEPEST or kind == UNSTORED for kind in parts):
             return (word, UNKNOWN)
         return (word, self._numbered((word, tuple([self.number(kind) for kind in parts]))))
 
@@ -138,22 +140,26 @@ class Kinds:
     def inner(self, kind: Kind, position: int = 0) -> Kind:
         """Return the kind of what a container holds; `position` 1 asks for the keys of a Map. ANY where it is not known."""
         if kind[1] < 0 or kind[0] not in HOLDERS:
-            return ANY
+            return self.unknown if kind[0] in ("array", "map") else self._within(kind)
         return self.of_type(self.descriptor(kind[1])[position or HOLDERS[kind[0]]])
+
+    def _within(self, kind: Kind) -> Kind:
+        """Return the kind of a part of a value that does not tell it."""
+        return UNSTORED if kind == UNSTORED else ANY
 
     def element(self, kind: Kind, position: int) -> Kind:
         """Return the kind of a part of a tuple, by its position from 0; ANY where it is not known."""
         if kind[0] in ("tuple", "plain") and kind[1] >= 0:
             parts = self.descriptor(kind[1])[1]
             return self.of_type(parts[position]) if position < len(parts) else ANY
-        return PLAIN if kind[0] == "plain" else ANY
+        return PLAIN if kind[0] == "plain" else self._within(kind)
 
     def field(self, kind: Kind, position: int) -> Kind:
         """Return the kind of a field of a struct or schema, by its position from 0; ANY where it is not known."""
         if kind[0] in ("struct", "schema") and kind[1] >= 0:
             fields = self.descriptor(kind[1])[2]
             return self.of_type(fields[position][1]) if position < len(fields) else ANY
-        return ANY
+        return self._within(kind)
 
     def payload(self, kind: Kind, variant: int, position: int) -> Kind:
         """Return the kind of a part, by its position from 0, of an enum value that is of the variant with this number; ANY where
@@ -165,7 +171,8 @@ class Kinds:
 
     def success(self, kind: Kind) -> Kind:
         """Return the kind of what the Ok of a Result or the Some of an Option holds; ANY where it is not known."""
-        return self.of_type(self.descriptor(kind[1])[1]) if kind[0] in ("result", "option") and kind[1] >= 0 else ANY
+        known = kind[0] in ("result", "option") and kind[1] >= 0
+        return self.of_type(self.descriptor(kind[1])[1]) if known else self._within(kind)
 
     def result(self, descriptor: Any, receiver: Any, kind: Kind) -> Kind:
         """Return the kind of what a built-in method gives: `descriptor` is the type of the result in its signature, `receiver`
@@ -209,9 +216,8 @@ def join(kinds: Iterable[Kind]) -> Kind:
     """Return a kind that includes all of these, one or more: what is known of a value that may be of any of them. What different
     containers hold is not joined."""
     different = set(kinds)
-    if UNSTORED in different:
+    if len(different) > 1:
         different.discard(UNSTORED)
-        different = different or {ANY}
     if len(different) > 1 and len({word for word, _ in different}) == 1:
         different.discard((next(iter(different))[0], EMPTY))
     if len(different) == 1:

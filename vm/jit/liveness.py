@@ -217,7 +217,8 @@ def hidden_stores(body: Body) -> set[int]:
             if inlined.function not in named:
                 shown = bool(names) and not body.program.codes[inlined.function].hidden
                 rows = names[inlined.function] if shown else []
-                named[inlined.function] = {place for _, place, _, _ in rows}
+                slots = body.program.image.functions[inlined.function].slots  # behind them are the places of cells
+                named[inlined.function] = {place for _, place, _, _ in rows if place < slots}
             if slot - inlined.slot not in named[inlined.function]:
                 hidden.add(at)
     return hidden

@@ -19,7 +19,7 @@ from ..bytecode import image as im
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from ..record import record
 from .branches import condition_at
-from .facts import NOTHING, Value, slot_of
+from .facts import Value, slot_of
 from .flow import STORES
 from .liveness import WRITTEN
 from .places import copier
@@ -185,7 +185,7 @@ def walk_iterator(s: Structure, start: int, statement: Compound, inside: list[in
     _, number, slot = s.instructions[following]
     element = e.walked.get(iterator)
     if element is None:  # the loop is entered here, with an iterator that the interpreter has made
-        element = e.invariants.get(("walked", start), NOTHING)
+        element = e.invariants.get(("walked", start)) or Value("", e.kinds.unknown)
     e.record_store(("walked", start), element)
     if block is not None and alone and number == STORE and following + 1 < block.end:
         statement.head = f"for l{slot} in s{iterator}:"

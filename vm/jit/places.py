@@ -659,7 +659,7 @@ def set_element(e: Emitter, op: Opcode, operand: int) -> None:
     position = e.program.resolve_operand(op, operand)
     if not 0 <= position < count <= MOST_PARTS:
         e.generic(op, operand)
-        e.stack[-1].kind = e.unstored if kind == kinds.ANY else kinds.ANY
+        e.stack[-1].kind = kinds.UNSTORED if kind == kinds.UNSTORED else kinds.ANY
         return
     whole = e.pop_bound()
     value = e.pop()

@@ -20,7 +20,7 @@ from ..bytecode.opcodes import BY_NAME, OPCODES
 from ..values.errors import is_family
 from . import kinds
 from .emitter import marking, registrar, starred_count
-from .facts import MOST_COUNTED, TESTED, Value
+from .facts import MOST_COUNTED, TESTED, Value, slot_of
 from .literals import may_be_written, name_of, parts_of
 from .text import Branch
 
@@ -378,8 +378,10 @@ def unwrap(e: Emitter, op: Opcode, operand: int) -> None:
         e.push(Value(str(part.unboxed), part.unboxed_kind))
         return
     part = e.pop_bound()
-    if part.kind[0] in ("some", "ok", "err") or part.variant in TESTED.values():
-        kind = kinds.ANY if part.variant == TESTED["IS_ERR"] else e.kinds.success(part.kind)
+    slot = slot_of(part.text)
+    variant = part.variant if slot < 0 else e.local(slot).variant  # a test may have told since it was loaded
+    if part.kind[0] in ("some", "ok", "err") or variant in TESTED.values():
+        kind = kinds.ANY if variant == TESTED["IS_ERR"] else e.kinds.success(part.kind)
         e.push_expression(f"{part.text}.value", [part], kind)
     else:
         holds = f"{part.text} is not NONE_VALUE" if part.kind[0] == "option" else f"type({part.text}) in HOLDERS"
