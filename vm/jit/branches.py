@@ -67,6 +67,7 @@ def branch_on_condition(s: Structure, start: int, last: int) -> None:
     condition, yes, no = condition_at(s, last, s.flow.blocks[start].succs)
     condition, yes, no, merged, facts = joined_conditions(s, start, condition, yes, no)
     s.ends.update(dict.fromkeys(merged, s.ends[start]))
+    s.stacks.update(dict.fromkeys(merged, e.stack))
     e.spill(unboxed=False)
     if condition.text in CERTAIN:  # an earlier test has told: the other path is never taken
         holds = condition.text == "True"

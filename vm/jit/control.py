@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import arithmetic, branches, calls, intrinsics, kinds, loops, places, values
-from .facts import READING, Facts, Value, canonical_stack
+from .facts import READING, Facts, Value, canonical_stack, slot_of
 from .flow import ENDS, MOST_THREADED, Flow, Unshaped
 from .text import Branch, Line
 
@@ -71,6 +71,8 @@ class Structure:
         self.counting = {} if emitter.metered else loops.counting_loops(flow, emitter.image)
         self.hoisted: frozenset[tuple[str, int]] = frozenset()  # arrays made unique before a loop, each with its `lists` row
         self.ends: dict[int, Facts] = {}  # what holds at the end of a block, before it branches
+        self.stacks: dict[int, list[Value]] = {}  # what the operand stack holds there
+        self._kept: dict[int, list[int]] = {}  # by block, what `kept_locals` returns
         self.literals = flow.code.literals
         self.joins = self._joins()
         self.merged: dict[int, list[int]] = {}  # by block, those whose conditions have become part of its condition
@@ -201,6 +203,34 @@ class Structure:
             value.kind = e.kinds.unknown
             if known is not None:
                 value.kind, value.low = known.kind, known.low
+        for position, slot in enumerate(self.kept_locals(start)[: len(e.stack)]):
+            if slot >= 0:
+                e.stack[position] = e.local(slot)
+
+    def kept_locals(self, target: int) -> list[int]:
+        """Return, by position of the operand stack where paths join in the block `target`, the local whose value is there on each
+        of them, -1 for none: it was loaded before they parted, and neither assigned nor taken off the stack since. Such a value
+        needs no variable of its own."""
+        if target not in self._kept:
+            block = self.flow.blocks.get(target)
+            stack = [] if block is None or block.body or block.idom == target else self.stacks.get(block.idom, [])
+            slots = [slot_of(value.text) for value in stack]
+            if block is not None and any(slot >= 0 for slot in slots):
+                between = self.flow.between(block.idom, target)
+                stored = {slot for start in between for slot in self.flow.stored(start)}
+                spans = [range(start, self.flow.blocks[start].end) for start in between]
+                lowest = min([self._lowest(at) for span in spans for at in span], default=len(slots))
+                lowest = min(lowest, self._lowest(self.flow.blocks[block.idom].end - 1))
+                slots = [-1 if slot in stored else slot for slot in slots[:lowest]]
+            self._kept[target] = slots
+        return self._kept[target]
+
+    def _lowest(self, at: int) -> int:
+        """Return how many values stay on the operand stack beneath those that an instruction takes."""
+        op, depths = OPCODES[self.instructions[at][1]], self.flow.code.depths
+        if op.flow in ENDS or at in self.flow.handlers:
+            return depths[at] - len(op.pops)
+        return depths[at + 1] - len(op.pushes)
 
     def record_stack(self, target: int) -> None:
         """Note for the fixpoint what the stack holds on this path to a block."""
@@ -227,7 +257,7 @@ class Structure:
     def arrive(self, target: int) -> None:
         """Make the stack canonical on the way to a block."""
         self.record_stack(target)
-        self.emitter.canonicalise()
+        self.emitter.canonicalise(self.kept_locals(target))
 
     def go(self, target: int, source: int, jumps: bool = False) -> None:
         """Go on from the block `source` to another, with the stack as it is; a jump is charged for the run that begins there."""
@@ -291,7 +321,7 @@ class Structure:
         block = self.flow.blocks[start]
         last = block.end - 1
         at = self.steps(start, last)
-        self.ends[start] = e.facts.copy()
+        self.ends[start], self.stacks[start] = e.facts.copy(), list(e.stack)
         if at > last:  # the last one was done with the one before it
             self._fall_through(start, last)
             return

@@ -38,7 +38,7 @@ from .text import Branch, Spare, mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from ..bytecode.opcodes import Opcode
@@ -301,13 +301,14 @@ class Emitter:
                 self.out.append(f"{copy} = {value.text}")
                 self.stack[position] = value.under_name(copy)
 
-    def canonicalise(self) -> None:
-        """Bring the stack into the form it has where control flow joins: position n in the variable sn."""
+    def canonicalise(self, kept: Sequence[int] = ()) -> None:
+        """Bring the stack into the form it has where control flow joins: position n in the variable sn, apart from positions that
+        a local has, by `kept` (`Structure.kept_locals`)."""
         if sum([not value.pure for value in self.stack]) > 1:
             self.spill()
         for position, value in enumerate(self.stack):
             name = f"s{position}"
-            if value.text == name:
+            if value.text == name or (position < len(kept) and kept[position] >= 0):
                 continue
             for later in range(position + 1, len(self.stack)):
                 if name in self.stack[later].uses or self.stack[later].text == name:
