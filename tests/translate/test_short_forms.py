@@ -265,9 +265,112 @@ fn main() {
     emit("out", [1, 2][5]);
 }
 """
+# what waits on the operand stack has the value that it was loaded with, whatever its local gets meanwhile
+WAITING = """
+fn kept(text: String) -> String {
+    let mut out = "";
+    for c in text {
+        out += match c {
+            "a" => "x",
+            "b" => { out = out + "!"; "y" },
+            "c" => { let mut k = 0; for d in 0..3 { k += d; if k > 2 { out += "_"; } } "${k}" },
+            _ => c,
+        };
+    }
+    out
+}
+fn sums(n: Int) -> Array<Int> {
+    let mut s = 1;
+    let r = s + (if n > 2 { s += 5; s } else { s * 2 }) + (match n { 0 => { s = 9; s }, k => k }) * s;
+    let mut i = 0;
+    while i < n { s = s + (if i % 2 == 0 { i } else { let mut j = 0; while j < i { j += 1; s += 1; } j }); i += 1; }
+    [r, s]
+}
+fn odd(x: Int) -> Result<Int, String> { if x % 2 == 1 { Ok(x) } else { throw "even" } }
+fn tried(xs: Array<Int>) -> Result<Int, String> {
+    let mut t = 1;
+    for x in xs {
+        t = t * 10 + (if x > 5 { try { odd(x)? + t } catch e { t = 0; 7 } } else if x == 3 { odd(x + t)? } else { x });
+    }
+    Ok(t)
+}
+fn lists(n: Int) -> Array<Array<Int>> {
+    let mut xs = [n];
+    let both = [xs, if n > 1 { xs.push(2); xs } else { [0] }, xs];
+    xs.push(3);
+    let mut more = both;
+    more.push(xs);
+    more
+}
+fn loud(n: Int) -> Int { if n % 3 == 0 { emit("loud", n); } n }
+fn left(n: Int) -> Int { let mut t = 100; for i in 0..n { t = t + (if i > 2 { loud(i) } else { t = t - 1; i }); } t }
+fn main() {
+    for i in 0..6 {
+        emit("kept", [kept("abcab-${i}"), kept("")]);
+        emit("sums", sums(i));
+        for xs in [[1, 2], [3, i], [6, 7, i], [i, 9]] {
+            emit("tried", match tried(xs) { Ok(n) => n, Err(e) => e });
+        }
+        emit("lists", lists(i));
+        emit("left", left(i));
+    }
+    let large = 9223372036854775807;
+    let mut n = large - 2;
+    for i in 0..5 { n = n + (if i > 0 { 1 } else { 0 }); }
+}
+"""
+# kinds that go in a circle of stores, some of them through other kinds
+CIRCLES = """
+struct Line { n: Int, tags: Array<String> }
+fn grouped(words: Array<String>) -> Map<String, Line> {
+    let mut lines: Map<String, Line> = {};
+    for word in words {
+        let mut line = lines.get(word) ?? Line { n: 0, tags: [] };
+        let before = line;
+        line.n += 1;
+        line.tags.push("${before.n}");
+        lines.set(word, line);
+    }
+    lines
+}
+fn mixed(n: Int) -> Map<String, Any> {
+    let mut all: Map<String, Any> = {};
+    for i in 0..n {
+        let old = all.get("k") ?? 0;
+        all.set("k", if i % 3 == 2 { "s${i}" } else { old });
+        all.set("k${i % 2}", [old, all.get("k") ?? nil]);
+    }
+    all
+}
+fn swapped(n: Int) -> Array<Any> {
+    let mut a: Any = 1;
+    let mut b: Any = [2];
+    let mut c: Any = "x";
+    for i in 0..n { let t = a; a = b; b = c; c = t; }
+    [a == 1, a, b, c]
+}
+fn counted(runs: Array<(String, Any)>) -> Array<(String, Any)> {
+    let mut all = runs;
+    for i in 0..all.len() { all[i].1 = if i == 1 { "one" } else { i }; all[i].0 += "!"; }
+    all
+}
+fn least(xs: Array<Int>, first: Int) -> Int { let mut best = first; for x in xs { best = best.min(x).max(first - 9); } best }
+fn main() {
+    for i in 0..7 {
+        let lines = grouped(["a", "b", "a", "c"].slice(0, i));
+        let mut other = lines;
+        if other.has("a") { other["a"].tags.push("z"); }
+        emit("grouped", [lines, other]);
+        emit("mixed", mixed(i));
+        emit("swapped", swapped(i));
+        emit("counted", counted([("a", 5), ("b", nil), ("c", [i])]));
+        emit("least", [least([3, 1, 2], i), least([], i)]);
+    }
+}
+"""
 SOURCES = {
     "slices": SLICES, "numbers": NUMBERS, "tables": TABLES, "enums": ENUMS, "texts": TEXTS, "absent": ABSENT, "casts": CASTS,
-    "shared": SHARED, "literals": LITERALS, "many": MANY,
+    "shared": SHARED, "literals": LITERALS, "many": MANY, "waiting": WAITING, "circles": CIRCLES,
 }  # fmt: skip
 
 

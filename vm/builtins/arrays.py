@@ -271,15 +271,14 @@ def array_sum(a: Array) -> Any:
     _over(a.items)
     total: Any = 0
     at = 0
-    if {*map(type, a.items)} == {int}:
-        while at < len(a.items):
-            if at:
-                look()
-            part = a.items[at : at + STRIDE]
-            if abs(total) + sum(map(abs, part)) > INT_MAX:
-                break  # a sum on the way may be beyond Int
-            total += sum(part)
-            at += STRIDE
+    while at < len(a.items):
+        if at:
+            look()
+        part = a.items[at : at + STRIDE]
+        if {*map(type, part)} != {int} or abs(total) + sum(map(abs, part)) > INT_MAX:
+            break  # Floats are added one by one, and a sum on the way may be beyond Int
+        total += sum(part)
+        at += STRIDE
     for item in paced(a.items[at:]):
         if type(item) is not int and type(item) is not float:
             mismatch("elements that are numbers", item)

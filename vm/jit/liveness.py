@@ -69,9 +69,8 @@ class LocalUses:
         for slot, value in invariants.items():
             if value.kind[0] in ("array", "map") and slot not in self.constant_parameters and ("element", slot) in invariants:
                 filled[slot] = value.under_name("")
-                filled[slot].kind = self.kinds.filled(
-                    value.kind, invariants["element", slot].kind, invariants["key", slot].kind
-                )
+                key = invariants["key", slot].kind if ("key", slot) in invariants else self.kinds.unknown
+                filled[slot].kind = self.kinds.filled(value.kind, invariants["element", slot].kind, key)
         return filled
 
     def consumer(self, at: int, first: int = -1) -> tuple[int, int]:
