@@ -3,12 +3,12 @@
 Hands on `Host`, plain values and functions that the command line, the Python API, batches, notebooks and tests give;
 `NoListener` and `ToolError`, which code of the host raises; `EffectUnknown` to the journal, which raises it, and to the
 performer of emits; IDEMPOTENCY_KEY to the journal, which sets it, and to the Python API; AUDIT, the channel of the records of
-calls of tools, to tools, MCP servers and the Python API; `call_host_function` to tools; and, to performers, agents, calls, MCP
-servers, tools, memories and the journal, what becomes of exceptions of that code: their whole text for the program and the log
-(`exception_text`, `full_text`), a neutral one for models (`neutral_text`, `message_and_fields`, and of error values
-`model_text` and `for_model`) (G-9.10); `exception_text`, and `class_name` for the class alone, go to the Python API
-(`api/python_functions.py`) too. A new thing that a session needs from outside is a field of `Host`; the runtime must not import
-it.
+calls of tools, to tools, MCP servers and the Python API; `emitted`, what an emit of the runtime says of a value, to pipelines
+and tools; `call_host_function` to tools; and, to performers, agents, calls, MCP servers, tools, memories and the journal, what
+becomes of exceptions of that code: their whole text for the program and the log (`exception_text`, `full_text`), a neutral one
+for models (`neutral_text`, `message_and_fields`, and of error values `model_text` and `for_model`) (G-9.10); `exception_text`,
+and `class_name` for the class alone, go to the Python API (`api/python_functions.py`) too. A new thing that a session needs
+from outside is a field of `Host`; the runtime must not import it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import sys
 import time
 from contextvars import ContextVar
 
+from ..vm.interp.machine import LARGEST_PAYLOAD
 from ..vm.panics import Panic
-from ..vm.values import Err, ErrorValue, Ok, display
+from ..vm.values import Err, ErrorValue, Ok, display, typeof
 from ..vm.values.errors import FOR_MODEL
-from ..vm.values.text import cut_to
+from ..vm.values.text import cut_to, json_fits
 from .access.secrets import Redactor, clean_text
 from .breaker import Breakers
 from .errors import MESSAGE_LENGTH
@@ -247,6 +248,18 @@ class Host:
         self.breakers = breakers or Breakers()
         self.prompt_caches = prompt_caches or PromptCaches()
         self.redactor = Redactor()  # a secret that one session of the host has met, the next one hides too
+
+
+def emitted(value: Any) -> Any:
+    """Return a value of the program as an emit of the runtime holds it: where no emit does, since it is too large or nests too
+    deeply (G-6.1), its type in angle brackets. Raises what ends the run meanwhile."""
+    try:
+        if json_fits(value, LARGEST_PAYLOAD):
+            return value
+    except Panic as panic:
+        if panic.code != "P103":
+            raise
+    return f"<{typeof(value)}>"
 
 
 STORE_FAILURES = ("Store", "Corrupt", "Version")  # variants of MemoryError whose text is that of a library

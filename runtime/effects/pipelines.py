@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from ...vm.builtins.handles import fitting
 from ...vm.declaration_fields import DECORATORS
-from ...vm.interp.machine import LARGEST_PAYLOAD
 from ...vm.panics import Panic
 from ...vm.values import Err, ErrorValue, Map, Ok, Struct, share, typeof
 from ...vm.values.objects import EnumValue
-from ...vm.values.text import display, json_fits
+from ...vm.values.text import display
 from ..calls.retry import RetryPolicy
+from ..host import emitted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,15 +152,4 @@ def _since(run: EffectContext, started: float) -> int:
 
 def _report(run: EffectContext, channel: str, fields: dict[str, Any]) -> None:
     """Send an emit of the runtime about the run of a pipeline (O-6.24)."""
-    run.emits.send(channel, run.clean(Map({name: share(_told(value)) for name, value in fields.items()})), True)
-
-
-def _told(value: Any) -> Any:
-    """Return a value as an emit holds it: where none does, since it is too large or nests too deeply (G-6.1), its type."""
-    try:
-        if json_fits(value, LARGEST_PAYLOAD):
-            return value
-    except Panic as panic:
-        if panic.code != "P103":
-            raise
-    return f"<{typeof(value)}>"
+    run.emits.send(channel, run.clean(Map({name: share(emitted(value)) for name, value in fields.items()})), True)

@@ -16,7 +16,7 @@ from ...vm.jit.analysis import only_reads
 from ...vm.panics import Panic
 from ...vm.values import UNSET, Map, share
 from ...vm.values.containers import PLAIN
-from ..host import AUDIT
+from ..host import AUDIT, emitted
 from .tools import MOCKS, Tools, no_state
 
 TYPE_CHECKING = False
@@ -203,7 +203,8 @@ class DirectMethod:
         for argument in arguments:
             if type(argument) not in PLAIN:
                 share(argument)  # whoever hears the record may keep it
-        record = Map({"tool": self.tool, "method": self.name, "args": Map(dict(zip(self.names, arguments, strict=True)))})
+        told = Map({name: emitted(argument) for name, argument in zip(self.names, arguments, strict=True)})
+        record = Map({"tool": self.tool, "method": self.name, "args": told})
         run = self.run
         try:
             run.machine.outside(run.emits.send, AUDIT, record if run.redactor.is_empty else run.clean(record), True)

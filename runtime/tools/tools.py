@@ -35,7 +35,7 @@ from ...vm.values import (
     typeof,
 )
 from ..access.permissions import permissions_of
-from ..host import AUDIT, call_host_function, for_model
+from ..host import AUDIT, call_host_function, emitted, for_model
 from ..records import ToolDef
 from ..schema.validation import Accepted, Violation, validate
 from .states import States
@@ -216,7 +216,7 @@ class Tools:
         if not self.is_enabled(method):
             return self._refused(effect, method)
         names = [field[0] for field in method.shape[3]]
-        self.audit(method, Map({name: share(argument) for name, argument in zip(names, arguments, strict=True)}))
+        self.audit(method, Map({name: share(emitted(argument)) for name, argument in zip(names, arguments, strict=True)}))
         return await self.call(effect, method, arguments)
 
     def filled(self, method: Method, arguments: Sequence[Any]) -> list[Any]:
