@@ -9,6 +9,7 @@ tool is the one that was accepted. Needs asyncio, in offline runs too.
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 
 from ...vm.interp.effects import ServerRead
 from ...vm.panics import Panic
@@ -121,10 +122,10 @@ class Servers:
         return {name: pinned(await self.servers[name].served_tools()) for name in names}
 
     async def aclose(self) -> None:
-        """End all connections, at the end of the session. What ending one of them raises passes through, before those behind it
-        are ended."""
-        for server in self.servers.values():
-            await server.disconnect()
+        """End all connections, at the end of the session, also where ending one of them raises, which passes through."""
+        async with AsyncExitStack() as ending:
+            for server in self.servers.values():
+                ending.push_async_callback(server.disconnect)
 
 
 class Server:

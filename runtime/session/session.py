@@ -10,7 +10,7 @@ session itself, as the `EffectContext` of `running.py`, to those who perform its
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 
 from ...vm.builtins.handles import READING
 from ...vm.builtins.hashmaps import LOAD, machinery
@@ -466,20 +466,25 @@ class Session:
             del self.unread[0]
 
     async def aclose(self) -> None:
-        """Close connections and stores, save translated code, and close what families of effects keep open in `state`. What
-        closing one of them raises passes through, and the rest stays open. The session is not used any more then."""
-        await self.pool.aclose()
-        self.open_stores.close()
-        if self.kept is not None:
-            self.kept.save()
-        for name, resource in list(self.state.items()):
-            if hasattr(resource, "aclose"):
-                await resource.aclose()
+        """Close connections and stores, save translated code, and close what families of effects keep open in `state`, all of
+        that also where closing one of them raises, which passes through. The session is not used any more then."""
+        async with AsyncExitStack() as closing:  # which begins with what was pushed last
+            for name in reversed(self.state):
+                closing.push_async_callback(self._close, name)
+            if self.kept is not None:
+                closing.callback(self.kept.save)
+            closing.callback(self.open_stores.close)
+            closing.push_async_callback(self.pool.aclose)
+
+    async def _close(self, name: str) -> None:
+        resource: Any = self.state.get(name)  # closing another one may have taken it away
+        if hasattr(resource, "aclose"):
+            await resource.aclose()
+            self.state.pop(name, None)
+        elif hasattr(resource, "close"):
+            resource.close()
+            if not self.is_followed:
                 del self.state[name]
-            elif hasattr(resource, "close"):
-                resource.close()
-                if not self.is_followed:
-                    del self.state[name]
 
     def _entry(self, function: int | None) -> Code:
         number = self.program.image.header.entry if function is None else function
