@@ -53,7 +53,12 @@ class EffectFileWriter:
         if after is None:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
             self._seal = ""
-            self._write([_json(header.as_json())])
+            try:
+                self._write([_json(header.as_json())])
+            except OSError:  # a full disk: the next run may have the name
+                self.close()
+                os.unlink(path)
+                raise
         else:
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0))
             os.ftruncate(self._file, after.place)

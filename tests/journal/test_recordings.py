@@ -86,6 +86,18 @@ def test_waits_beyond_all_time_are_recorded_and_given_again(tmp_path: Path) -> N
     assert concerto("run", "p.conc", "--replay", "p.effects.jsonl", cwd=tmp_path) == Ended(0, done.out, "")
 
 
+def test_a_file_that_cannot_be_begun_is_not_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    header = Header(program="p", image="i", run="r", args=[], seed=1, wall=1.0, offline=True)
+    before = len(os.listdir("/proc/self/fd"))
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="No space left"):
+        EffectFileWriter(str(tmp_path / "p.effects.jsonl"), header)
+    assert list(tmp_path.iterdir()) == [] and len(os.listdir("/proc/self/fd")) == before
+
+
 def other_pythons() -> list[str]:
     """Interpreters of other versions that have what Concerto needs."""
     homes = Path(sys.base_prefix).parent.glob("3.1*/bin/python3")
