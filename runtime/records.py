@@ -238,8 +238,8 @@ class SchemaField:
 
 
 class SideRequest:
-    """A request to a connection for something else than a reply. `model` begins the messages of its failures. `params` is empty,
-    and `progress` as in `Request`."""
+    """A request to a connection for something else than a reply. `model` begins the messages of its failures. `timeout` and
+    `progress` are as in `Request`, `params` is empty."""
 
     __slots__ = ("connection", "model", "timeout", "params", "progress")
 

@@ -20,9 +20,9 @@ MOST_BUCKETS = 10_000  # callers whose rate is remembered
 
 
 class Admission:
-    """The places of one process. `enter` takes one, waiting if it must, and `leave` gives it back. `running` counts those that
-    are taken, `waiting` has the calls before them; once somebody has set `draining`, no further call gets in, and those that wait
-    still get their places."""
+    """The places of one process; `clock` gives seconds that only grow. `enter` takes one, waiting if it must, and `leave` gives
+    it back. `running` counts those that are taken, `waiting` has the calls before them; once somebody has set `draining`, no
+    further call gets in, and those that wait still get their places."""
 
     def __init__(self, settings: Serving, clock: Callable[[], float] = time.monotonic) -> None:
         self.settings = settings

@@ -49,10 +49,10 @@ Handler = Callable[[Request, Caller], Awaitable[Any]]
 
 class Application:
     """A program as an ASGI application. Whatever mounts it calls `aclose` at its end, or has it run its lifespan. `options` are
-    those of its sessions. The attributes are its parts, which the protocols beside it use: `gate` (who calls), `calls`,
-    `sessions`, `questions`, `admission`, `counters`, `days`, `first` (answers given again), and `signatures`, the public
-    functions by name; `durable` is None without durable calls, `state`, the file of states, None without one. Raises ValueError
-    and TypeError for wrong options, OSError for a file of states or a run store that cannot be used."""
+    those of its sessions. The attributes are its parts, which the protocols beside it use: `program`, `settings`, `gate` (who
+    calls), `calls`, `sessions`, `questions`, `admission`, `counters`, `days`, `first` (answers given again), and `signatures`,
+    the public functions by name; `durable` is None without durable calls, `state`, the file of states, None without one. Raises
+    ValueError and TypeError for wrong options, OSError for a file of states or a run store that cannot be used."""
 
     def __init__(self, program: Program, settings: Serving, options: dict[str, Any]) -> None:
         _require_known(program, settings)

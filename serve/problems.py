@@ -34,7 +34,7 @@ HINTS = {
 
 class Problem(Exception):
     """A request that gets no result. `status` is that of HTTP, `code` a word for programs, `message` a sentence for people;
-    `value` is JSON text of the program's own error, None for none."""
+    `value` is JSON text of the program's own error, None for none; `headers` go with the answer."""
 
     def __init__(
         self, status: int, code: str, message: str, *, value: str | None = None, headers: dict[str, str] | None = None

@@ -443,6 +443,7 @@ class SdkProvider(Provider):
         return []
 
     async def aclose(self) -> None:
+        """Close the client, if it is of the loop that runs now, and forget it: a later request makes another one."""
         client, self._client = self._client, None
         if client is not None and self._loop is asyncio.get_running_loop():
             await client.close()

@@ -107,7 +107,8 @@ class OpenIndex:
     the request of a task that waits for the answer. The methods of the program (`put`, `hits`, `found`, `get`, `remove`, `clear`,
     `len`) raise CallFailure: an AgentError `InvalidRequest` for what the index refuses, MemoryFailure for its store and for a
     stored document that does not fit its type; where an embedder is asked also what it fails with, and the Panic of a budget.
-    They panic with P103 for a document, given or stored, beyond the limits of JSON."""
+    They panic with P103 for a document, given or stored, beyond the limits of JSON, and as the default of a field that a stored
+    one lacks."""
 
     def __init__(self, run: EffectContext, declared: Index) -> None:
         self.run = run

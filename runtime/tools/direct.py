@@ -129,7 +129,8 @@ def _function_values(program: Program) -> set[int]:
 
 class DirectMethod:
     """One method of a declared tool of the session, called within slices: what the machine knows as `DirectMethod`
-    (`vm/interp/effects.py`), whose methods return and raise as it says. `code` is its function."""
+    (`vm/interp/effects.py`), whose methods return and raise as it says: `begin` gives what the function takes, None where the
+    host has to perform the call, `end` the value of the call, and `undo` leaves the state as it was. `code` is its function."""
 
     __slots__ = (
         "run", "tools", "tool", "name", "method", "code", "names", "permissions", "is_enabled", "begun", "takes_state",
