@@ -434,6 +434,8 @@ class Declared:
         self._classes = classes
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_classes":  # a copy that is being made has none yet
+            raise AttributeError(name)
         for key, python in self._classes.types.items():
             if python == name:
                 return self._classes.of(self._classes.declarations[key])

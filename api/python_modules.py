@@ -44,6 +44,8 @@ class Namespace:
         self.__module, self.__session, self.__word = module, session, word  # a function may be called `_module`
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_Namespace__module":  # a copy that is being made has none yet
+            raise AttributeError(name)
         path = self.__module.paths.get(name)
         if path is None:
             names = ", ".join(self.__module.paths) or "none"

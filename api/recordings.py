@@ -209,6 +209,9 @@ def resumable(
     except im.ImageError as refused:
         _close(store)
         raise ImageError(refused.code, refused.message) from None
+    except BaseException:  # of `rehearse`
+        _close(store)
+        raise
 
 
 def _moved(

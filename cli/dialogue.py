@@ -19,7 +19,7 @@ from ..runtime.session.session import Session
 from ..vm.interp.link import load_image
 from ..vm.panics import Panic
 from ..vm.values import Err, debug, display
-from .journals import run_with_journal
+from .journals import close_quietly, run_with_journal
 from .run import host_of, limits_of, run_session, trace_lines, write_out
 
 TYPE_CHECKING = False
@@ -73,11 +73,13 @@ class InteractiveSession:
 
         assert entry.compilation.image is not None, "the caller has looked for errors"
         program = load_image(entry.compilation.image, self.classes)
+        host = copy(self.host)  # a journal puts itself between it and one session
         try:
-            host = copy(self.host)  # a journal puts itself between it and one session
             host.journal = self.journal_of(program, host)
             session = Session(program, host, earlier=self.session)
         except ConfigFailure as failure:
+            if host.journal is not None:
+                close_quietly(host.journal)
             return EntryOutcome(panic=f"{failure.code}: {failure.message}")
         session.is_followed = True
         function = next(code.number for code in session.program.codes if code.label == FUNCTION)

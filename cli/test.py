@@ -273,7 +273,7 @@ def write_junit(path: str, rows: Iterable[Row]) -> None:
                 failure = SubElement(case, "failure", message=_text(outcome.failure))
                 failure.text = _text(outcome.failure)
                 if outcome.place is not None:
-                    failure.text += "\n    at {}:{}:{}".format(*outcome.place)
+                    failure.text += _text("\n    at {}:{}:{}".format(*outcome.place))
     _totals(root, [row for tests in suites.values() for row in tests])
     _write(path, root)
 

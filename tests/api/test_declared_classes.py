@@ -181,6 +181,7 @@ def test_copies_and_pickles() -> None:
     person = Person(name="a", tags=["x"])
     assert copy.deepcopy(person).tags is not person.tags
     assert pickle.loads(pickle.dumps(concerto.Struct("A", x=1))) == concerto.Struct("A", x=1)
+    assert copy.copy(TYPES).Person is Person
 
 
 def test_a_pickle_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import importlib
 import importlib.util
 import inspect
@@ -93,6 +94,7 @@ def test_a_program_is_a_module(write: Write) -> None:
     assert asyncio.run(module.later("x")) == "x" and inspect.iscoroutinefunction(module.later)
     assert not inspect.iscoroutinefunction(module.add) and inspect.isfunction(module.add)
     assert asyncio.run(module.aio.add(2)) == 5 and inspect.iscoroutinefunction(module.aio.add)
+    assert asyncio.run(copy.copy(module.aio).add(2)) == 5
     assert module.send(module.Parcel(to="Oslo")) == "Oslo 1.5 ab"
     assert module.send({"to": "Bern", "weight": 2.5}, class_="x") == "Bern 2.5 x"
     assert type(module.reached()[0]) is module.Reached

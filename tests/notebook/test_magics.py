@@ -175,3 +175,21 @@ def test_the_table_and_the_page_escape_what_they_hold(run: Run) -> None:
     assert "&lt;b&gt;&amp;" in table and "<b>" not in table
     page = TracePage(magics._cells.recording)._repr_html_()
     assert page.startswith("<iframe sandbox") and page.count("<") == 2 and "alert(1)" in page
+
+
+def test_a_cell_that_is_refused_leaves_no_recording_open(
+    run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from concerto.cli import dialogue
+    from concerto.runtime.errors import ConfigFailure
+
+    journals = []
+
+    def refuse(program: Any, host: Any, earlier: Any) -> Any:
+        journals.append(host.journal)
+        raise ConfigFailure("E4005", "no such key")
+
+    assert run("%concerto --offline") is None
+    monkeypatch.setattr(dialogue, "Session", refuse)
+    assert isinstance(run("%%concerto\n1"), CellFailed) and "E4005: no such key" in capsys.readouterr().out
+    assert [journal.sink._file for journal in journals] == [-1]
