@@ -361,9 +361,9 @@ def value_call(
     Any of Any, `never` of a callee that never comes to its end, ERRONEOUS after a report (E2016, E2006, E2007). Arguments of
     wrong types are reported too (E2009)."""
     type_ = c.narrowed(callee, type_)
-    if type_ != ANY and not isinstance(type_, Function):
+    if type_ not in (ANY, NEVER) and not isinstance(type_, Function):
         infer_all(c, arguments)
-        return NEVER if type_ == NEVER else report_not_callable(c, callee, type_)
+        return report_not_callable(c, callee, type_)
     named = next((a.name for a in arguments if a.name is not None), None)
     if named is not None and type_ is not ERRONEOUS:
         infer_all(c, arguments)

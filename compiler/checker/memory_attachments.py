@@ -150,7 +150,7 @@ def _of_call(call: ast.MethodCall) -> list[MemorySymbol]:
 
 def _attached_by(call: ast.MethodCall) -> ast.Expr | None:
     if call.name.text == "with_memory":
-        return call.arguments[0].value
+        return call.arguments[0].value if call.arguments else None
     named = (one.value for one in call.arguments if one.name is not None and one.name.text == "memory")
     return next(named, None) if call.name.text == "with" else None
 

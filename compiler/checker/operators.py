@@ -340,7 +340,7 @@ def field_access(c: Checker, node: ast.FieldAccess, expected: Expected) -> Type:
 
 def _member_type(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Type | None:
     """Return the type of a member and set `node.target`; None if the receiver has none of that name."""
-    if receiver == ANY:
+    if receiver in (ANY, NEVER):
         node.target = FieldByName(name)
         return receiver
     if isinstance(receiver, Generic) and receiver.name == "Memory":

@@ -208,3 +208,34 @@ pub fn text() -> String {
     with concerto.compile(source).session() as session:
         assert session.call("values") == [[1, 2], [1, 2, 3]]
         assert session.call("text") == "[1, 2]1[2]"
+
+
+def test_what_never_gives_a_value_may_be_called_and_have_fields() -> None:
+    source = """
+pub fn call() -> Result<Int, String> { Ok(1 |> { throw "no"; |a: Int, b: Int| a - b }(2)) }
+pub fn panics() -> Int { panic("a")(2) }
+pub fn field() -> Int { panic("b").count }
+"""
+    with concerto.compile(source).session() as session:
+        with pytest.raises(concerto.ProgramError, match="no"):
+            session.call("call")
+        for name, text in {"panics": "a", "field": "b"}.items():
+            with pytest.raises(concerto.Panic, match=text):
+                session.call(name)
+
+
+def test_methods_of_a_program_may_be_called_as_those_that_attach_memories() -> None:
+    source = """
+memory m: Memory = Memory::new();
+struct Desk { n: Int }
+impl Desk {
+    fn with_memory(self) -> Desk { self }
+    async fn execute(self) -> Int { m.len() + self.n }
+}
+pub async fn both() -> (Int, Int) { let d = Desk { n: 1 }; await (d.with_memory().execute(), d.with_memory().execute()) }
+"""
+    with concerto.compile(source).session() as session:
+        assert session.call("both") == (1, 1)
+    with pytest.raises(concerto.CompileError, match="E2006"):
+        concerto.compile("memory m: Memory = Memory::new(); model M { provider: offline, memory: m }\n"
+                         "async fn ask() -> Any { M.with_memory().execute(\"x\") }\nasync fn main() { await (ask(), ask()); }")
