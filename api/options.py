@@ -31,6 +31,7 @@ from ..runtime.prompt_cache import PromptCaches
 from ..runtime.session.code_cache import CodeCache
 from ..vm.builtins.capabilities import BY_KEY
 from ..vm.declaration_fields import OTHER_PRICES, PRICES
+from ..vm.values import INT_MAX
 
 if TYPE_CHECKING:
     from ..compiler.manifest import Manifest
@@ -68,8 +69,8 @@ class Budgets:
                 raise ValueError(f"budget {name} is {value!r}; it is an int of at least 1")
         for name in ("seconds", "cost"):
             value = getattr(self, name)
-            if value is not None and not (type(value) in (int, float) and value > 0):
-                raise ValueError(f"budget {name} is {value!r}; it is a number above 0")
+            if value is not None and not (type(value) is float and value > 0 or type(value) is int and 0 < value <= INT_MAX):
+                raise ValueError(f"budget {name} is {value!r}; it is a float above 0, or an int of at least 1 in 64 bits")
 
 
 class SharedBudget:
@@ -147,8 +148,8 @@ class Buffered:
     flush_interval_ms: int
 
     def __post_init__(self) -> None:
-        if type(self.flush_interval_ms) is not int or self.flush_interval_ms < 0:
-            raise ValueError(f"flush_interval_ms is {self.flush_interval_ms!r}; it is an int of at least 0")
+        if type(self.flush_interval_ms) is not int or not 0 <= self.flush_interval_ms <= INT_MAX:
+            raise ValueError(f"flush_interval_ms is {self.flush_interval_ms!r}; it is an int of at least 0 in 64 bits")
 
 
 @dataclass(frozen=True, slots=True)

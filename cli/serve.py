@@ -27,12 +27,15 @@ if TYPE_CHECKING:
 LIBRARIES = ("starlette", "uvicorn", "prometheus_client", "h11", "anyio", "mcp", "mcp_types")
 
 
+MOST_WORKERS = 1000  # processes of one command: more than any machine has cores
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Describe the flags of `serve`."""
     parser.add_argument("file", metavar="FILE", nargs="?", help="a source (.conc) or an image")
     parser.add_argument("--host", default="127.0.0.1", metavar="HOST", help="the address to listen on; another needs tokens")
     parser.add_argument("--port", default=8000, type=_port, metavar="N", help="its port, 8000 by default; 0: a free one")
-    parser.add_argument("--workers", default=1, type=steps, metavar="N", help="processes that serve; sessions are not kept then")
+    parser.add_argument("--workers", default=1, type=_workers, metavar="N", help="processes that serve; sessions are not kept then")
     tokens = "who may call: lines `NAME TOKEN`, each token at least 16 characters; `chmod 600` it"
     parser.add_argument("--tokens", metavar="FILE", help=tokens)
     approver = "a name of --tokens that sees and answers the questions of all; repeated: several"
@@ -69,6 +72,15 @@ def session_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-model-calls", type=steps, metavar="N", help="of a call: refuse requests after N of them")
     parser.add_argument("--tier", choices=("interp", "both"), default="both", help="interp: the interpreter alone")
     add_flags(parser)
+
+
+def _workers(word: str) -> int:
+    count = steps(word)
+    if count > MOST_WORKERS:
+        import argparse
+
+        raise argparse.ArgumentTypeError(f"expected at most {MOST_WORKERS:,}")
+    return count
 
 
 def _port(word: str) -> int:

@@ -6,6 +6,8 @@ here, and no key is looked up. Which class a connection has is said by its row i
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
+
 from ..errors import ConfigFailure
 from .offline import OfflineProvider, Script
 
@@ -69,9 +71,11 @@ class ProviderPool:
         return 0 if self._script is None else self._script.missed
 
     async def aclose(self) -> None:
-        """Close the providers that were made, and with them their connections."""
-        for provider in self._providers.values():
-            await provider.aclose()
+        """Close the providers that were made, and with them their connections, also where closing one of them raises, which
+        passes through."""
+        async with AsyncExitStack() as closing:
+            for provider in self._providers.values():
+                closing.push_async_callback(provider.aclose)
 
     def is_offline(self, settings: ConnectionSettings) -> bool:
         """Return whether the offline provider answers for a connection: a row without wires is it, in every run."""

@@ -341,6 +341,9 @@ def test_bad_values_of_options_are_refused() -> None:
     for make in (
         lambda: concerto.Budgets(steps=0),
         lambda: concerto.Budgets(seconds=0),
+        lambda: concerto.Budgets(seconds=10**400),
+        lambda: concerto.Budgets(cost=10**400),
+        lambda: concerto.Buffered(10**400),
         lambda: concerto.Buffered(-1),
         lambda: concerto.Permissions(net=("a b",)),
         lambda: concerto.Permissions(fs_read="x"),  # type: ignore[arg-type]

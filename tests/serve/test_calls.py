@@ -205,6 +205,7 @@ def test_a_served_program_calls_functions_of_a_module_beside_it(tmp_path: Path) 
     [
         (["--host", "0.0.0.0"], 2, "0.0.0.0 can be reached by others"),
         (["--port", "70000"], 2, "a number from 0 to 65535"),
+        (["--workers", "1000000"], 2, "expected at most 1,000"),
         (["--tokens", "TOKENS"], 2, "TOKENS:1: expected `NAME TOKEN`"),
         (["--host", "203.0.113.7", "--tokens", "GOOD"], 1, "cannot listen on 203.0.113.7:8000"),
         (["--host", "a..b", "--tokens", "GOOD"], 1, "cannot listen on a..b:8000: it is no name of a host"),
