@@ -35,7 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", help="a source (.conc) or an image")
     parser.add_argument("--host", default="127.0.0.1", metavar="HOST", help="the address to listen on; another needs tokens")
     parser.add_argument("--port", default=8000, type=_port, metavar="N", help="its port, 8000 by default; 0: a free one")
-    parser.add_argument("--workers", default=1, type=_workers, metavar="N", help="processes that serve; sessions are not kept then")
+    many = "processes that serve; sessions are not kept then"
+    parser.add_argument("--workers", default=1, type=_workers, metavar="N", help=many)
     tokens = "who may call: lines `NAME TOKEN`, each token at least 16 characters; `chmod 600` it"
     parser.add_argument("--tokens", metavar="FILE", help=tokens)
     approver = "a name of --tokens that sees and answers the questions of all; repeated: several"

@@ -384,6 +384,46 @@ fn main() {
 }
 """
 WALKS = """
+struct Cache { entries: Map<String, Array<Int>>, n: Int }
+impl Cache {
+    fn drop_first(mut self) -> Int {
+        let mut found = 0;
+        for (key, list) in self.entries {
+            self.entries[key].push(7);
+            found = list.len() * 10 + self.entries[key].len();
+            self.entries.delete(key);
+            break;
+        }
+        found
+    }
+}
+fn first(m: Map<String, Array<Int>>, more: Int) -> Array<Any> {
+    let mut mine = m;
+    for (key, list) in mine {
+        mine[key].push(more);
+        let mut taken = list;
+        taken.push(more);
+        taken.push(more);
+        return [key, list, mine[key], taken, mine];
+    }
+    ["none"]
+}
+fn flag(m: Map<Bool, Array<Int>>) -> Array<Any> { for (key, list) in m { return [key, list]; } [nil] }
+fn any(m: Any) -> Any { for x in m { return x; } nil }
+fn firsts() -> Array<Any> {
+    let mut all: Array<Any> = [];
+    let mut cache = Cache { entries: {}, n: 0 };
+    for i in 0..40 {
+        cache.entries["k${i % 6}"] = [i];
+        let kept = cache;
+        if i % 2 == 0 { all.push([cache.drop_first(), kept.entries.len(), cache.entries.len()]); }
+        let mut m: Map<String, Array<Int>> = {"a": [i], "b": []};
+        all.push(first(m, i));
+        m["a"].push(1);
+        all.push([m, first({}, 1), flag({true: [i]}), any([i]), any({"a": i})]);
+    }
+    all
+}
 struct Item { name: String, tags: Array<String> }
 enum Cell { Empty, Full { n: Int } }
 fn main() {
@@ -406,6 +446,7 @@ fn main() {
     emit("items", items);
     emit("kept", kept);
     emit("sum", sum);
+    emit("firsts", firsts());
 }
 """
 EQUALITY = """
@@ -466,10 +507,12 @@ fn sum(data: Bytes) -> Int { let mut n = 0; for i in 0..data.len() { n += data[i
 fn byte(data: Bytes, at: Int) -> Int { data[at] }
 fn rest(rows: Array<Array<Int>>, from: Int) -> Int {
     let mut mine = rows;
+    mine[from].push(0);
     let mut part = mine[from..];
     let head = mine[..2];
     mine[from].push(1);
     part[0].push(2);
+    mine[from].push(3);
     mine[from].len() * 10000 + part[0].len() * 1000 + head.len() * 100 + rows[from].len() * 10 + part.len()
 }
 fn cut(value: Any, a: Int, b: Int) -> Any { [value[a..b], value[..b], value[a..]] }

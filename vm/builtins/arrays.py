@@ -265,6 +265,9 @@ def joined(separator: str, parts: list[str]) -> str:
     return text
 
 
+SURELY = (1 << 30) - 1
+
+
 @method("Array<T>", "sum() -> T", clause="L-6.4.17", linear=True, special="numeric")
 def array_sum(a: Array) -> Any:
     """The sum of numbers, from left to right; of no element 0."""
@@ -283,7 +286,8 @@ def array_sum(a: Array) -> Any:
         if type(item) is not int and type(item) is not float:
             mismatch("elements that are numbers", item)
         total += item
-        if type(total) is int and not INT_MIN <= total <= INT_MAX:
+        # what is within 30 bits Python compares fastest
+        if not -SURELY <= total <= SURELY and type(total) is int and not INT_MIN <= total <= INT_MAX:
             overflow("sum")
     return total
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import islice
 
 from ..interp import ops
 from ..interp.dispatch import changes_self, missing_value, not_fallible, wrong_length
@@ -100,6 +101,14 @@ def own_plain(value: Any) -> Any:
 def is_shared(value: Any) -> bool:
     """Return whether a value has the mark of sharing; False for one that has no place for it."""
     return bool(getattr(value, "shared", False))
+
+
+def first_entry(value: Any, machine: Any) -> Iterator[Any]:
+    """Return an iterator over the first entry of a Map. Of any other value, and of a Map with a key that is a Bool, what ITERATE
+    makes, which raises as that does."""
+    if type(value) is not Map or TRUE_KEY in value.items or FALSE_KEY in value.items:
+        return ops.ITERATE(value, machine)  # type: ignore[no-any-return]
+    return iter([*islice(value.items.items(), 1)])
 
 
 def own_cell(cell: Any) -> Any:
@@ -253,7 +262,7 @@ NAMES: dict[str, Any] = {
         option_of, option_of_container,
         int_of, result_of, option_of_moved, put_in_store, drop_from_store, shared_payload, key_of, key_not_found,
         map_store, check_concat, collection_too_long, concat, err_of, float_div, index_out_of_range, int_div, int_rem, join,
-        no_arm, none_or_err, not_a_bool, overflow, own, own_cell, own_plain, begun, longer, marked, thrown, share,
+        no_arm, none_or_err, first_entry, not_a_bool, overflow, own, own_cell, own_plain, begun, longer, marked, thrown, share,
         is_shared, share_all, slice_at, span, text_slice, math.sqrt, text_of, without_host, wrong_length,
     )
 }  # fmt: skip

@@ -24,7 +24,7 @@ from .facts import IS_NONE, Value, slot_of, variables_of
 from .kinds import CONTAINERS
 from .liveness import WRITTEN
 from .text import Branch, Compound, Store, keep
-from .values import mark_if_there
+from .values import mark_if_there, takes_first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -251,9 +251,9 @@ def load_own(e: Emitter, op: Opcode, operand: int) -> None:
 
 def is_copied_to_walk(e: Emitter, part: Value) -> bool:
     """Return whether a Map is only walked over next: that is done over a copy of its entries, in which no write can reach what
-    is inside a value."""
-    walks = e.body.instructions[e.at + 1][1] == ITERATE
-    return walks and part.kind[0] == "map" and not e.kinds.is_marked(e.kinds.inner(part.kind))
+    is inside a value, or of which the first is taken before any write."""
+    walks = e.body.instructions[e.at + 1][1] == ITERATE and part.kind[0] == "map"
+    return walks and (takes_first(e, e.at + 1) or not e.kinds.is_marked(e.kinds.inner(part.kind)))
 
 
 def share_unboxed(e: Emitter, part: Value, condition: str) -> None:
@@ -495,6 +495,7 @@ def index(e: Emitter, op: Opcode, operand: int) -> None:
         part, position = e.pop_many(2)
         assert position.range is not None
         start, end = position.range[:2]
+        e.facts.escape()  # what the slice holds is marked
         e.push_expression(f"slice_at({part.text}, {start.text}, {end.text})", [part, start, end], part.kind, fails=True)
     elif part.kind[0] == "bytes" and position.kind[0] == "int":
         index_by_classes(e, op.name, "bytes", "0 <= {1} < len({0})", "{0}[{1}]", "int")

@@ -38,7 +38,7 @@ emit = registrar(EMIT)
 OK: Kind = ("ok", kinds.UNKNOWN)
 ERR: Kind = ("err", kinds.UNKNOWN)
 FAILURE = "failure "
-JUMP, STORE, ITERATE = BY_NAME["JUMP"].number, BY_NAME["STORE"].number, BY_NAME["ITERATE"].number
+JUMP, STORE, ITERATE, NEXT = (BY_NAME[name].number for name in ("JUMP", "STORE", "ITERATE", "NEXT"))
 MOST_FIELDS = 12  # of a struct that is filled slot by slot
 
 # ---------------------------------------------------------------- constants
@@ -444,6 +444,9 @@ def iterate(e: Emitter, op: Opcode, operand: int) -> None:
     elif word == "map":
         part = e.pop_bound()
         items = e.list_of(part.text)
+        if takes_first(e, e.at):
+            e.push_expression(f"first_entry({part.text}, MACHINE)", [part], fails=True)
+            return
         test = f"len({items}) < LARGE and TRUE_KEY not in {items} and FALSE_KEY not in {items}"
         other = f"op_ITERATE({part.text}, MACHINE)"
         e.push_expression(f"(iter(list({items}.items())) if {test} else {other})", [part], fails=True)
@@ -460,6 +463,12 @@ def guard_text(e: Emitter) -> None:
     guard.yes.append(f"{e.site(e.at, e.stack)}raise Deoptimise")
     e.out.append(guard)
     part.certain = True
+
+
+def takes_first(e: Emitter, at: int) -> bool:
+    """Return whether the iterator that ITERATE, the instruction `at`, makes gives its first element alone: no loop comes back to
+    it."""
+    return e.body.instructions[at + 1][1] == NEXT and at + 1 not in e.uses.targets
 
 
 def iterate_range(e: Emitter, start: Value, end: Value, inclusive: bool) -> Value:
