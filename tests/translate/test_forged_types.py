@@ -41,8 +41,19 @@ fn table(m: Map<String, Int>, k: String) -> Int {
     for (a, b) in c { c[a] = b + 1; }
     c[k]
 }
+struct Q { x: Int, s: String }
+fn more(m: Map<String, Q>, k: String, p: Q, i: Int) -> Result<Int, String> {
+    let q = m.get(k).ok_or("none")?;
+    let mut n = if q == p { 1 } else { 2 };
+    if k.get(0) == "b" { n += 1; }
+    let all = {"x": i, k: n};
+    let list = [i, n][1..];
+    for (_, first) in all { n += first; break; }
+    Ok(n.max(i) + (i as Float) as Int + list.len() + all.len() + k.to_bytes()[0])
+}
 fn main() {
     for n in 0..3 {
+        emit("more", more({"b": Q { x: n, s: "b" }}, if n == 2 { "a" } else { "b" }, Q { x: 1, s: "b" }, n));
         emit("ints", ints([3, 1, n], n));
         emit("texts", texts(["one", "12", "queue"]));
         emit("bools", bools([true, false, n > 1]));
@@ -74,4 +85,4 @@ def test_a_forged_type_is_no_way_out(real: str, forged: str) -> None:
     session.machine.tiers(True, at_once=True, counted=False)
     outcome = run_offline(session)
     assert outcome.panic is None or outcome.panic.code in PANICS, outcome.panic
-    assert outcome.panic is not None or len(emits) == 18
+    assert outcome.panic is not None or len(emits) == 21
