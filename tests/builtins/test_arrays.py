@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from concerto.vm.builtins.arrays import sort
-from concerto.vm.values import INT_MAX, NONE, Array, Map, debug, equal, share
+from concerto.vm.values import INT_MAX, INT_MIN, NONE, Array, Map, debug, equal, share
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,6 +95,23 @@ def test_sum_overflows_and_refuses(call: Call, panics: Callable[..., str]) -> No
     assert panics(call, Array([1, "a"]), "sum").startswith("P007")
     assert panics(call, Array([True]), "sum").startswith("P007")
     assert call(Array([INT_MAX, 1.0]), "sum") == float(INT_MAX)
+
+
+@pytest.mark.parametrize("size", [0, 7, 8, 9, 1023, 1024, 1025, 3000])
+def test_sums_of_many_are_added_from_left_to_right(call: Call, panics: Callable[..., str], size: int) -> None:
+    chance = random.Random(size)
+    floats = [chance.uniform(-1e6, 1e6) for _ in range(size)]
+    for items in ([*range(size)], floats, [*range(size), *floats], [*floats, *range(size)]):
+        total: Any = 0
+        for item in items:
+            total += item
+        found = call(Array(items), "sum")
+        assert found == total and type(found) is type(total)
+    zeros = [0] * size
+    assert call(Array([*zeros, INT_MAX, -1, *zeros]), "sum") == INT_MAX - 1
+    for beyond in ([*zeros, INT_MAX, 1, -1, *zeros], [INT_MIN, *zeros, -1, 1, 1.5], [*zeros, 1, INT_MAX, -5]):
+        assert panics(call, Array(beyond), "sum").startswith("P002")
+    assert panics(call, Array([*zeros, True, *zeros]), "sum").startswith("P007")
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,15 @@ fn main() {
     let values: Array<Any> = [1, 2.5, -3, 1.0, 2, 0.0 - 0.0];
     for a in values { for b in values { all.push(mixed(a, b)); } }
     all.push([3, 1, 2].reduce(0, |most, n| most.max(n)));
+    let parts: Array<Any> = ["aéz", [[1], [2], [3]], (4, 5)];
+    for part in parts {
+        for n in 0..3 { if n < 2 { all.push([part[n], part]); } }
+        if typeof(part) != "Tuple" { for n in 0..4 { all.push([part[n..], part[..n], part[1..n]]); } }
+    }
+    let mut rows: Any = parts[1];
+    let mut rest: Any = rows[1..];
+    rest[0] = [7, 8];
+    all.push([rows, rest]);
     emit("all", all);
     let least = -9223372036854775807 - 1;
     for n in [least, 9223372036854775807] { emit("long", "ab".repeat(n).len()); }

@@ -11,6 +11,9 @@ too.
 
 from __future__ import annotations
 
+from _operator import add
+from functools import reduce
+
 from ..values.access import index_out_of_range
 from ..values.arithmetic import overflow
 from ..values.containers import Array, RangeValue, share, share_all
@@ -76,6 +79,8 @@ def _merged(pair: list[list[Any]]) -> list[Any]:
 
 
 NUMBERS = frozenset({int, float})
+FEW_NUMBERS = 8  # that are added one by one in the time that a look at their kinds takes
+INTS, FLOATS = frozenset({int}), frozenset({float})
 
 
 def _over(items: list[Any]) -> None:
@@ -182,7 +187,7 @@ def sort(a: Array) -> None:
 def array_contains(a: Array, x: Any) -> bool:
     """Whether an equal element is there."""
     _over(a.items)
-    if type(x) is str and len(a.items) < LARGE:
+    if len(a.items) < LARGE and (type(x) is str or (type(x) is int and INTS.issuperset(map(type, a.items)))):
         return x in a.items
     return any(equal(item, x) for item in paced(a.items))
 
@@ -272,17 +277,26 @@ SURELY = (1 << 30) - 1
 def array_sum(a: Array) -> Any:
     """The sum of numbers, from left to right; of no element 0."""
     _over(a.items)
+    if len(a.items) <= FEW_NUMBERS:
+        return _added(0, a.items)
     total: Any = 0
-    at = 0
-    while at < len(a.items):
+    for at in range(0, len(a.items), STRIDE):
+        some = a.items[at : at + STRIDE]
+        kinds = {*map(type, some)}
         if at:
             look()
-        part = a.items[at : at + STRIDE]
-        if {*map(type, part)} != {int} or abs(total) + sum(map(abs, part)) > INT_MAX:
-            break  # Floats are added one by one, and a sum on the way may be beyond Int
-        total += sum(part)
-        at += STRIDE
-    for item in paced(a.items[at:]):
+        if kinds == INTS and type(total) is int and abs(total) + sum(map(abs, some)) <= INT_MAX:
+            total += sum(some)  # no sum on the way is beyond the bounds
+        elif kinds == FLOATS:
+            total = reduce(add, some, total)  # `sum` rounds in another way
+        else:
+            total = _added(total, some)
+    return total
+
+
+def _added(total: Any, items: list[Any]) -> Any:
+    """Return a sum with more items. Raises P003 on the way, P007 for what is no number."""
+    for item in items:
         if type(item) is not int and type(item) is not float:
             mismatch("elements that are numbers", item)
         total += item

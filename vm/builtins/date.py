@@ -54,7 +54,8 @@ def length_of(year: int, month: int) -> int:
 def ordinal(year: int, month: int, day: int) -> int:
     """Return the days from the first of January of the year 1, which is day 0."""
     before = year - 1
-    return before * 365 + before // 4 - before // 100 + before // 400 + in_year(year, month, day) - 1
+    days = before * 365 + before // 4 - before // 100 + before // 400 + BEFORE[month - 1] + day - 1
+    return days + 1 if month > 2 and is_leap(year) else days
 
 
 def in_year(year: int, month: int, day: int) -> int:

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from ..values.objects import EnumType
     from ..values.types import Descriptor
 
+    # Of a struct: its class, the names of its fields, and by the kinds of values which fields are to be built.
+    Shape = tuple[Any, tuple[str, ...], dict[Any, tuple[int, ...]]]
+
 
 # ----------------------------------------------------------------
 # Where and why a text is no JSON that `std::json` reads (L-7.1.1, G-9.2).
@@ -568,7 +571,7 @@ class Builder:
 
     def __init__(self, types: TypeTable, defaults: Map) -> None:
         self.types = types
-        self.shapes: dict[str, tuple[Any, tuple[str, ...], tuple[Any, ...], tuple[int, ...]]] = {}
+        self.shapes: dict[str, Shape] = {}
         self.defaults = defaults.items
         self.holes: list[tuple[Any, int, Any]] = []
         self.path: list[Any] = []
@@ -589,10 +592,11 @@ class Builder:
             wrappers += head == "option"
             descriptor = descriptor[1]
             head = descriptor[0]
-        if head in SCALARS:
-            return some_of(self.scalar(data, descriptor), wrappers)
         rule = RULES.get(head)
-        return some_of(rule(self, data, descriptor), wrappers) if rule else refuse(data, descriptor)
+        if rule is None:
+            refuse(data, descriptor)
+        value = rule(self, data, descriptor)
+        return some_of(value, wrappers) if wrappers else value
 
     def scalar(self, data: Any, descriptor: Descriptor) -> Any:
         """Return a value of one of SCALARS, an Int as a Float and base64 as Bytes where the type says so."""
@@ -731,25 +735,33 @@ class Builder:
         is missing becomes a hole if it has a default, nil or None if its type allows that, what HIDDEN has if it is hidden; any
         other is a Misfit."""
         entries = self.entries_of(data, descriptor)
-        cls, names, expected, parts = self.shapes.get(descriptor[1]) or self.shape(descriptor[1])
+        cls, names, positions = self.shapes.get(descriptor[1]) or self.shape(descriptor[1])
         values = [*map(entries.get, names)]
         kinds = (*map(type, values),)
         missing: list[tuple[int, Any]] = []
-        for position in parts if kinds == expected else range(len(names)):
-            if kinds[position] is not expected[position]:
-                values[position] = self.field(entries, cls.decl, descriptor, position, missing)
+        parts = positions.get(kinds)
+        for position in self.positions(cls.decl, kinds, positions) if parts is None else parts:
+            values[position] = self.field(entries, cls.decl, descriptor, position, missing)
         struct = cls(*values)
-        self.holes.extend((struct, position, default) for position, default in missing)
+        if missing:
+            self.holes.extend([(struct, position, default) for position, default in missing])
         return struct
 
-    def shape(self, key: str) -> tuple[Any, tuple[str, ...], tuple[Any, ...], tuple[int, ...]]:
-        """Return what `struct_of` asks of a type: its class, the names of its fields, the classes of values that are taken as
-        they are, UNFIT for a field where there is more to do, and the positions of such fields."""
+    def shape(self, key: str) -> Shape:
+        """Return what `struct_of` asks of a type, and note it."""
         cls = RECORDS.get(key) or self.types.struct_class(key)
-        expected = tuple([AS_THEY_ARE.get(kind[0], UNFIT) for kind in cls.decl.types])
-        parts = tuple([position for position, kind in enumerate(expected) if kind is UNFIT])
-        self.shapes[key] = shape = cls, cls.decl.fields, expected, parts
+        shape: Shape = cls, cls.decl.fields, {}
+        self.shapes[key] = shape
         return shape
+
+    def positions(self, decl: Any, kinds: tuple[Any, ...], known: dict[Any, tuple[int, ...]]) -> tuple[int, ...]:
+        """Return the positions of fields whose values, being of these kinds, are not taken as they are. `known` are those of the
+        type, into which these are put."""
+        expected = [AS_THEY_ARE.get(kind[0]) for kind in decl.types]
+        positions = tuple([at for at, kind in enumerate(kinds) if kind is not expected[at]])
+        if len(known) < MOST_KNOWN:
+            known[kinds] = positions
+        return positions
 
     def field(
         self, entries: dict[str, Any], decl: Any, descriptor: Descriptor, position: int, missing: list[tuple[int, Any]]
@@ -777,13 +789,13 @@ ABSENT: dict[str, Any] = {"option": NONE, "nilable": None}
 # What a hidden field of a record holds where a text leaves it out, as the text of such a record does (L-5.1.17).
 HIDDEN: dict[str, Any] = {"int": int, "array": lambda: Array([]), "nilable": lambda: None}
 AS_THEY_ARE: dict[str, Any] = {"int": int, "float": float, "string": str, "bool": bool}
-UNFIT = object()
+MOST_KNOWN = 64
 BOOL_KEYS = {"true": True, "false": False}
 SEQUENCES: dict[str, Any] = {
     "array": Array, "set": make_set, "queue": lambda items: Queue(deque(items)), "stack": Stack,
 }  # fmt: skip
 RULES: dict[str, Any] = {
-    **dict.fromkeys(SEQUENCES, Builder.sequence), "tuple": Builder.tuple_of,
+    **dict.fromkeys(SCALARS, Builder.scalar), **dict.fromkeys(SEQUENCES, Builder.sequence), "tuple": Builder.tuple_of,
     "union": Builder.union_member, "map": Builder.map_of, "result": Builder.result_of,
     "range": Builder.range_of, "enum": Builder.enum_of, "struct": Builder.struct_of, "schema": Builder.struct_of,
     "record": Builder.struct_of, "prompt": lambda builder, data, _: builder.struct_of(data, ("record", "Prompt")),

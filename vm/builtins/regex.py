@@ -108,8 +108,8 @@ def captures(pattern: Any, s: Any) -> Ok | Err:
     """The whole first match, then its groups, None for those that took no part."""
 
     def action(regex: Regex) -> Any:
-        spans = regex.find(s)
-        return NONE if spans is None else Some(Array(_groups(spans, s)))
+        texts = regex.texts(s)
+        return NONE if texts is None else Some(Array([NONE if part is None else Some(part) for part in texts]))
 
     return _with_pattern(pattern, s, action)
 

@@ -335,17 +335,29 @@ class Regex:
         short = self.short_for(text)
         if short is not None:
             return short.next(text, 0)
-        return Linear(self, text).next(0) if self.program.linear else Budgeted(self, text).next(0)
+        return self.search(text).next(0)
+
+    def texts(self, text: str) -> list[str | None] | None:
+        """Return the text of the first match and of its groups, None for one that took no part. Raises as `find`."""
+        short = self.short_for(text)
+        if short is not None:
+            return short.texts(text)
+        spans = self.search(text).next(0)
+        if spans is None:
+            return None
+        places = iter(spans)
+        return [None if start < 0 or end < 0 else text[start:end] for start, end in zip(places, places, strict=True)]
+
+    def search(self, text: str) -> Linear | Budgeted:
+        """Return a search of a text that is not for Python's `re`."""
+        return Linear(self, text) if self.program.linear else Budgeted(self, text)
 
     def find_all(self, text: str) -> Iterator[list[int]]:
         """Yield the matches from left to right, not overlapping; behind an empty one the search begins a character later. Raises
         as `find`."""
         search: Short | Linear | Budgeted
         short = self.short_for(text)
-        if short is not None:
-            search = Short(short, text)
-        else:
-            search = Linear(self, text) if self.program.linear else Budgeted(self, text)
+        search = self.search(text) if short is None else Short(short, text)
         at = 0
         while at <= len(text):
             spans = search.next(at)

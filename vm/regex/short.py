@@ -36,8 +36,8 @@ class Unfit(Exception):
 class ShortTexts:
     """The search of one pattern. `search` is the method of the compiled pattern; `parts`: the pattern as a list of characters,
     sets, repetitions, assertions and alternatives, without its groups; `first`: the character that each match begins with, ""
-    where there is none; `costs`: by length of a text, rounded up, the most steps of a match at one position. The constructor
-    raises Unfit."""
+    where there is none; `costs`: by length of a text, in rounds, the most steps of a search, with a `first` of one position. The
+    constructor raises Unfit."""
 
     __slots__ = ("search", "parts", "first", "costs")
 
@@ -53,13 +53,19 @@ class ShortTexts:
 
     def takes(self, text: str) -> bool:
         """Return whether a search of the text surely takes few steps."""
-        length = -(-len(text) // ROUNDED) * ROUNDED
-        if length > LONGEST:
-            return False
-        cost = self.costs.get(length)
+        rounds = (len(text) + ROUNDED - 1) // ROUNDED
+        cost = self.costs.get(rounds)
         if cost is None:
-            cost = self.costs[length] = _cost(self.parts, 0, length)
-        return cost * (text.count(self.first) if self.first else length + 1) <= MOST_STEPS
+            length = rounds * ROUNDED
+            if length > LONGEST:
+                return False
+            cost = self.costs[rounds] = _cost(self.parts, 0, length) * (1 if self.first else length + 1)
+        return (cost * text.count(self.first) if self.first else cost) <= MOST_STEPS
+
+    def texts(self, text: str) -> list[str | None] | None:
+        """Return the texts of the first match and of its groups; None when there is none."""
+        found = self.search(text)
+        return None if found is None else [found[0], *found.groups()]
 
     def next(self, text: str, at: int) -> list[int] | None:
         """Return the positions of the first match at or after a position, and of its groups; None when there is none."""

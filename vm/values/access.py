@@ -83,6 +83,8 @@ def index(value: Any, position: Any) -> Any:
     """Return `value[position]`, or a slice, by the kinds at run time (L-3.7.1). Raises P004, P005 and P007, and what ends the
     run, as the functions above."""
     kind = type(value)
+    if (kind is str or kind is bytes or kind is tuple) and type(position) is int and 0 <= position < len(value):
+        return value[position]
     if kind is Map:
         return map_at(value, position)
     if type(position) is RangeValue:

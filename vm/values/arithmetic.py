@@ -222,7 +222,8 @@ def read_int(text: str) -> int | None:
     if len(text) < MOST_DIGITS:
         if text.isascii() and text.isdigit():
             return int(text)
-        if text.isalpha():
+        last = text[-1:]
+        if not last.isdigit() and last not in WHITE_SPACE:
             return None
         text = text.strip(WHITE_SPACE)
     else:

@@ -10,7 +10,7 @@ of SCALAR_CASTS.
 from __future__ import annotations
 
 from ..panics import Panic
-from .arithmetic import read_float, read_int
+from .arithmetic import MOST_DIGITS, read_float, read_int
 from .containers import Array, Map, Queue, RangeValue, Set, Stack, elements
 from .errors import ErrorValue, is_family, make_error
 from .handles import ModelBuilder, ModelRef, ToolRef
@@ -129,6 +129,8 @@ def _cast_int(value: Any, descriptor: Descriptor) -> int:
     kind = type(value)
     if kind is int:
         return value  # type: ignore[no-any-return]
+    if kind is str and len(value) < MOST_DIGITS and value.isascii() and value.isdigit():
+        return int(value)
     if kind is float:
         return to_int(value)
     if kind is bool:

@@ -87,7 +87,11 @@ class Map:
     def of(cls, entries: list[Any]) -> Map:
         """Return a Map from alternating keys and values; a later equal key wins and keeps the first position (L-6.5.11). Raises
         P007 for what is no key."""
-        return cls({key_of(entries[at]): entries[at + 1] for at in range(0, len(entries), 2)})
+        items = {}
+        parts = iter(entries)
+        for key in parts:
+            items[key if type(key) is str else key_of(key)] = next(parts)
+        return cls(items)
 
     def key_list(self) -> list[Any]:
         """Return the Concerto keys in insertion order."""
@@ -398,7 +402,12 @@ def share_all(values: Iterable[Any]) -> list[Any]:
 def _mark(elements: Collection[Any]) -> None:
     kinds = {*map(type, elements)}
     if not kinds <= PLAIN:
-        if len(kinds) == 1 and issubclass(kinds.pop(), MARKED):
+        kind = kinds.pop() if len(kinds) == 1 else None
+        if kind is EnumValue:
+            for element in elements:
+                if not element.shared:
+                    share(element)
+        elif kind is not None and issubclass(kind, MARKED):
             for element in elements:
                 element.shared = True
         else:

@@ -205,8 +205,8 @@ class ErrorValue:
     @classmethod
     def of_text(cls, family: str, message: str, text: str) -> ErrorValue:
         """Return an error without a variant whose one field is `input`, a text: what a loop over texts may make of each."""
-        error = cls(family, None, message)
-        error.fields["input"] = text
+        error = cls.__new__(cls)
+        error.family, error.variant, error.message, error.fields, error.way = family, None, message, {"input": text}, ()
         return error
 
     @property

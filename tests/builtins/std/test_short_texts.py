@@ -58,6 +58,7 @@ def test_finds_what_the_other_matchers_find() -> None:
         for _ in range(8):
             text = "".join(chance.choice(SIGNS) for _ in range(chance.randint(0, 14)))
             assert list(short.find_all(text)) == list(other.find_all(text)), (short.tree, text)
+            assert short.find(text) == other.find(text) and short.texts(text) == other.texts(text)
             assert short.is_match(text) == other.is_match(text), (short.tree, text)
             compared += 1
     assert compared > 5000
