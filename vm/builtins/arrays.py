@@ -295,7 +295,7 @@ def array_sum(a: Array) -> Any:
 
 
 def _added(total: Any, items: list[Any]) -> Any:
-    """Return a sum with more items. Raises P003 on the way, P007 for what is no number."""
+    """Return a sum with more items. Raises P002 for a sum beyond Int on the way, P007 for what is no number."""
     for item in items:
         if type(item) is not int and type(item) is not float:
             mismatch("elements that are numbers", item)
