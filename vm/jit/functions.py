@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .kinds import Kind
 
 MOST_PASSES = 10  # of the fixpoint
+WIDENING = 5  # the first pass whose kinds are joined with those of the one before
 MOST_FIRST = 2  # passes before the last that looks for kinds alone
 LOCAL = re.compile(r"\bl(\d+)\b")
 TEMPORARY = re.compile(r"\bt\d+\b")
@@ -140,6 +141,11 @@ class Function:
                 refuted |= joined.keys()
                 doubtful |= joined.keys()
             refuted |= arguments.keys()
+            if attempt >= WIDENING:  # kinds that go to and fro between passes come to what both have in common
+                for slot in assumed.keys() & joined.keys():
+                    kind = kinds.join([assumed[slot].kind, joined[slot].kind])
+                    if kind != joined[slot].kind:
+                        joined[slot] = joined[slot].with_kind(kind)
             hopes = {slot: joined[slot] if slot in refuted else optimistic(joined[slot], stored[slot]) for slot in joined}
             for slot in hopes.keys() - doubtful:
                 if hopes[slot].kind[0] in kinds.SCALARS and any(value.certain for value in stored[slot]):
