@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
+from .forms import HIDDEN
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,8 +83,12 @@ def redacted(row: EffectRow, path: Sequence[str]) -> None:
     items from 0, `*` for each. A path of another field, or of what is not there, changes nothing, and None stays. The digest is
     that of the request as it was sent."""
     field, *inner = path
-    if field in ("request", "result"):
-        setattr(row, field, _without(getattr(row, field), inner))
+    if field == "request":
+        row.request = _without(row.request, inner)
+    elif field == "result" and isinstance(row.result, dict) and HIDDEN in row.result and inner:  # it has secrets
+        row.result = {HIDDEN: _without(row.result[HIDDEN], inner, has_secrets=True)}
+    elif field == "result":
+        row.result = _without(row.result, inner)
 
 
 def redacted_piece(text: str, path: Sequence[str]) -> str:
@@ -92,12 +98,21 @@ def redacted_piece(text: str, path: Sequence[str]) -> str:
     return REDACTED if field == "result" and _without(whole, inner) != whole else text
 
 
-def _without(plain: Any, path: Sequence[str]) -> Any:
+def _without(plain: Any, path: Sequence[str], *, has_secrets: bool = False) -> Any:
     if not path:
         return plain if plain is None else REDACTED
     at, *inner = path
-    if isinstance(plain, dict):
-        return {name: _without(value, inner) if at in ("*", name) else value for name, value in plain.items()}
     if isinstance(plain, list):
-        return [_without(value, inner) if at in ("*", str(number)) else value for number, value in enumerate(plain)]
-    return plain
+        return [
+            _without(value, inner, has_secrets=has_secrets) if at in ("*", str(number)) else value
+            for number, value in enumerate(plain)
+        ]
+    # With secrets an object of that field alone is a text with some, which has no parts, or an object with a field of that name.
+    is_wrapped = has_secrets and isinstance(plain, dict) and HIDDEN in plain
+    fields = plain[HIDDEN] if is_wrapped else plain
+    if not isinstance(fields, dict):
+        return plain
+    without = {
+        name: _without(value, inner, has_secrets=has_secrets) if at in ("*", name) else value for name, value in fields.items()
+    }
+    return {HIDDEN: without} if is_wrapped else without

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 from concerto.runtime.journal.effect_file import EffectFileReader, EffectFileWriter
-from concerto.runtime.journal.forms import failure_of, reply_of
+from concerto.runtime.journal.forms import HIDDEN, failure_of, reply_of
+from concerto.runtime.journal.operation import redacted
 from concerto.runtime.journal.rows import (
     EffectRow,
     EmitRow,
@@ -385,6 +386,19 @@ def test_the_pieces_of_a_redacted_reply_are_in_no_row(tmp_path: Path) -> None:
     assert [row["result"]["text"] for row in rows if "effect" in row] == ["<redacted>"]
 
 
+def test_what_is_redacted_is_in_no_row_that_has_secrets_either() -> None:
+    row = EffectRow("0.1", "model", "once", "", {}, "")
+    row.result = {HIDDEN: {"text": {HIDDEN: ["words ", "KEY", ""]}, "calls": [{"id": "1"}]}}
+    redacted(row, ["result", "text"])
+    assert row.result == {HIDDEN: {"text": "<redacted>", "calls": [{"id": "1"}]}}
+    row.result = {HIDDEN: {"o": {HIDDEN: {HIDDEN: "a", "z": {HIDDEN: ["", "KEY", ""]}}}, "n": {"0": 1}}}
+    redacted(row, ["result", "o", HIDDEN])
+    redacted(row, ["result", "o", "z", "0"])  # a text has no parts
+    assert row.result == {HIDDEN: {"o": {HIDDEN: {HIDDEN: "<redacted>", "z": {HIDDEN: ["", "KEY", ""]}}}, "n": {"0": 1}}}
+    redacted(row, ["result"])
+    assert row.result == "<redacted>"
+
+
 def test_no_secret_gets_into_a_recording(tmp_path: Path) -> None:
     (tmp_path / "p.conc").write_text("""
 model M { provider: openai, base: "m" }
@@ -429,7 +443,9 @@ def test_a_recording_that_cannot_grow_ends_the_run_with_its_name(tmp_path: Path)
     program = 'model M { provider: offline }\nfn main() { for i in 0..400 { M.execute("${i} and some more words")?; } }'
     (tmp_path / "p.conc").write_text(program)
     command = f"ulimit -f 40; exec {sys.executable} -m concerto run p.conc --record p.effects.jsonl --no-code-cache"
-    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    # Python would leave cut-off bytecode of modules that nobody has imported yet.
+    limited = {**environment(), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=limited, capture_output=True, text=True)
     assert done.returncode == 1, done
     assert done.stderr == "cannot write p.effects.jsonl: File too large; what is in it can be gone on with (--extend)\n"
     again = concerto("run", "p.conc", "--replay", "p.effects.jsonl", "--extend", cwd=tmp_path)
