@@ -19,14 +19,14 @@ from .values import Enum, Err, ErrorValue, Handle, Ok, Struct
 
 _REFS = [each for each in vars(handles).values() if isinstance(each, type) and issubclass(each, handles.Ref)]
 _WORDS = {each.type_name: each.word for each in _REFS}
-_WORDS["Function"] = "fn"
+_WORDS.update(Function="fn", ModelBuilder="builder", TypedStream="stream", ItemStream="stream")
 
 
 def to_json(value: Any, *, indent: int | None = None) -> str:
     """Return a value of a program as a JSON text, in the form that `json::stringify` of the language gives it: a struct is an
     object, an enum `{"variant": …, "data": …}`, bytes are their base64 digits, a number that is none is null. `indent`: how
-    many spaces to indent by, on lines of their own. Raise TypeError for what no program has, ValueError for what is nested too
-    deep."""
+    many spaces to indent by, on lines of their own. Raise TypeError for a value of a class that no program has, ValueError for
+    what is nested too deep. Keys of mappings and the range of ints are not looked at."""
     try:
         return _written(json_data(value), indent)
     except RecursionError:
@@ -53,7 +53,7 @@ def json_data(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
-        return value if value - value == 0 else None
+        return float(value) if value - value == 0 else None  # of a subclass too, which may write itself in another way
     if isinstance(value, list | tuple):
         return [json_data(item) for item in value]
     if isinstance(value, bytes):

@@ -38,8 +38,9 @@ def _ray() -> Any:
 
 
 def connect(address: str | None) -> Any:
-    """Return Ray, connected: to the cluster at `address`, else to the one of RAY_ADDRESS, of this machine, or a new one here.
-    Raise ClusterFailure where Ray is not installed or the cluster cannot be reached."""
+    """Return Ray, connected: as it is where this process is connected already, whatever `address` says; else to the cluster at
+    `address`, of RAY_ADDRESS, of this machine, or a new one here. Raise ClusterFailure where Ray is not installed or the cluster
+    cannot be reached."""
     ray = _ray()
     if not ray.is_initialized():
         _require_answer(address)
@@ -62,6 +63,8 @@ def _require_answer(address: str | None) -> None:
         socket.create_connection((host, int(port)), CONNECT).close()
     except OSError as error:
         raise ClusterFailure(f"cannot reach the Ray cluster {address}: {error.strerror or error}") from None
+    except UnicodeError:
+        raise ClusterFailure(f"cannot reach the Ray cluster {address}: {host} is no name of a host") from None
 
 
 class Worker:
@@ -209,7 +212,7 @@ class ClusterCalls:
         """Nothing computes here."""
 
     async def aclose(self) -> None:
-        """Let the workers give back what they hold, and end them."""
+        """Let the workers that were never lost give back what they hold, for at most 2 s, and end all."""
         ends = [asyncio.ensure_future(_ended(worker)) for worker in self._names]
         if ends:
             await asyncio.wait(ends, timeout=2.0)

@@ -1,7 +1,8 @@
 """`concerto check --python`: the functions of Python that a program declares, beside what their modules have (P-1.9).
 
-Hands on `compare` to `check`. The modules are imported here, to which the flag is the consent; nothing in them is called. An
-annotation is judged only where it surely takes no value of the declared type: what it is not known of fits.
+Hands on `compare` to `check`. The modules are imported here, to which the flag is the consent; the functions that a program
+declares are not called, and annotations that are texts are evaluated. An annotation is judged only where it surely takes no value
+of the declared type, where parts of collections count as if there were some: what it is not known of fits.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ STREAMS = (Iterable, AsyncIterable)
 def compare(functions: Iterable[FunctionSymbol], folder: str, diagnostics: Diagnostics) -> None:
     """Import the modules of functions of Python, those beside the program, in `folder`, first (it is put before the others in
     `sys.path`), and report to `diagnostics` what does not fit the declarations, what an import raises too. Functions of the
-    program itself are passed over. Raise KeyboardInterrupt for Ctrl-C in an import."""
+    program itself are passed over. A module that this process has imported, perhaps for another program, is taken as it is. Raise
+    KeyboardInterrupt for Ctrl-C in an import."""
     if folder not in sys.path:
         sys.path.insert(0, folder)
     for symbol in functions:
@@ -139,8 +141,10 @@ def _gives_elements(annotation: Any, element: t.Type) -> bool:
 
 def _awaited(annotation: Any) -> Any:
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    is_awaitable = isinstance(origin, type) and issubclass(origin, Awaitable) and arguments
-    return arguments[-1] if is_awaitable else annotation
+    class_ = origin or annotation
+    if not isinstance(class_, type) or not issubclass(class_, Awaitable):
+        return annotation
+    return arguments[-1] if arguments else Any  # what comes of it is not said
 
 
 def _accepts(annotation: Any, kind: type, type_: t.Type, inner: Callable[[Any, t.Type], bool]) -> bool:

@@ -200,7 +200,8 @@ class Report:
             self._emits(outcome)
         word, colour = WORDS[outcome.passed]
         expected = " (expected failure)" if outcome.expected else ""
-        print(f"  {painted(word, colour, sys.stdout)}  {outcome.description}{expected}", flush=True)
+        described = printable_on(f"{outcome.description}{expected}", sys.stdout)
+        print(f"  {painted(word, colour, sys.stdout)}  {described}", flush=True)
 
     def end(self) -> int:
         """Print the summary, or with `--json` all outcomes; return 0 if there were tests and all passed, else 1."""
@@ -222,15 +223,19 @@ class Report:
         if failures:
             print("\nfailures:")
         for outcome, way in failures:
-            print(f"  {outcome.description} -- {outcome.failure}")
+            self._print(f"  {outcome.description} -- {outcome.failure}")
             if outcome.place is not None:
-                print("    at {}:{}:{}".format(*outcome.place))
+                self._print("    at {}:{}:{}".format(*outcome.place))
             for line in way:
-                print(f"  {line}")
+                self._print(f"  {line}")
 
     def _emits(self, outcome: TestOutcome) -> None:
         for channel, value in outcome.emits:
-            print(f"        [emit:{channel}] {payload_text(value)}")
+            self._print(f"        [emit:{channel}] {payload_text(value)}")
+
+    def _print(self, line: str) -> None:
+        """Print a line with words of the program, which are no orders to a terminal (G-10.4)."""
+        print(printable_on(line, sys.stdout))
 
 
 def as_json(outcome: TestOutcome) -> dict[str, Any]:

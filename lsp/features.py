@@ -110,12 +110,14 @@ def head_of(symbol: Symbol, sources: Mapping[str, Source]) -> str:
         body = node.omitted if block is None else block.span
         end = body.start if body is not None else node.span.end
         word = "async fn" if node.is_async else "fn"
-        return f"{word} {_written(sources, Span(node.span.file, node.name.span.start, end))}"
+        written = _written(sources, Span(node.span.file, node.name.span.start, end))
+        return f"{word} {written}" if written else ""
     name = getattr(node, "name", None)
     if not isinstance(node, ast.Node) or not isinstance(name, ast.Ident):
         return ""
     word = WORDS.get(type(node)) or str(getattr(node, "kind", ""))
-    return f"{word} {_written(sources, name.span.to(node.span))}".strip()
+    written = _written(sources, name.span.to(node.span))
+    return f"{word} {written}".strip() if written else ""
 
 
 def doc_of(symbol: Symbol) -> str | None:
@@ -361,8 +363,10 @@ def _in_comment_or_string(text: str, offset: int) -> bool:
     """Return whether a token of text or a comment goes across the offset; a hole of a string does not count."""
     source = Source("", text)
     tokens = lex(source, Diagnostics())
-    if any(comment.span.start < offset <= comment.span.end for comment in tokens.comments):
-        return True
+    for comment in tokens.comments:  # one of a line goes on behind its last character
+        end = comment.span.end - text.endswith("*/", comment.span.start + 2, comment.span.end)
+        if comment.span.start < offset <= end:
+            return True
     return any(
         token.type in ("STRING", "ISTR_START", "ISTR_MID", "ISTR_END") and token.start < offset < token.end for token in tokens
     )

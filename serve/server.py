@@ -53,7 +53,11 @@ class GuardedProtocol(H11Protocol):
         self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
+        try:
+            super().data_received(data)
+        except h11.LocalProtocolError:  # the client breaks the rules behind an answer, and no other one can be sent
+            self.abort()
+            return
         if self.cycle is None or self.cycle.response_complete:
             self._expect_head()
         elif self.head_timer is not None:
@@ -76,8 +80,8 @@ class GuardedProtocol(H11Protocol):
 
 
 class UntilBroken:
-    """An application whose client may break the rules of HTTP behind its request: nothing can be answered then, and the
-    connection is cut, without a word in the log."""
+    """An application whose client may break the rules of HTTP behind its request: where its answer has begun, nothing more can be
+    answered, and the connection is cut, with no line in the log but that of the request."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -164,7 +168,8 @@ def serve(listener: socket.socket, application: Application | Recipe, *, workers
 
 
 def config_of(application: Application | Recipe, workers: int, drain: float) -> uvicorn.Config:
-    """Return the configuration of uvicorn, whose own logs are silent: the access log is ours."""
+    """Return the configuration of uvicorn, without its access log, since that is ours. It configures no logger: the errors that
+    uvicorn tells go where `lines_on` sends them."""
     is_recipe = isinstance(application, Recipe)
     made: Any = functools.partial(Recipe.application, application) if is_recipe else UntilBroken(application)  # type: ignore[arg-type]
     return uvicorn.Config(

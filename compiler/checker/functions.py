@@ -347,8 +347,8 @@ def effective(type_: Type) -> Type:
 
 
 def pipeline_type(c: Checker, symbol: PipelineSymbol) -> Type:
-    """Return the type of a pipeline as a value, with what `.run` takes and returns; without a written output its last stage is
-    checked first (O-6.23), and an output that depends on itself is reported (E2040)."""
+    """Return the type of a pipeline as a value, with its input and its output, of which `.run` makes a Result; without a written
+    output its last stage is checked first (O-6.23), and an output that depends on itself is reported (E2040)."""
     assert symbol.input is not None
     if symbol.output is not None:
         return pipeline(symbol.input, symbol.output)

@@ -26,8 +26,8 @@ DEFAULTS: dict[Type, str] = {STRING: '""', INT: "0", FLOAT: "0.0", BOOL: "false"
 
 
 def keep_text(c: Checker, node: ast.Let) -> None:
-    """Note the text, or the texts of an Array, that an immutable variable stands for, so that holes are found where it becomes a
-    prompt; `Checker` reads it too, to find which literals the variable can hold."""
+    """Note the text that an immutable variable stands for, so that holes are found where it becomes a prompt, or the texts of an
+    Array. `Checker` reads both, to find which literals the variable can hold, and the texts of Arrays serve that alone."""
     if node.value is not None and node.value.type in (STRING, TEXTS):
         _keep(c, node.pattern, node.value)
 
@@ -61,8 +61,8 @@ def check_text_as_prompt(c: Checker, node: ast.Expr, actual: Type, wanted: Type)
 
 def check_prompt(c: Checker, text: ast.Expr, code: str = "W0016") -> None:
     """Report, once, each hole of a typed text that may be filled with `nil`, with an Option or Result instead of its value, or
-    with the name of a Media. Looked through are brackets, `+` and the variables that have been noted; what branches and calls
-    give is not. `code` is W0016, or E4035 for the prompt of a function by a model."""
+    with the name of a Media. Looked through are brackets, `+` and the variables that stand for one text; elements of an Array,
+    and what branches and calls give, are not. `code` is W0016, or E4035 for the prompt of a function by a model."""
     pending, seen = [text], {text}
     while pending:
         match node := pending.pop():

@@ -191,7 +191,8 @@ class Limited(Permissions):
         self.parts: list[Permissions] = [run, *of_libraries]
         for key in BY_KEY:
             granted = [part.scopes[key] for part in self.parts]
-            # Empty where one has nothing; else what the narrowest list says, which the methods below compare with the others.
+            # Empty where one has nothing; else the first list, that of the run before those of the libraries: it says only that
+            # something is granted. Each access is compared with all `parts`, by the methods below and by `files.py`.
             self.scopes[key] = () if not all(granted) else next((scope for scope in granted if scope is not True), True)
         self.models = all(part.models for part in of_libraries)
         self.tools, self.disabled, self.in_python = run.tools, run.disabled, run.in_python
@@ -200,7 +201,11 @@ class Limited(Permissions):
         """Return how a missing permission is granted, to the run and to the libraries."""
         run = self.parts[0]
         if key == "models":
-            return f"models = true under [permissions.lib.{self.names[0]}]"
+            lacking = [name for name, part in zip(self.names, self.parts[1:], strict=True) if not part.models] or self.names
+            if self.in_python:
+                granted = ", ".join([f"{name!r}: Permissions(models=True)" for name in lacking])
+                return f"permissions=Permissions(lib={{{granted}}})"
+            return f"models = true under {' and '.join([f'[permissions.lib.{name}]' for name in lacking])}"
         if not self.in_python:
             return " ".join([run.way(key, flag, scope), *self._flags(BY_KEY[key].name, scope)])
         granted = f"{key}={f'({scope!r},)' if scope else True}"
@@ -277,7 +282,8 @@ class Access:
 
 class Denied(Exception):
     """The permission for an access is missing. `capability` and `flag` name it and the flag that grants it, both with the target;
-    `subject` has the words for whose code is refused, "" for the program; `way` is how it is granted where the program runs."""
+    of `models`, which no flag grants, `flag` is `way`. `subject` has the words for whose code is refused, "" for the program;
+    `way` is how it is granted where the program runs."""
 
     def __init__(self, access: Access, permissions: Permissions) -> None:
         super().__init__(access.capability)

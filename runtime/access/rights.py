@@ -5,7 +5,8 @@ Hands on `acting`, by which `effects/table.py` gives a performer the run as the 
 agent), to those who start these; and `session_of`, the session behind such a view, to performers that keep something. The code
 that executes the operation counts: a closure of the program that a library calls has the rights of the program, a function of a
 library that the program calls has those of the library. What has no rights of its own, the functions of the standard library,
-acts for whoever called it; a tool that a model calls acts for those who called the model, and for the library that declares it.
+acts for whoever called it; a tool of the standard library that a model calls acts for those who called the model, and for the
+library that declares the model; any other tool has the rights of its own code alone.
 """
 
 from __future__ import annotations
@@ -77,8 +78,9 @@ def declaring(session: EffectContext, section: str, name: str) -> Any:
 
 
 def models_refused(session: EffectContext, effect: Effect) -> Denied | None:
-    """Return the denial of a call of a model that code of a library makes without the permission `models`, which it has unless it
-    was taken away; None for a call that is allowed. The denial is emitted."""
+    """Return the denial of a call of a model that code of a library makes, or that anybody makes of a model which a library
+    declares, where that library has not the permission `models`, which it has unless it was taken away; None for a call that is
+    allowed. The denial is emitted."""
     run = acting(session, effect)
     if isinstance(run, Acting) and not permissions_of(run).models:
         payload = _call(effect)

@@ -106,10 +106,10 @@ class Tokens:
         self._write("token", self._hidden(tokens).model_dump(mode="json", exclude_none=True))
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Return the client by which a login registers: that of the host, else the one that is kept; None for neither."""
+        """Return the client that a login need not register: that of the host, else the one that is kept; None for neither."""
         if self.browser.client_id is None:
             known: OAuthClientInformationFull | None = self._read("client", OAuthClientInformationFull)
-            return known
+            return None if known is None else self._without_secret(known)
         client = {"client_id": self.browser.client_id, "redirect_uris": [self.browser.redirect_url]}
         secret = self.browser.client_secret
         if secret is not None:
@@ -119,7 +119,13 @@ class Tokens:
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """Keep the client that a server has registered."""
-        self._write("client", client_info.model_dump(mode="json", exclude_none=True))
+        self._write("client", self._without_secret(client_info).model_dump(mode="json", exclude_none=True))
+
+    def _without_secret(self, client: OAuthClientInformationFull) -> OAuthClientInformationFull:
+        """Return the client, whose secret is shown nowhere from now on."""
+        if client.client_secret:
+            self.run.redactor.add(client.client_secret, "client_secret")
+        return client
 
     def _hidden(self, token: OAuthToken) -> OAuthToken:
         for value in (token.access_token, token.refresh_token):

@@ -1,10 +1,10 @@
 """Bounds of a memory that a run computes (M-2.14 to M-2.17), and memory values, the memories that a function makes while it
 runs (M-2.18 to M-2.24).
 
-A bound is a limit in messages, turns, tokens or facts; which bounds there are says the table BOUNDS of `vm/memory_steps.py`.
-Hands on `Bounds`, which returns the policy of a log at its key, and `key_names` to `from_image.py`, which makes declarations of
-them (`policy.py: Declaration`); and to `memories.py` `MemoryValues`, which numbers and ends the values of a session, and
-`is_key`. Functions of the program are called here, but how they are run is the caller's matter.
+A bound is a number of messages, turns, tokens or facts, or the weight of a view; which bounds there are says the table BOUNDS of
+`vm/memory_steps.py`. Hands on `Bounds`, which returns the policy of a log at its key, and `key_names` to `from_image.py`, which
+makes declarations of them (`policy.py: Declaration`); and `MemoryValues`, which numbers and ends the values of a session, to
+`memories.py`. Functions of the program are called here, but how they are run is the caller's matter.
 """
 
 from __future__ import annotations
@@ -87,6 +87,16 @@ class Bounds:
                 raise wrong_bound(self._message(*problem), BOUNDS[problem[0]])
         return self._policy_with(bounds)
 
+    def is_key(self, values: Sequence[Any]) -> bool:
+        """Return whether a log can have these values of its key parts. Those of a memory value are its number, which is at least
+        1, and its bounds, 0 for none; a declared memory takes any."""
+        if self.made is None:
+            return True
+        if len(values) != len(self.made) + 1 or any(type(part) is not int for part in values) or values[0] < 1:
+            return False
+        bounds = {name: value or None for name, value in zip(self.made, values[1:], strict=True)}
+        return bound_problem({**self.written, **bounds}) is None
+
     def _of(self, name: str, function: Callable[[Any], Any], key: Mapping[str, Any]) -> Any:
         try:
             return function(key)
@@ -109,19 +119,12 @@ class Bounds:
 MOST_KEPT = 256
 
 
-# In these three `names` are the names of the bounds that the memory value is made with.
+# In these two `names` are the names of the bounds that the memory value is made with.
 
 
 def key_of(number: int, names: Sequence[str], bounds: BoundValues) -> Key:
     """Return the key values of a memory value: its number and its bounds in the order of `names`, 0 for none (M-2.19)."""
     return (number, *(bounds.get(name) or 0 for name in names))
-
-
-def is_key(names: Sequence[str], values: Sequence[Any]) -> bool:
-    """Return whether a memory value can have these key values: its number, which is at least 1, and its bounds, 0 for none."""
-    if len(values) != len(names) + 1 or any(type(part) is not int for part in values) or values[0] < 1:
-        return False
-    return bound_problem({name: value or None for name, value in zip(names, values[1:], strict=True)}) is None
 
 
 def key_names(names: Sequence[str]) -> tuple[str, ...]:

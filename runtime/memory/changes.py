@@ -103,7 +103,8 @@ def entries_at(head: Head, drafts: Sequence[Draft], turn: int, run: str | None, 
 class Change:
     """One commit on the snapshot `log`: call `add`, then `retain`, then `batch`, which gives what is to be written. `policy` is
     that of the memory; `views` are this and the policies of its views by name, that of the memory under the empty name; `states`
-    are their stored states by the same names. `new` are the entries that come, after `add`, and `turn` the record of their run,
+    are all that the store keeps as `views` of the key, by name: the states of these views and the note of the redaction, without
+    which `batch` writes a new one (M-8.27). `new` are the entries that come, after `add`, and `turn` the record of their run,
     None without one; `gone` those that the bounds evict, stored ones and some of `new`, after `retain`.
 
     `retain` and `batch` read the log, and `batch` calls functions of steps: what these raise passes through."""

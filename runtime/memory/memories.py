@@ -15,7 +15,6 @@ from time import time
 from ...vm.interp.tasks import is_below
 from ...vm.panics import Panic
 from ...vm.values.metering import FEW, paced, works_on
-from .bounds import is_key
 from .failures import InvalidValue, MemoryFailure, corrupt, other_key_parts, reading_itself, stored_twice
 from .keyed_memory import DerivedMemory, KeyedMemory
 from .keys import MAIN_BRANCH, declared_values, encode, key_values, memory_key, stored_values
@@ -658,7 +657,7 @@ class Memories:
         declared = self._by_path.get(str(key[1]))
         if declared is None:
             return None
-        if declared.bounds is not None and declared.bounds.made is not None and not is_key(declared.bounds.made, key[2:-1]):
+        if declared.bounds is not None and not declared.bounds.is_key(key[2:-1]):
             return None
         if label is None:
             return self._session(declared.name)
@@ -695,7 +694,7 @@ class Memories:
         """Return whether the volatile log of a handle will have another version after these changes. A log in a store changes
         independently. Raises MemoryFailure("Corrupt") for a key that no memory value has."""
         declared, key = self._log_of(ref)
-        if declared.bounds is not None and declared.bounds.made is not None and not is_key(declared.bounds.made, ref.key):
+        if declared.bounds is not None and not declared.bounds.is_key(ref.key):
             raise corrupt(f"a memory value {ref.name} that none is")
         return (declared.store is None or self._are_volatile()) and changes.version(declared.store, key) != version
 

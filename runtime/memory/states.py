@@ -1,10 +1,10 @@
 """Volatile logs as plain data: those of a state of a session (O-9.45), and those of snapshots of a run, each of which
 holds of a log only what changed since the snapshot before (M-14.6).
 
-Hands on `lowered` (logs to rows) and `Logs` with `Changes` (rows back to logs, all of them checked before any is
-changed) to `session/state.py`, which with `vm/snapshot` turns the rows into bytes; `memories.py` puts the logs of a `Logs`
-in the place of those of the session. A log in a store stays there; what the session alone keeps of it, facts of the tier
-`session`, is in the volatile log of its key.
+Hands on `lowered` (logs to rows) and `Logs` with `Changes` (rows back to logs, all of them checked before any is changed) to
+`session/state.py`, which with `vm/snapshot` turns the rows into bytes; `memories.py` puts the logs of a `Logs` in the place of
+those of the session. A log in a store stays there; what the session alone keeps of it, facts of the tiers `session` and
+`ephemeral`, is in the volatile log of its key.
 """
 
 from __future__ import annotations

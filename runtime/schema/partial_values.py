@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
+from ...vm.panics import Panic
 from ...vm.schema import PROGRESS, is_optional, partial_key
 from ...vm.values import NONE, Array, EnumValue, Map, Some, share
 from .growing_json import GrowingObject
@@ -85,8 +86,11 @@ class Parts:
 
     def _done(self, part: _FieldPart) -> Any:
         raw = self.reply.members[part.name]
-        if raw is None and part.is_option:
+        if raw is None and part.may_be_null:
             return self._state("Done", NONE)
+        if raw is None and part.default is not None:  # null counts as absence (O-2.2)
+            value = self._converted(part.kind, part.default, False)
+            return self._missing if value is UNFIT else self._state("Done", part.wrapped(value))
         if part.tag in ("array", "map"):
             self._take_elements(part)
             is_sound = isinstance(raw, list if part.tag == "array" else dict) and len(part.values) == len(raw)
@@ -120,19 +124,31 @@ class Parts:
 
     def _converted(self, kind: SchemaType, raw: Any, coerces: bool) -> Any:
         tree = self._validator.tree(kind, raw, coerces)
-        return UNFIT if tree is None else share(self._builder.value(tree.tree))
+        if tree is None:
+            return UNFIT
+        try:
+            return share(self._builder.value(tree.tree))
+        except ValueError:  # a part of type Any with a number beyond Float
+            return UNFIT
+        except Panic as panic:
+            if panic.code != "P103":
+                raise
+            return UNFIT  # one that nests too deeply
 
 
 class _FieldPart:
     """What is known of one field. `values` are its elements, or the values of its entries, as far as they were taken; `keys` are
-    their indices, or the names of the entries. `done` is its state once it has ended. `is_unfit`: an element did not fit."""
+    their indices, or the names of the entries. `done` is its state once it has ended. `is_unfit`: an element did not fit.
+    `may_be_null`: null is None; `default` stands for null in any other field that has one, None without."""
 
-    __slots__ = ("name", "kind", "tag", "is_option", "coerces", "values", "keys", "done", "is_unfit")
+    __slots__ = ("name", "kind", "tag", "is_option", "may_be_null", "default", "coerces", "values", "keys", "done", "is_unfit")
 
     def __init__(self, field: Field, modes: SchemaType) -> None:
         self.name, self.kind = field[0], field[1]
         self.tag = self.kind[0]
         self.is_option = bool(field[2]) or is_optional(modes, field)
+        self.default = field[4] if field[3] else None
+        self.may_be_null = is_optional(modes, field) or bool(field[2]) and self.default is None
         self.coerces = "coerce" in modes
         self.values: list[Any] = []
         self.keys: list[Any] = []

@@ -344,3 +344,16 @@ def test_records_of_before_have_the_fields_that_came_later(lacking: int) -> None
     with program.session(offline=True) as session:
         session.restore(seal(what, identity, body))
         assert session.call("told") == told
+
+
+@pytest.mark.parametrize("step", ["retain", "window"])
+def test_a_memory_value_with_a_computed_low_mark_comes_back(step: str) -> None:
+    program = concerto.compile(f"""
+        hashmap kept: HashMap<String, Memory> = HashMap::new();
+        pub fn make(n: Int) {{ let m = Memory::new().{step}(10, low: n); m.append("user", "hello"); kept.set("a", m); }}
+        pub fn held() -> Int {{ kept["a"].len() }}
+    """)
+    with program.session() as session, program.session() as other:
+        session.call("make", 5)
+        other.restore(session.dump())
+        assert other.call("held") == 1

@@ -68,7 +68,7 @@ def test_inspect_shows_the_functions_and_the_wanted_permission(cli: Command, pro
 
 MODULE = """
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Awaitable, AsyncIterator, Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, Optional
@@ -100,6 +100,7 @@ class Odd(type):
     def __subclasscheck__(cls, other): raise RuntimeError
 class Own(metaclass=Odd): ...
 def own(x: Own) -> Own: ...
+def bare(n: int) -> Awaitable: ...
 NUMBER = 3
 class Client:
     @staticmethod
@@ -121,6 +122,7 @@ FITTING = """
     fn written(n: Int) -> Bytes?;
     fn table(n: Int) -> Map<String, Array<Int>>;
     fn own(x: Int) -> Int;
+    fn bare(n: Int) -> Int;
 """
 MISFITS = {
     "fn price(article: Int) -> Int;": "W0409",

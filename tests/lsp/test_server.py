@@ -227,6 +227,17 @@ def test_private_fields_of_another_module_are_not_offered(editor: Editor) -> Non
     assert {"Ball", "ball"} <= set(editor.offers(1, len(line))) and "own" not in editor.offers(1, len(line))
 
 
+def test_tools_of_the_library_show_nothing_that_nobody_wrote(editor: Editor) -> None:
+    text = "model M { provider: offline, tools: [std::tools::ShellTool] }\nfn main() { let abc = 1; /* c */ab }\n"
+    editor.open(text)
+    assert not editor.hover(0, text.index("ShellTool") + 2).startswith("```concerto\ntool\n")
+    assert "abc" in editor.offers(1, len("fn main() { let abc = 1; /* c */ab"))
+    editor.edit("use std::tools::ShellTool;\nfn main() { let abc = ShellTool. }\n")
+    assert all(item.get("detail") != "fn " for item in editor.at("completion", 1, len("fn main() { let abc = ShellTool.")))
+    editor.edit("fn main() { let abc = 1; // c ab\n}\n")
+    assert editor.offers(0, len("fn main() { let abc = 1; // c ab")) == []
+
+
 def test_slots_of_a_memory(editor: Editor) -> None:
     text = (
         "context Plan { session { mut goal: String } }\nmemory plan: Memory = Memory::new().context(Plan);\n"

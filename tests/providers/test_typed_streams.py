@@ -87,3 +87,38 @@ def test_tool_rounds_come_before(name: str) -> None:
     with Looking() as mock, PROGRAM.session(connections={"lab": {**KEY, **fields, "base_url": mock.url}}) as session:
         seen = session.call("with_tools")
     assert seen[-3:-1] == ["a", "b"] and seen[-1].startswith("Hello ")
+
+
+CHAT = {**KEY, "provider": "openai", "api": "chat"}
+ODD = concerto.compile("""
+    connect lab { provider: "custom", base_url: "http://127.0.0.1:9/v1" }
+    schema Odd { title: String, x: Any }
+    schema Full { title: String, n: Option<Int> = Some(5), tags: Array<String> = ["t"] }
+    model M { provider: lab, base: "m-1" }
+    pub fn odd() -> Result<Odd, Error> {
+        let s = M.stream_with_schema<Odd>("go")?;
+        for part in s { let _ = part.title; }
+        Ok(s.done()?)
+    }
+    pub fn full() -> Result<Array<String>, Error> {
+        let s = M.stream_with_schema<Full>("go")?;
+        let mut last = "";
+        for part in s { last = "${part.n} ${part.tags}"; }
+        Ok([last, "${s.done()?}"])
+    }
+""")
+
+
+@pytest.mark.parametrize("part", ["9" * 400, "[" * 500 + "]" * 500])
+def test_what_no_value_holds_refuses_the_reply_and_nothing_else(part: str) -> None:
+    with OpenAIChat() as mock, ODD.session(connections={"lab": {**CHAT, "base_url": mock.url}}) as session:
+        mock.think = lambda body: Said(f'{{"title": "a", "x": {part}, "y": 1}}')  # type: ignore[method-assign]
+        with pytest.raises(concerto.ProgramError, match="SchemaError"):
+            session.call("odd")
+
+
+def test_null_shows_the_default_that_stands_for_it() -> None:
+    with OpenAIChat() as mock, ODD.session(connections={"lab": {**CHAT, "base_url": mock.url}}) as session:
+        mock.think = lambda body: Said('{"title": "a", "n": null, "tags": null}')  # type: ignore[method-assign]
+        last, whole = session.call("full")
+        assert last == "Progress::Done(Some(5)) Progress::Done([t])" and whole == "Full {title: a, n: Some(5), tags: [t]}"

@@ -137,6 +137,20 @@ def test_slow_heads_and_huge_ones_are_cut(monkeypatch: pytest.MonkeyPatch) -> No
             assert client.post("/call/wait", json={"ms": 1500}).json() == "waited"
 
 
+def test_rules_that_are_broken_behind_an_answer_cut_the_connection(caplog: pytest.LogCaptureFixture) -> None:
+    head = b"POST /nowhere HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    with in_thread(concerto.asgi(program(), offline=True)) as port:
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+            connection.sendall(head)
+            assert connection.recv(1000).startswith(b"HTTP/1.1 404")
+            connection.sendall(b"zzzz\r\nfoo\r\n")
+            with suppress(ConnectionResetError):
+                while connection.recv(1000):
+                    pass
+        assert httpx2.post(f"http://127.0.0.1:{port}/call/hello", json={"name": "x"}).json() == "hello x"
+    assert "Fatal error" not in caplog.text
+
+
 def test_a_slow_body_is_refused_and_frees_its_place(tmp_path: Path) -> None:
     with in_thread(concerto.asgi(program(), offline=True, body_seconds=0.5)) as port:
         with socket.create_connection(("127.0.0.1", port), timeout=10) as slow:

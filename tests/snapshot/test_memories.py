@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from concerto.runtime.session.state import SnapshotLogs, Snapshots, resume, snapshot
+from concerto.runtime.session.state import SnapshotLogs, Snapshots, dumped, restored, resume, snapshot
 from concerto.vm.snapshot import envelope
 from concerto.vm.snapshot.envelope import SnapshotError
 from hypothesis import given, settings
@@ -414,3 +414,17 @@ def test_a_commit_repeated_after_a_crash_stores_nothing(tmp_path: Any, name: str
     second = Run(program, from_there, folder=str(tmp_path))
     assert second.shown()[0] == [("after", "Array([4, 2])")]
     assert set(lengths) <= {4 if is_ahead else 2} and dumps[-1] == dumps[0]
+
+
+@pytest.mark.parametrize("depth", [5, 60])
+def test_an_error_of_an_earlier_program_is_stored_without_its_places(depth: int) -> None:
+    first = Run(program_of(f"""
+        hashmap H: HashMap<String, Any> = HashMap::new();
+        fn f(n: Int) -> Result<Int, String> {{ if n == 0 {{ Err("no") }} else {{ let v = f(n - 1)?; Ok(v) }} }}
+        fn main() {{ H.set("r", f({depth})); }}
+    """), lambda session: None)
+    first.outcome()
+    program = program_of('hashmap H: HashMap<String, Any> = HashMap::new();\nfn main() { let x = H.get("r"); }')
+    later = Between(program, first.session.host, earlier=first.session)
+    later.machine.stores.take_over(first.session.machine.stores)
+    restored(later, dumped(later))

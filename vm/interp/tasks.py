@@ -2,8 +2,8 @@
 
 `Task.frames` holds the suspended callers as (next node, locals, cells, code), `Task.state` the running frame in the same form
 with the top of the stack. A node is a linked instruction, a cell the box of a variable that closures share. This is data: the
-scheduler decides when a task runs and what ends its wait, and the loop runs its instructions. An effect is a request to the host,
-which a task waits for; a slice is what a task runs in one go.
+scheduler decides when a task runs and what ends its wait, and the loop runs its instructions. An effect is a request to the host;
+a task waits for one that is awaited, and goes on after any other, such as an emit. A slice is what a task runs in one go.
 
 Hands on `Task` and its states READY, WAITING and DONE to the machine and snapshots, `Task` and DONE to the runtime too, `Task` as
 a type to built-ins; what methods and opcodes return to the loop: `Invoke` and `SUSPENDED` to the machine, built-ins and the loop,

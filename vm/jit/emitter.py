@@ -13,15 +13,16 @@ generic form, a call of its function in vm/interp/ops.py. What ends a block is i
 Names in the text: `lN` is local N, `cN` a cell, `sN` position N of the operand stack where control flow joins, `tN` a temporary,
 `aN` the list of the Array or the dict of the Map in local N, `bN` the same once a loop has made the container unique, None
 before, `mN` whether a walk may add to it without a test, `eN`, `hN`, `jN` and `kN_A` what was computed in front of all loops
-(`calls.prologue`), `vN` the element of the walk by the iterator in position N, `g` which of several places behind a join a path
-goes to, `w`, `x` and `r` variables for the moment. `KOPCODE_OPERAND` is a linked operand, `newOPCODE_OPERAND` what makes an empty
-instance of such a class, `CN_FIRST_LAST` the literal of constants that these instructions of function N make,
-`TKOPCODE_OPERAND` the Python functions of a call site, by the class of the receiver, `BN` the body of the built-in in constant
-N, `W_N_M` the path of an error by instruction M of function N, with further pairs for further places, `op_NAME` the function of
-an opcode; `fnN` is the translation of function N, `uN_M` that of its loop with the head M, with what they are specialised for
-behind it. `d` is how many calls may still nest, `F[0]` the fuel left (instructions that the run may still do), `n` what is
-counted of it and not paid, `raise Deoptimise` the way to the interpreter. Other names are those of `library.NAMES` and of the
-globals of `tier.Tier`. An atom is a name or a constant; a site is a place in the bytecode that a line stands for.
+(`calls.prologue`), `vN` the element of the walk by the iterator in position N, `cells` the parameter with the cells of a function
+value, `g` which of several places behind a join a path goes to, `w`, `x` and `r` variables for the moment. `KOPCODE_OPERAND` is a
+linked operand, `newOPCODE_OPERAND` what makes an empty instance of such a class, `CN_FIRST_LAST` the literal of constants that
+these instructions of function N make, `TKOPCODE_OPERAND` the Python functions of a call site, by the class of the receiver, `BN`
+the body of the built-in in constant N, `W_N_M` the path of an error by instruction M of function N, with further pairs for
+further places, `op_NAME` the function of an opcode; `fnN` is the translation of function N, `uN_M` that of its loop with the head
+M, with what they are specialised for behind it. `d` is how many calls may still nest, `F[0]` the fuel left (instructions that the
+run may still do), `n` what is counted of it and not paid, `raise Deoptimise` the way to the interpreter. Other names are those of
+`library.NAMES` and of the globals of `tier.Tier`. An atom is a name or a constant; a site is a place in the bytecode that a line
+stands for.
 
 Hands on `Emitter` to `functions`, which makes one for each translation, to `control`, whose `Structure` writes by it, and to the
 families; `registrar` and `Form` to the families, `starred_count` to `values`; `DEEPEST_EXPRESSION` to `branches`,

@@ -81,13 +81,12 @@ if TYPE_CHECKING:
 
 
 def lower_way(w: Writer, way: Way) -> list[Any]:
-    """Return the fields of a row for a way: none for an empty one. Places of an earlier program of the session are left out."""
-    places: list[Any] = []
-    for place in way:
-        if type(place) is int:
-            places.append(place)
-        elif place[0].home is w.program:
-            places.append([w.function(place[0]), place[1]])
+    """Return the fields of a row for a way: none for an empty one. Places of an earlier program of the session are left out, and
+    with them the number of a long way."""
+    own = [place for place in way if type(place) is int or place[0].home is w.program]
+    if len(own) < len(way):
+        own = [place for place in own if type(place) is not int]
+    places = [place if type(place) is int else [w.function(place[0]), place[1]] for place in own]
     return [places] if places else []
 
 
@@ -647,7 +646,8 @@ _STRUCT = _BY_CLASS[Struct]
 
 
 def kind_of(value: Any) -> Kind:
-    """Return the kind of a value. Raises SnapshotError V008 for one that no snapshot can hold."""
+    """Return the kind of a value that has a row, as scalars and the Option None have not. Raises SnapshotError V008 for any
+    other."""
     kind = _BY_CLASS.get(type(value))
     if kind is None and isinstance(value, Struct):
         kind = _STRUCT

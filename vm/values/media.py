@@ -23,7 +23,7 @@ LONGEST_LINK = 2_048  # characters: no provider takes a longer one for sure
 WANTED = {"image": "PNG, JPEG, GIF or WebP", "audio": "WAV or MP3", "document": "PDF or text in UTF-8"}
 TEXT = "text/plain"
 PDF = "application/pdf"
-LOOKED_AT = 1 << 16  # segments of a JPEG that are walked for its size, and chunks of a WebP
+LOOKED_AT = 1 << 16  # segments of a JPEG that are walked for its size
 
 
 class Refused(Exception):
