@@ -53,3 +53,16 @@ def test_no_sequence_reaches_a_terminal(
         if words[0] == "--emit-format":
             rows = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
             assert len(rows) >= len(ESCAPES)
+
+
+def test_tests_give_no_orders_to_a_terminal(
+    cli: Callable[..., tuple[int, str, str]], write: Callable[[str, str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("a.conc", """
+        @test("said \\u{1b}[2J") fn says() { emit("a\\u{1b}[31m", "x\\u{1b}[2Jy"); }
+        @test("failed") fn fails() { panic("bad\\u{1b}[2Jz"); }
+    """)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda stream: True)
+    _, out, _ = cli("test", "--debug", "a.conc")
+    assert harmless(out) and "bad" in out and "2Jy" in out

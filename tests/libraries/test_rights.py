@@ -225,6 +225,13 @@ def test_what_all_of_several_may() -> None:
             Permissions.of_texts([wrong])
 
 
+def test_the_way_to_models_names_the_library_that_has_none() -> None:
+    run = Permissions.of_texts(["lib=two:no-models"])
+    assert Limited(run, ("one", "two")).way("models", "", "M") == "models = true under [permissions.lib.two]"
+    run.in_python = True
+    assert Limited(run, ("one", "two")).way("models", "", "M") == "permissions=Permissions(lib={'two': Permissions(models=True)})"
+
+
 def test_every_kind_of_effect_is_limited_or_keeps_the_session() -> None:
     assert set(FAMILIES) >= OF_SESSION >= OF_MODELS
     assert set(FAMILIES) - OF_SESSION >= {"env", "file", "http", "command", "store"}
