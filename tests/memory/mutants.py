@@ -35,7 +35,7 @@ from concerto.runtime.memory import (
     views,
 )
 from concerto.runtime.memory.stores import sql, sqlite, volatile
-from concerto.vm.interp import context_slots
+from concerto.vm.builtins import json
 from concerto.vm.values import handles
 
 from . import finding
@@ -126,8 +126,8 @@ MUTANTS = {
             "*self.messages[:-1], *[self.user][: len(self.prompt) < 200], *self.tail, *going_on]", CALL,
         ),
         "prompt stored before the call": Mutant(
-            call, "self.head = await self.conversation.open(",
-            'self.conversation.memory.append("user", self.prompt); self.head = await self.conversation.open(', CALL,
+            call, "self.head = await conversation.open(",
+            'self.conversation.memory.append("user", self.prompt); self.head = await conversation.open(', CALL,
         ),
     },
     "M-12.7": {
@@ -139,7 +139,7 @@ MUTANTS = {
             'self.rounds += [Draft(result, "tool") for result in results]; self.target.append("user", text)', CALL,
         ),
         "two commits": Mutant(
-            turns, "self._store(stored, tokens_in, tokens_out, self._lesson(reply, tokens_in, tokens_out))",
+            turns, "self._store(stored, tokens_in, tokens_out, learn)",
             "self._store(stored[:-1], 0, 0, None); self.target.write([last])", CALL,
         ),
         "notice stored on cancel": Mutant(
@@ -417,7 +417,7 @@ MUTANTS = {
         ),
     },
     "M-12.29": {
-        "defaults left out": Mutant(context_slots, "return functions.get(", "return None and functions.get(", finding.evolution),
+        "defaults left out": Mutant(json, "return functions.get(", "return None and functions.get(", finding.evolution),
         "older name not looked for": Mutant(
             remembering, "older = None if before is None else", "older = None if True else", finding.evolution
         ),
