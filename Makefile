@@ -32,7 +32,7 @@ run: $(VENV)/.installed  ## run the main example, without network or keys
 	$(CONCERTO) run examples/conversation.conc --offline
 
 test: $(VENV)/.dev servers  ## all tests and the conformance suite
-	$(PY) -m pytest -n 2
+	$(PY) -m pytest -n 3
 	$(PY) conformance/run.py --driver "$(DRIVER)" --spec docs/guide docs/
 	$(PY) conformance/run.py --driver "$(DRIVER)"
 
