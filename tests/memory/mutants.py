@@ -353,7 +353,7 @@ MUTANTS = {
             bounds, "policy = self._policies.get(at)", "policy = next(iter(self._policies.values()), None)", finding.memory_values
         ),
         "bounds of the beginning forgotten": Mutant(
-            bounds, "{name: value or None for name, value in zip(self.made,", "{name: None for name, value in zip(self.made,",
+            bounds, "bounds: dict[str, Any] = {name: value or None for", "bounds: dict[str, Any] = {name: None for",
             finding.memory_values,
         ),
         "log kept when the last handle goes": Mutant(
