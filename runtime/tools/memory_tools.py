@@ -57,12 +57,15 @@ LEDGER_SHAPE: list[Any] = [
 
 
 def store_bindings(run: EffectContext, ref: HashMapRef | LedgerRef) -> list[ToolBinding]:
-    """Return the tools `get`, `set` and `query` of a hashmap or ledger, or of a scope of one."""
+    """Return the tools `get`, `set` and `query` of a hashmap or ledger, or of a scope of one. Raises P411 for a hashmap whose
+    keys or values no model can write, which the checker refuses where it knows the hashmap."""
     tools: HashMapTools | LedgerTools
     if isinstance(ref, HashMapRef):
         tools, kind = HashMapTools(run, ref), "Hashmap"
     else:
         tools, kind = LedgerTools(run, ref), "Ledger"
+    if tools.shape is None:
+        raise Panic("P411", f"the hashmap {ref.name} is no tool: it has keys or values that no model can write")
     one, *_ = fields = tools.shape[3]
     shapes = {"get": [one], "set": fields, "query": [TEXT]}
     bindings: list[ToolBinding] = []
@@ -131,7 +134,7 @@ class HashMapTools:
         self.run = run
         self.ref = ref
         self.view = run.machine.stores.view(ref)
-        self.shape: list[Any] = next(h.shape for h in run.program.image.hashmaps if h.name == ref.name)
+        self.shape: list[Any] | None = next(h.shape for h in run.program.image.hashmaps if h.name == ref.name)
 
     async def _stored(self, effect: Effect, name: str, arguments: list[Any], told: bool = False) -> Any:
         """Do a method of a hashmap whose entries are in a store; return its result, with `told` the pair of an Array of the calls

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 from concerto.runtime.session.state import SnapshotLogs, Snapshots, dumped, restored, resume, snapshot
+from concerto.runtime.tools.memory_tools import store_bindings
+from concerto.vm.panics import Panic
 from concerto.vm.snapshot import envelope
 from concerto.vm.snapshot.envelope import SnapshotError
+from concerto.vm.values import HashMapRef
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -428,3 +431,12 @@ def test_an_error_of_an_earlier_program_is_stored_without_its_places(depth: int)
     later = Between(program, first.session.host, earlier=first.session)
     later.machine.stores.take_over(first.session.machine.stores)
     restored(later, dumped(later))
+
+
+def test_a_hashmap_that_no_model_can_write_is_no_tool() -> None:
+    """As a builder in a state that somebody has changed may have it."""
+    source = "hashmap h: HashMap<String, Array<fn() -> Int>> = HashMap::new();\nfn main() { h.len(); }"
+    run = Run(program_of(source), lambda session: None)
+    run.outcome()
+    with pytest.raises(Panic, match="the hashmap h is no tool"):
+        store_bindings(run.session, HashMapRef("h"))
