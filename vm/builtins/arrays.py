@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 # Sorting long lists in steps, with a look at the run between two (G-6.3).
 
 RUN = 1 << 14  # elements that are sorted in one breath
-FEW = 16  # numbers that are sooner added one by one than looked at together
 LONG = 1 << 12  # characters of a String whose comparison is worth a look
 
 

@@ -215,17 +215,13 @@ def int_to_float(e: Emitter, op: Opcode, operand: int) -> None:
     e.push_expression(f"float({part.text})", [part], kinds.FLOAT)
 
 
-CLASS_OF = {"int": "int", "float": "float", "string": "str", "bool": "bool"}
-
-
 @emit("CAST")
 def cast(e: Emitter, op: Opcode, operand: int) -> None:
     """Write `x as T`: between Int and Float as Python does it, apart from Floats that no Int is near; to another scalar type with
     a test first whether the value is of that already."""
     word = e.program.descriptors[operand][0]
-    class_ = CLASS_OF.get(word)
     part = e.stack[-1]
-    if class_ is None:
+    if word not in kinds.WORDS or word not in CLASSES:
         e.generic(op, operand)
         e.stack[-1].kind = e.kinds.of_type(operand)
         return
@@ -241,7 +237,7 @@ def cast(e: Emitter, op: Opcode, operand: int) -> None:
         part = e.bind(e.pop())
         number = f"float({part.text}) if type({part.text}) is int else " * (word == "float")
         other = f"{number}{e.here()}op_CAST({part.text}, {e.constant(op, operand)})"
-        text = f"({part.text} if type({part.text}) is {class_} else {other})"
+        text = f"({part.text} if {CLASSES[word].format(part.text)} else {other})"
         e.push(Value(text, e.kinds.of_type(operand), pure=False, uses=part.uses | {part.text}, depth=1))
     e.stack[-1].certain = True
 
@@ -388,7 +384,7 @@ def compare(e: Emitter, op: Opcode, operand: int) -> None:
     elif e.stack[-2].kind[0] in ("enum", "") and sign in ("==", "!=") and is_variant(e.stack[-1]):
         compare_with_variant(e, sign)
     elif sign in ("==", "!=") and e.stack[-1].kind == e.stack[-2].kind and are_simple(e, e.stack[-1].kind):
-        compare_fields(e, op, sign)
+        compare_fields(e, sign)
     elif words in ({"string", ""}, {"int", ""}):
         a, b = e.pop_two_bound()
         unknown, word = (b, a.kind[0]) if a.kind[0] else (a, b.kind[0])
@@ -443,7 +439,7 @@ def are_simple(e: Emitter, kind: Kind) -> bool:
     return 0 < count <= MOST_COMPARED and all(e.kinds.field(kind, at)[0] in ("string", "int") for at in range(count))
 
 
-def compare_fields(e: Emitter, op: Opcode, sign: str) -> None:
+def compare_fields(e: Emitter, sign: str) -> None:
     """Write the comparison of two structs of one type, field by field."""
     a, b = e.pop_two_bound()
     fields = [f".f{at}" for at in range(len(e.kinds.descriptor(a.kind[1])[2]))]
@@ -496,7 +492,7 @@ def note_presence(test: Value, part: Value, absent: bool) -> None:
 CLASSES = {
     "int": "type({0}) is int", "float": "type({0}) is float", "string": "type({0}) is str", "array": "type({0}) is Array",
     "map": "type({0}) is Map", "option": "type({0}) is Some or {0} is NONE_VALUE",
-    "result": "type({0}) is Ok or type({0}) is Err",
+    "result": "type({0}) is Ok or type({0}) is Err", "bool": "type({0}) is bool",
 }  # fmt: skip
 
 

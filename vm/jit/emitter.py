@@ -89,17 +89,6 @@ def starred_count(op: Opcode, operand: int, linked: Any) -> int:
     return operand
 
 
-def marking(name: str, kind: Kind) -> list[Statement]:
-    """Return the statements that mark a value of a kind, in a variable, as shared."""
-    if kind[0] in kinds.CONTAINERS:
-        return [f"{name}.shared = True"]
-    test, whole = Branch(f"(w := type({name})) not in PLAIN"), Branch("w in MARKED")
-    whole.yes.append(f"{name}.shared = True")
-    whole.no.append(f"share({name})")
-    test.yes.append(whole)
-    return [test]
-
-
 class Emitter:
     """The writer of one translation. `program`: the linked one, `image`: that of it, `graph`: its call graph, `body`: the code
     that is translated, `function`: the number of the outermost function in it, `uses`: how its locals are used, `kinds`: the
@@ -267,12 +256,16 @@ class Emitter:
     def _keep_payload(self, value: Value) -> None:
         """Mark what an Option that is not built has read out of a container that keeps it: the container may be written before
         the Option is taken apart."""
-        payload = str(value.unboxed)
-        if value.kind == kinds.OPTION and self.kinds.is_marked(value.unboxed_kind) and payload not in self.marked:
-            there = Branch(f"{payload} is not END")
-            there.yes += marking(payload, value.unboxed_kind)
+        if value.kind == kinds.OPTION and self.kinds.is_marked(value.unboxed_kind):
+            self.mark_if_there(str(value.unboxed), value.unboxed_kind)
+
+    def mark_if_there(self, name: str, kind: Kind) -> None:
+        """Mark what a variable has as shared, unless that is END."""
+        if name not in self.marked:
+            there = Branch(f"{name} is not END")
+            there.yes += self.marking(name, kind)
             self.out.append(there)
-            self.marked |= {payload}
+            self.marked |= {name}
 
     def bind_all(self, stack: list[Value]) -> None:
         """Replace every value in `stack` by the same one as an atom."""
@@ -383,6 +376,17 @@ class Emitter:
         marked = [(at, part[0]) for at, part in parts if self.kinds.is_marked(part)]
         whole = all(word in kinds.CONTAINERS for _, word in marked)
         return [f"{name}[{at}].shared = True" for at, _ in marked] if whole else []
+
+    def marking(self, name: str, kind: Kind) -> list[Statement]:
+        """Return the statements that mark what a variable has, a value of this kind, as shared."""
+        known: list[Statement] = [*self.marks(name, kind)]
+        if known:
+            return known
+        test, whole = Branch(f"(w := type({name})) not in PLAIN"), Branch("w in MARKED")
+        whole.yes.append(f"{name}.shared = True")
+        whole.no.append(f"share({name})")
+        test.yes.append(whole)
+        return [test]
 
     # ------------------------------------------------------------ operands and the generic form
 

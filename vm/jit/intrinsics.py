@@ -26,7 +26,7 @@ from .emitter import registrar
 from .facts import TESTED, Value, slot_of
 from .places import LONGEST, checks_at_push, guard_key, make_list_unique, map_key, room_test, set_map_entry
 from .text import KEEP, MARK, Branch
-from .values import mark_if_there, mark_payload, payload_text
+from .values import mark_payload, payload_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -411,7 +411,8 @@ def unwrap_unboxed(e: Emitter, operand: int, parts: list[Value], method: str) ->
         ok_or_unboxed(e, option, alone, other)
         return
     if not alone:
-        mark_if_there(e, name, kind)
+        e.spill()
+        e.mark_if_there(name, kind)
     if other is None:
         known = e.facts.absent.get(name) is False
         text = name if known else f"({name} if {name} is not END else B{operand}(NONE_VALUE))"

@@ -3,7 +3,8 @@
 What is made is marked as shared, with all in it, so that whoever writes to it gets a copy (V-5.7), and no run can tell it from
 one made at its place. Hands on `literals` to `functions`, `name_of`, `parts_of` and `may_be_written` to `values`, `literal` to
 the tier. Here code is only read, and no text is written but the name of a literal. A literal is a run of instructions of one
-function, named by the first and the last one. """
+function, named by the first and the last one.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def literals(body: Body, image: Any) -> dict[int, int]:
         else:
             start = begun[-count]
             begun[-count:] = [start]
-            found = {first: last for first, last in found.items() if first < start}
+            while found and next(reversed(found)) >= start:  # parts of this one
+                found.popitem()
             found[start] = at
     return found
 

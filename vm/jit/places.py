@@ -24,7 +24,7 @@ from .facts import IS_NONE, Value, slot_of, variables_of
 from .kinds import CONTAINERS
 from .liveness import WRITTEN
 from .text import Branch, Compound, Store, keep
-from .values import mark_if_there, takes_first
+from .values import takes_first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def store(e: Emitter, op: Opcode, operand: int) -> None:
     if part.unboxed is not None and e.at in e.body.hidden_stores:
         e.spill()
         if part.kind == kinds.OPTION and e.kinds.is_marked(part.unboxed_kind) and not is_taken_at_once(e, operand):
-            mark_if_there(e, part.unboxed, part.unboxed_kind)  # the container that has it too may be written before it is taken
+            e.mark_if_there(part.unboxed, part.unboxed_kind)  # the container that has it too may be written before it is taken
         e.out.append(Store(operand, part.text))
     elif not part.pure:
         e.statement(f"{name} = {part.text}")

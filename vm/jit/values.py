@@ -1,8 +1,8 @@
 """The family of opcodes that push constants and build or take apart values: Options, Results, tuples, structs, enum values,
 built-in errors, ranges and what walks over them (V-2.5, V-7.2).
 
-Hands on `EMIT` to `control`, `err` to `calls`, `error_constant` and `extended_path` to `branches`, `mark_payload` to `calls`,
-`payload_text` to `calls` and `intrinsics`.
+Hands on `EMIT` to `control`, `err` to `calls`, `error_constant` and `extended_path` to `branches`, `mark_payload` and
+`payload_text` to `calls` and `intrinsics`, `push_literal` to `control`, `takes_first` to `places`.
 
 A form, registered by `@emit(OPCODE, …)`, takes the emitter `e`, the opcode and its operand. It pops abstract values (a `Value` is
 a Python expression with what is known of it) from `e.stack`, pushes those of the results, writes statements to `e.out`, and
@@ -19,7 +19,7 @@ from ..bytecode import image as im
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from ..values.errors import is_family
 from . import kinds
-from .emitter import marking, registrar, starred_count
+from .emitter import registrar, starred_count
 from .facts import MOST_COUNTED, TESTED, Value, slot_of
 from .literals import may_be_written, name_of, parts_of
 from .text import Branch
@@ -351,17 +351,7 @@ def mark_payload(e: Emitter, name: str, kind: Kind) -> None:
     """Mark what the variable `name` has as shared, if a write could reach it."""
     e.spill()
     if name not in e.marked:
-        e.out += e.marks(name, kind) or marking(name, kind)
-        e.marked |= {name}
-
-
-def mark_if_there(e: Emitter, name: str, kind: Kind) -> None:
-    """Do as `mark_payload`, unless the variable has END."""
-    e.spill()
-    if name not in e.marked:
-        there = Branch(f"{name} is not END")
-        there.yes += marking(name, kind)
-        e.out.append(there)
+        e.out += e.marking(name, kind)
         e.marked |= {name}
 
 
