@@ -260,6 +260,8 @@ class Browser:
         for name in ("client_id", "client_secret"):
             if not isinstance(getattr(self, name), str | None):
                 raise ValueError(f"{name} is of the type {type(getattr(self, name)).__name__}; it is a str, or None")
+            if getattr(self, name) == "":
+                raise ValueError(f"{name} is empty; give one, or leave it out")
 
     async def visit(self, url: str) -> str:
         """Return what `open` gives for the URL, awaited where it is an awaitable. Raise what `open` raises."""

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import concerto
-from concerto.batches.calls import BudgetEnds, RowCalls
+import pytest
+from concerto.batches.calls import BudgetEnds, ClusterFailure, RowCalls
+from concerto.batches.cluster import _require_answer
 from concerto.batches.leases import Leased, Ledger
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -138,3 +140,8 @@ def test_a_rate_of_a_connection_is_that_of_all_rows(tmp_path: Path) -> None:
         done = [row.ok for row in concerto.batch(concerto.compile(source), "ask", [{"text": str(n)} for n in range(6)])]
         assert done == [True] * 6 and time.monotonic() - began > 0.6
         assert json.loads(server.log.read_text().splitlines()[0]) == "0"
+
+
+def test_a_cluster_whose_host_has_no_name() -> None:
+    with pytest.raises(ClusterFailure, match="a..b is no name of a host"):
+        _require_answer("a..b:80")

@@ -8,12 +8,18 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import concerto
 import pytest
 
 pytest.importorskip("mcp")
+
+from concerto.runtime.access.secrets import Redactor
+from concerto.runtime.mcp.login import Tokens
+from mcp.shared.auth import OAuthClientInformationFull
+from pydantic import AnyUrl
 
 from ..command import concerto as command
 from .test_rich import at, serving
@@ -155,6 +161,17 @@ def test_a_browser_shows_no_secret() -> None:
     assert browser == browser and len({browser, concerto.Browser(fails, BACK)}) == 2
 
 
+def test_the_secret_of_a_registered_client_is_shown_nowhere() -> None:
+    run = SimpleNamespace(redactor=Redactor())
+    kept = Tokens(run, SimpleNamespace(url="https://a.example", name="a"), concerto.Browser(fails, BACK), None)  # type: ignore[arg-type]
+    client = OAuthClientInformationFull(client_id="c", client_secret="hush-hush-1", redirect_uris=[AnyUrl(BACK)])
+    asyncio.run(kept.set_client_info(client))
+    assert "hush-hush-1" not in run.redactor.clean("the secret hush-hush-1")
+    later = Tokens(SimpleNamespace(redactor=Redactor()), kept.settings, kept.browser, None)  # type: ignore[arg-type]
+    assert asyncio.run(later.get_client_info()) == client
+    assert "hush-hush-1" not in later.run.redactor.clean("the secret hush-hush-1")
+
+
 class Keyring(dict[str, str]):
     """A mapping of the host whose file or service is not there."""
 
@@ -188,6 +205,7 @@ def test_tokens_that_cannot_be_kept(reads: bool, issuer: int) -> None:
         ((fails, "https://here:99999/"), "redirect_url is 'https://here:99999/'; it is a URL of http or https"),
         ((fails, BACK, ()), "tokens is of the type tuple; it is a mapping that can be changed"),
         ((fails, BACK, {}, 5), "client_id is of the type int; it is a str, or None"),
+        ((fails, BACK, {}, ""), "client_id is empty; give one, or leave it out"),
     ],
 )
 def test_a_browser_of_another_form(given: tuple[Any, ...], said: str) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from concerto.runtime.records import TreeBuilder
 from concerto.runtime.schema.growing_json import LONGEST_NAME, GrowingObject
+from concerto.runtime.schema.partial_values import Parts
+from concerto.vm.schema import PROGRESS, partial_key
 
 WHOLE = '{"a": 1 /* one */ , // two\n /* * / // */ "b" /**/ : [1, /*/ x */ 2], c: "d" }'
 
@@ -24,3 +27,23 @@ def test_what_is_passed_over_is_not_kept(before: str, piece: str) -> None:
     for _ in range(2 * LONGEST_NAME):
         reply.feed(piece)
     assert len(reply._buffer) <= LONGEST_NAME and reply.members == {"a": 1}
+
+
+class Shown:
+    """Stands for the class of a Partial: a list of what its fields show."""
+
+    of = staticmethod(list)
+
+
+class Progress:
+    """Stands for the declaration of the states."""
+
+    index = {"Missing": 0, "Growing": 1, "Done": 2}
+
+
+@pytest.mark.parametrize("part", ["9" * 400, "[" + "9" * 400 + "]", "[" * 500 + "]" * 500])
+def test_a_part_that_no_value_holds_is_not_shown(part: str) -> None:
+    builder = TreeBuilder({partial_key("T"): Shown, PROGRESS: Progress})  # type: ignore[dict-item]
+    parts = Parts(["object", "T", [], [["x", ["any"], False, False, None, None]]], builder)
+    parts.feed(f'{{"x": {part}, ')
+    assert [field.variant for field in parts.value()] == [Progress.index["Missing"]]
