@@ -33,7 +33,17 @@ from ..vm.panics import Panic as RaisedPanic
 from ..vm.values.limits import LONGEST_STRING
 from .calls import EVERY_CHANNEL, Call, Running, require_callable
 from .declared_classes import classes_of
-from .json_calls import MESSAGES, JsonSide, answer_types, fitting, fitting_argument, json_arguments, json_text, read_json
+from .json_calls import (
+    MESSAGES,
+    JsonSide,
+    Misfitting,
+    answer_types,
+    fitting,
+    fitting_argument,
+    json_arguments,
+    json_text,
+    read_json,
+)
 from .options import Options, amounts, check_options, host_of, limits_of
 from .recordings import ENDED, Continued, Journaling, Rehearsed, Suspended
 from .results import Breaker, Emit, Frame, ImageError, Metrics, Panic, ProgramError, RecordingError, RunResult, frames_of
@@ -361,11 +371,19 @@ class Session:
         return self._started(code.number, values_of, JsonSide())
 
     def require_answer(self, channel: str, text: str) -> None:
-        """Raise Misfitting for a JSON text that is no answer of a declared channel; to another channel any JSON is one."""
-        data = read_json(text, f"the answer on {channel}")
+        """Raise Misfitting for a JSON text that is no answer of a declared channel, one that leaves out a field
+        whose default panics, too; to another channel any JSON is one."""
+        place = f"the answer on {channel}"
+        data = read_json(text, place)
         declared = answer_types(self._program).get(channel)
         if declared is not None:
-            fitting(self._program, self._session.memories.computed, data, declared, f"the answer on {channel}")
+            try:
+                fitting(self._program, self._session.memories.computed, data, declared, place)
+            except RaisedPanic as panic:
+                # Of a default the code alone: the message may hold what the program keeps to itself (S-1.1).
+                of_default = f"the default of a field that it leaves out is panic {panic.code}"
+                says = panic.message if panic.code == "P103" else of_default
+                raise Misfitting(f"{place}: {says}") from None
 
     def require_arguments(self, function: str, arguments: Mapping[str, Any]) -> None:
         """Raise what `start_json` and its handle raise for JSON data by name that does not fit the parameters of a function."""

@@ -2,8 +2,8 @@
 
 Hands on `description` to the application. The schemas of arguments and results are those of `Program.signatures`
 (`api/json_calls.py`), moved to where OpenAPI keeps them. Described are the calls of functions, and the ends of durable ones. Left
-out on purpose are the protocols that describe themselves: OpenAI's, MCP, AG-UI and A2A. What the routes do is decided in
-`app.py`; a new one is not described by itself.
+out on purpose are parameters that `settings.keys` binds to the request, and the protocols that describe themselves: OpenAI's,
+MCP, AG-UI and A2A. What the routes do is decided in `app.py`; a new one is not described by itself.
 """
 
 from __future__ import annotations
@@ -39,25 +39,30 @@ HEADERS = (
 
 
 class _Schemas:
-    """The declared types of all signatures, by the names that OpenAPI allows."""
+    """The declared types of all signatures, by the names that OpenAPI allows. One key of `$defs` is one type in all of them."""
 
     def __init__(self) -> None:
         self.components: dict[str, Any] = {"ConcertoError": ERROR}
         self._names: dict[str, str] = {}
+        self._taken = {"ConcertoError"}
 
     def moved(self, schema: dict[str, Any]) -> Any:
         """Return a schema whose definitions stand among the components."""
         for key, definition in schema.get("$defs", {}).items():
-            if key not in self._names:
-                self._names[key] = self._free(re.sub(r"[^A-Za-z0-9._-]", "_", key))
-                self.components[self._names[key]] = {}  # for a type inside itself
-                self.components[self._names[key]] = self._replaced(definition)
+            name = self._name(key)
+            if name not in self.components:
+                self.components[name] = self._replaced(definition)
         return self._replaced({key: part for key, part in schema.items() if key != "$defs"})
 
-    def _free(self, name: str) -> str:
-        while name in self.components:
-            name += "_"
-        return name
+    def _name(self, key: str) -> str:
+        """Return the name of a type, also of one that is referred to before its definition comes."""
+        if key not in self._names:
+            name = re.sub(r"[^A-Za-z0-9._-]", "_", key)
+            while name in self._taken:
+                name += "_"
+            self._taken.add(name)
+            self._names[key] = name
+        return self._names[key]
 
     def _replaced(self, part: Any) -> Any:
         if isinstance(part, list):
@@ -67,19 +72,14 @@ class _Schemas:
         reference = part.get("$ref")
         if isinstance(reference, str):
             key = reference.removeprefix("#/$defs/")
-            self._names.setdefault(key, self._free(re.sub(r"[^A-Za-z0-9._-]", "_", key)))
-            return {**part, "$ref": f"#/components/schemas/{self._names[key]}"}
+            return {**part, "$ref": f"#/components/schemas/{self._name(key)}"}
         return {name: self._replaced(one) for name, one in part.items()}
 
 
 def description(program: Program, settings: Serving) -> dict[str, Any]:
     """Return the document, as JSON data."""
     schemas = _Schemas()
-    # Types are named before any is referred to, whichever function has them.
     every = program.signatures
-    for signature in every.values():
-        for schema in (*(one.schema for one in signature.parameters), signature.result):
-            schemas.moved(schema)
     paths = {f"/call/{name}": {"post": _operation(signature, schemas, settings)} for name, signature in every.items()}
     if settings.durable:
         paths["/calls/{id}"] = _ending()

@@ -1,8 +1,9 @@
 """Questions of calls that wait for an answer from outside: what a program asks by an awaited emit (S-1.6).
 
 Hands on `Questions` to the application, its calls and the protocols beside it, `Question` to the calls and to these too. A
-question is answered once, by who may; an answer that does not fit the channel is refused and the question stays. A question ends
-with its call, and so with the process; those of durable calls, which do not, are in `durable_calls.py`.
+question is answered once; whether somebody may answer is asked before, by those who call `answer` (`caller.py`). An answer that
+does not fit the channel is refused and the question stays. A question ends with its call, and so with the process; those of
+durable calls, which do not, are in `durable_calls.py`, but for those on channels of tools.
 """
 
 from __future__ import annotations
@@ -88,10 +89,14 @@ class Questions:
         return f'{json.dumps(head, ensure_ascii=False)[:-1]}, "payload": {question.payload}}}'
 
     def written(self, question: Question, text: str) -> str:
-        """Return the JSON text of an answer that a person wrote as a text: it is that text where the channel takes one, or the
-        name of a variant, and JSON where it takes anything else."""
+        """Return the JSON text of an answer that a person wrote as a text: of a String or a union it is that text, the name of a
+        variant is that of an enum, Bytes are base64 or JSON, and anything else is JSON."""
         schema = self.schema(question)
-        return json.dumps(text) if schema.get("type") == "string" or schema.get("enum") else text
+        if "contentEncoding" in schema and text.lstrip().startswith('"'):
+            return text
+        declared = schema.get("$defs", {}).get(schema.get("$ref", "").removeprefix("#/$defs/"), {})
+        names = [name for form in declared.get("anyOf", ()) for name in form.get("enum", ())]
+        return json.dumps(text) if schema.get("type") == "string" or "enum" in schema or text in names else text
 
     def answer(self, question: Question, text: str) -> None:
         """Answer a question with a JSON text. Raise Misfitting for one that does not fit, and Problem (409) where another answer

@@ -216,6 +216,35 @@ def test_a_task_that_asks_is_answered_by_messages_to_it(streaming: bool) -> None
     check()
 
 
+@pytest.mark.parametrize(
+    ("answer", "text", "is_taken"),
+    [
+        ("Way", "Yes", True), ("Way", '"Yes"', True), ("Way", '{"variant": "Later", "data": 3}', True), ("Way", "Maybe", False),
+        ("Way", "Later", False), ('"a" | "b"', "a", True), ('"a" | "b"', "c", False), ("Bytes", "aGk=", True),
+        ("Bytes", '"aGk="', True), ("String", '"', True), ("Int?", "null", True), ("Ticket", "Yes", False),
+    ],
+)  # fmt: skip
+def test_a_text_answers_by_the_type_of_the_channel(answer: str, text: str, is_taken: bool) -> None:
+    source = f"""
+    enum Way {{ Yes, No, Later(Int) }}
+    struct Ticket {{ topic: String }}
+    channel choose: String -> {answer};
+    pub fn ask() -> Result<String> {{ choose("which?")?; "taken" }}
+    """
+
+    @in_loop
+    async def check() -> None:
+        async with agents(source, streaming=False) as (client, _):
+            task = await task_of(client, "ask", data={})
+            if is_taken:
+                assert part_of(await task_of(client, None, text=text, taskId=task["id"])) == "taken"
+            else:
+                with pytest.raises(errors.InvalidParamsError, match="the answer on choose"):
+                    await sent(client, None, text=text, taskId=task["id"])
+
+    check()
+
+
 @in_loop
 async def test_contexts_are_sessions_of_their_callers() -> None:
     async with agents(streaming=False) as (client, _):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -120,6 +121,31 @@ async def test_the_description_is_openapi() -> None:
         document = (await client.get("/openapi.json")).json()
     hello = document["paths"]["/call/hello"]["post"]
     assert hello["summary"] == "Says hello." and hello["description"] == "To whoever is named." and "security" not in document
+
+
+@in_loop
+async def test_a_type_that_functions_reach_inside_another_is_described() -> None:
+    source = """
+    struct Inner { n: Int }
+    enum Way { Straight, Around(Inner) }
+    struct Middle { inner: Inner, way: Way }
+    schema Tree { middle: Middle, trees: Array<Tree> = [] }
+    struct ConcertoError { way: Way }
+    pub fn grow(tree: Tree) -> Array<Way> { [tree.middle.way] }
+    pub fn own(error: ConcertoError, way: Way) -> Inner { Inner { n: 1 } }
+    pub fn bound(user: String, n: Int) -> Int { n }
+    """
+    async with served(source, keys={"user": "header:X-User"}) as (client, _):
+        document = (await client.get("/openapi.json")).json()
+    assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
+    names = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(document)))
+    assert names == set(document["components"]["schemas"])
+    assert names == {"Inner", "Way", "Middle", "Tree", "ConcertoError", "ConcertoError_"}
+    body = document["paths"]["/call/grow"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    check = jsonschema.Draft202012Validator({**body, "components": document["components"]}).is_valid
+    good = {"tree": {"middle": {"inner": {"n": 1}, "way": {"variant": "Around", "data": {"n": 2}}}, "trees": []}}
+    wrong = {"tree": {"middle": {"inner": {"n": "1"}, "way": "Straight"}}}
+    assert check(good) and not check(wrong)
 
 
 @in_loop

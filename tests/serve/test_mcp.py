@@ -210,6 +210,28 @@ def test_an_answer_that_does_not_fit_is_asked_for_again(mode: str) -> None:
     check()
 
 
+@pytest.mark.parametrize(
+    ("answer", "given"), [("Way", "Yes"), ("Way", '"Yes"'), ("Bytes", '"aGk="'), ("Bytes", "aGk="), ('"a" | "b"', "b")]
+)
+def test_an_answer_as_json_is_taken_and_so_is_the_name_of_a_variant(answer: str, given: str) -> None:
+    source = f"""
+    enum Way {{ Yes, No, Later(Int) }}
+    channel choose: String -> {answer};
+    pub fn ask() -> Result<String> {{ choose("which?")?; "taken" }}
+    """
+
+    @in_loop
+    async def check() -> None:
+        app = concerto.asgi(program(source), offline=True)
+        answers, asked = answering(given)
+        async with Client(server_of(app), mode="auto", elicitation_callback=answers) as client:
+            taken = await client.call_tool("ask", {})
+            assert taken.structured_content == {"result": "taken"} and len(asked) == 1
+        await app.aclose()
+
+    check()
+
+
 @in_loop
 async def test_a_call_by_another_way_has_no_questions_of_mcp() -> None:
     app = concerto.asgi(program(SOURCE), offline=True)

@@ -280,6 +280,25 @@ async def test_questions_wait_for_whoever_may_answer() -> None:
 
 
 @in_loop
+async def test_an_answer_whose_default_panics_is_refused_and_the_question_stays() -> None:
+    source = """
+    const NONE: Array<Int> = [];
+    struct Plan { name: String, size: Int = NONE[3] }
+    channel choose: String -> Plan;
+    pub fn ask() -> Result<Int> { choose("which?")?.size }
+    """
+    async with served(source) as (client, app):
+        asked = asyncio.create_task(client.post("/call/ask", json={}))
+        while not app.questions.open:
+            await asyncio.sleep(0.01)
+        (key,) = app.questions.open
+        refused = await client.post(f"/questions/{key}", json={"name": "a"})
+        assert refused.status_code == 400 and refused.json()["error"]["message"].endswith("is panic P004"), refused.text
+        assert (await client.post(f"/questions/{key}", json={"name": "a", "size": 2})).status_code == 204
+        assert (await asked).json() == 2
+
+
+@in_loop
 async def test_a_question_is_an_event_of_its_stream() -> None:
     async with served() as (client, app):
         asked = asyncio.create_task(client.post("/call/pay", json={"sum": 5}, headers={"accept": "text/event-stream"}))
