@@ -2,8 +2,8 @@
 
 Hands on `annotated` to `python_modules`, whose signatures have the objects that `Objects` makes, to `pydantic_models`, whose
 models are made of such objects too, and to `stubs`, which writes texts and is a `Spelling` itself. A new kind of type is a line
-in `annotated`, beside its rows in the conversion of values (`values.py`), which these annotations describe; no value is converted
-or checked here.
+in `annotated`, beside its rows in the conversion of values (`values.py`), which these annotations describe; a name of Python that
+is new there is one of `Objects` and of `_BUILTINS` or `_IMPORTED` in `stubs`. No value is converted or checked here.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from ..runtime.calls.budgets import KINDS
 from ..runtime.errors import install_advice
 from ..vm.interp.link import load_bytes
 from .calls import BudgetEnds, ClusterFailure, KeyMissing, RowCalls, Shared
-from .leases import Amounts, Leased, Ledger
+from .leases import Amounts, Leased, Ledger, Left
 from .store import Answer
 
 LOST = 120.0  # seconds without any machine after which a batch gives up
@@ -70,7 +70,7 @@ def _require_answer(address: str | None) -> None:
 class Worker:
     """What an actor is: the program of an image, and its calls. It returns rows as plain data."""
 
-    def __init__(self, image: bytes, function: str, options: Options, retries: int, ledger: Any, kinds: list[bool]) -> None:
+    def __init__(self, image: bytes, function: str, options: Options, retries: int, ledger: Any, whole: Left) -> None:
         import uuid
 
         self._name = uuid.uuid4().hex
@@ -78,9 +78,9 @@ class Worker:
         self._running = 0
         if ledger is not None:
 
-            async def ask(amounts: Amounts) -> tuple[Amounts, bool]:
+            async def ask(amounts: Amounts) -> tuple[Amounts, bool, Left]:
                 given = await ledger.take.remote(self._name, amounts)
-                return cast("tuple[Amounts, bool]", given)
+                return cast("tuple[Amounts, bool, Left]", given)
 
             async def give_back(amounts: Amounts) -> None:
                 await ledger.give_back.remote(self._name, amounts)
@@ -88,7 +88,7 @@ class Worker:
             async def report(amounts: Amounts) -> bool:
                 return bool(await ledger.spent.remote(self._name, amounts))
 
-            self._budget = Leased(kinds, ask, give_back, report)
+            self._budget = Leased(whole, ask, give_back, report)
         self._calls = RowCalls(load_bytes(image), function, options, None, self._budget, retries)
 
     async def name(self) -> str:
@@ -134,8 +134,8 @@ class ClusterCalls:
     async def start(
         cls, address: str | None, image: bytes, function: str, options: Options, budget: Shared | None, retries: int, limit: int
     ) -> ClusterCalls:
-        """Connect, and start a worker for each CPU of the cluster, at most `limit`. Raise ClusterFailure as `connect`, for an
-        option that cannot be sent, and for workers that do not start."""
+        """Connect, and start a worker for each CPU of the cluster, at most `limit`; wait until all have a CPU that is free. Raise
+        ClusterFailure as `connect`, for an option that cannot be sent, and for workers that do not start."""
         for name in UNSENT:
             if options.get(name):
                 raise ClusterFailure(f"the option {name} belongs to this process and cannot be sent to a cluster")
@@ -144,9 +144,9 @@ class ClusterCalls:
             raise ClusterFailure("a SharedBudget belongs to this process; a batch has max_cost, max_tokens and max_model_calls")
         ray = connect(address)
         count = max(1, min(limit, int(ray.cluster_resources().get("CPU", 1))))
-        ledger, kinds = None, [False] * len(KINDS)
+        ledger, whole = None, cast("Left", [None] * len(KINDS))
         if budget is not None:
-            kinds = [each is not None for each in budget.limits]
+            whole = [*budget.limits]
             ledger = (
                 ray.remote(Ledger).options(num_cpus=0, max_concurrency=1000, **_beside_us(ray)).remote(budget.limits, budget.used)
             )
@@ -154,7 +154,7 @@ class ClusterCalls:
         actor = ray.remote(Worker).options(
             num_cpus=1, max_concurrency=limit, max_restarts=-1, max_task_retries=0, scheduling_strategy="SPREAD"
         )
-        workers = [actor.remote(shipped, function, options, retries, ledger, kinds) for _ in range(count)]
+        workers = [actor.remote(shipped, function, options, retries, ledger, whole) for _ in range(count)]
         calls = cls(ray, workers, ledger, shipped)
         try:
             calls._names = dict(zip(workers, await asyncio.gather(*[w.name.remote() for w in workers]), strict=True))

@@ -10,12 +10,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from operator import le
 from typing import Any, cast
 
 from ..runtime.calls.budgets import KINDS, Reservation
 from .calls import Shared
 
 Amounts = tuple[float, ...]  # one for each of KINDS: tokens, cost, requests
+Left = list[float | None]  # likewise, None of a kind without a limit
+NOTHING: Amounts = (0.0,) * len(KINDS)
 AHEAD = 8  # requests that a machine takes room for at once, while there is plenty
 PLENTY = 4  # what is left is plenty if it is so many times what a machine takes
 SLACK = 1e-9
@@ -32,15 +35,15 @@ class Ledger:
         self._changed = asyncio.Condition()
         self._waiting = 0
 
-    async def take(self, machine: str, amounts: Amounts) -> tuple[Amounts, bool]:
-        """Return what a machine gets, at least `amounts` or nothing at all, and whether it is to give back at once what it does
-        not use. It waits while other machines hold what they may give back, at most PATIENCE seconds."""
+    async def take(self, machine: str, amounts: Amounts) -> tuple[Amounts, bool, Left]:
+        """Return what a machine gets, at least `amounts` or nothing at all, whether it is to give back at once what it does not
+        use, and what `left` returns. It waits while other machines hold what would be room enough, at most PATIENCE seconds."""
         wanted = tuple(amount * AHEAD for amount in amounts)
         try:
             async with asyncio.timeout(PATIENCE), self._changed:
                 while not self._has(amounts):
                     others = [held for name, held in self._held.items() if name != machine and any(part > 1e-12 for part in held)]
-                    if not others:
+                    if not others or not self._has(amounts, [sum(held) * (1 + SLACK) for held in zip(*others, strict=True)]):
                         break
                     self._waiting += 1
                     try:
@@ -49,12 +52,12 @@ class Ledger:
                         self._waiting -= 1
                 is_scarce = not self._has(tuple(PLENTY * part for part in wanted))
                 given = amounts if is_scarce else wanted
-                if not self._has(given):
-                    return tuple(0.0 for _ in KINDS), True
-                self._move(machine, given, 1)
-                return given, is_scarce
+                if self._has(given):
+                    self._move(machine, given, 1)
+                    return given, is_scarce, self.left()
         except TimeoutError:
-            return tuple(0.0 for _ in KINDS), True
+            pass
+        return NOTHING, True, self.left()
 
     async def give_back(self, machine: str, amounts: Amounts) -> None:
         """Take back what a machine does not use."""
@@ -76,12 +79,13 @@ class Ledger:
             self._held.pop(machine, None)
             self._changed.notify_all()
 
-    def left(self) -> list[float | None]:
+    def left(self) -> Left:
         """Return what nobody has used or holds, None of a kind without a limit."""
         return list(self._free)
 
-    def _has(self, amounts: Amounts) -> bool:
-        return all(free is None or amount <= free for free, amount in zip(self._free, amounts, strict=True))
+    def _has(self, amounts: Amounts, more: Sequence[float] = NOTHING) -> bool:
+        """Return whether amounts are there, where `more` comes back besides."""
+        return all(free is None or part <= free + extra for free, part, extra in zip(self._free, amounts, more, strict=True))
 
     def _move(self, machine: str, amounts: Amounts, sign: int) -> None:
         held = self._held.setdefault(machine, [0.0] * len(KINDS))
@@ -93,33 +97,48 @@ class Ledger:
 
 
 class Leased(Shared):
-    """The budget as one machine has it: its limits are what it holds. `ask` takes amounts from the ledger, `give_back` and
-    `report` return what is not used and tell what is, the latter whether others wait; all three are awaited. `lacks` and
-    `is_moving` answer as those of `Account`; `lacks` also begins to ask the ledger for what is lacking."""
+    """The budget as one machine has it: its limits are what it holds. `ask` takes amounts from the ledger (`Ledger.take`),
+    `give_back` and `report` return what is not used and tell what is, the latter whether others wait; all three are awaited.
+    `lacks` and `is_moving` answer as those of `Account`; `lacks` also begins to ask the ledger for what is lacking, but not for
+    as much as the ledger has once refused."""
 
-    __slots__ = ("_kinds", "_ask", "_give_back", "_report", "_asking", "_is_dry", "_is_scarce", "_told", "_jobs")
+    __slots__ = ("_whole", "_beside", "_ask", "_give_back", "_report", "_asking", "_refused", "_is_scarce", "_known", "_jobs")
 
     def __init__(
-        self, kinds: Sequence[bool], ask: Callable[[Amounts], Awaitable[tuple[Amounts, bool]]],
+        self, whole: Sequence[float | None], ask: Callable[[Amounts], Awaitable[tuple[Amounts, bool, Left]]],
         give_back: Callable[[Amounts], Awaitable[None]], report: Callable[[Amounts], Awaitable[bool]],
     ) -> None:  # fmt: skip
-        """`kinds` says which of KINDS are limited."""
-        super().__init__(*(0 if limited else None for limited in kinds))
-        self._kinds = tuple(kinds)
+        """`whole` is the limits of the batch, by KINDS."""
+        super().__init__(*(None if limit is None else 0 for limit in whole))
+        self._whole = tuple(whole)
+        self._beside: Left = [None if limit is None else 0.0 for limit in whole]  # what the ledger had when it was asked last
         self._ask = ask
         self._give_back = give_back
         self._report = report
         self._asking: asyncio.Task[None] | None = None
-        self._is_dry = False
+        self._refused: list[Amounts] = []
         self._is_scarce = False
-        self._told = [0.0] * len(KINDS)  # what the ledger knows to be used
+        self._known = [0.0] * len(KINDS)  # what the ledger knows to be used
         self._jobs: set[asyncio.Task[None]] = set()
 
     def lacks(self, reservation: Reservation) -> str | None:
         kind = super().lacks(reservation)
-        if kind is not None and self._asking is None and not self._is_dry:
+        if kind is not None and self._asking is None and not self._is_refused(self._wanted(reservation)):
             self._asking = asyncio.get_running_loop().create_task(self._more(reservation))
         return kind
+
+    def _wanted(self, reservation: Reservation) -> Amounts:
+        # A little more cost than is reserved: its sums are not exact, and what does not fit would be asked for again.
+        tokens, cost, calls = reservation.amounts
+        pairs = zip((tokens, cost * (1 + SLACK), calls), self._whole, strict=True)
+        return tuple(0.0 if limit is None else float(part) for part, limit in pairs)
+
+    def _is_refused(self, amounts: Amounts) -> bool:
+        return any(all(map(le, refused, amounts)) for refused in self._refused)
+
+    def _told(self, at: int) -> tuple[Any, Any]:
+        limit, left = self._whole[at], (self._beside[at] or 0.0) + self._left()[at]
+        return limit, left if KINDS[at] == "cost" else round(left)  # the ledger counts in floats
 
     @property
     def is_moving(self) -> bool:
@@ -128,15 +147,14 @@ class Leased(Shared):
     async def _more(self, reservation: Reservation) -> None:
         """Take room for a request from the ledger; where there is none, those that wait are told so. What is held beyond open
         requests goes back before: machines that ask hold nothing that others may wait for."""
-        # A little more than is reserved: sums of floats are not exact, and what does not fit would be asked for again.
-        wanted = zip(reservation.amounts, self._kinds, strict=True)
-        amounts = tuple(part * (1 + SLACK) if limited else 0.0 for part, limited in wanted)
+        amounts = self._wanted(reservation)
         try:
             await self._settle(gives=True)
-            given, self._is_scarce = await self._ask(amounts)
+            given, self._is_scarce, self._beside = await self._ask(amounts)
         except Exception:  # the ledger is gone with its machine: nobody knows what is left
-            given = tuple(0.0 for _ in KINDS)
-        self._is_dry = not any(given)
+            given = amounts = NOTHING
+        if not any(given):
+            self._refused = [*(one for one in self._refused if not all(map(le, amounts, one))), amounts]
         self._hold(given, 1)
         self._asking = None
         purses, waiting = list(self.purses), len(self.waiting)
@@ -152,8 +170,8 @@ class Leased(Shared):
         self._job(self._settle(gives=is_idle))
 
     async def _settle(self, gives: bool) -> None:
-        used = tuple(float(part) - told for part, told in zip(self.used, self._told, strict=True))
-        self._told = [float(part) for part in self.used]
+        used = tuple(float(part) - known for part, known in zip(self.used, self._known, strict=True))
+        self._known = [float(part) for part in self.used]
         with suppress(Exception):  # the ledger is gone
             others_wait = await self._report(used)
             if gives or others_wait or self._is_scarce:

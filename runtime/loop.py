@@ -158,8 +158,8 @@ BEYOND = 3600.0  # seconds that a wait takes at most behind that, so that whoeve
 
 
 class OfflineLoop:
-    """An event loop with a virtual clock, in seconds, that begins at `now`. A wait that leads beyond LAST ends there, one that
-    begins behind it after BEYOND at most.
+    """An event loop with a virtual clock, in seconds, that begins at `now`. No wait is longer than up to LAST, or than BEYOND
+    where that is longer.
 
     It waits for other threads only while `hold_clock` says so; a run in which nothing can go on is a defect of the runtime."""
 
@@ -194,10 +194,10 @@ class OfflineLoop:
         self._threads += change
 
     def call_later(self, delay: float, callback: Callable[[], object]) -> Timer:
-        """Call `callback` after `delay` seconds of the virtual clock; return a Timer, which can be cancelled."""
+        """Call `callback` after `delay` seconds of the virtual clock, none below 0; return a Timer, which can be cancelled."""
         self._timer_count += 1
         timer = Timer(callback)
-        at = self._now + min(delay, max(LAST - self._now, BEYOND))
+        at = self._now + max(0.0, min(delay, max(LAST - self._now, BEYOND)))
         heappush(self._timers, (at, self._timer_count, timer))
         return timer
 

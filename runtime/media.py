@@ -128,5 +128,6 @@ def has_media(messages: Sequence[Any]) -> bool:
 
 
 def size_of(messages: Sequence[Any]) -> int:
-    """Return how many bytes all contents of some messages have together, the same content as often as it stands there."""
+    """Return how many bytes all contents of some messages have together, the same content as often as it stands there; a link has
+    none."""
     return sum(part.content.size for message in messages for part in message.media)

@@ -86,7 +86,8 @@ if TYPE_CHECKING:
             contains: bool = False,
         ) -> Any:  # fmt: skip
             """Run a function of the program (its Code, or a Closure) as a child of the task that waits for `effect`, and return
-            its value; `started` gets the path of that child. With `contains` its Panic is raised here, else it ends the run."""
+            its value; `started` gets the path of that child. With `contains` its Panic is raised here, else it ends the run,
+            which cancels the caller."""
 
         def remaining(self) -> float | None:
             """Return the seconds up to the deadline of the run, below 0 when it has passed; None without one."""

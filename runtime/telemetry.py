@@ -139,10 +139,10 @@ class Span:
 
 
 class Telemetry:
-    """Spans and metrics of one session. `captures` says whether what messages say goes into spans; `clean` takes secrets out of a
-    text, and `is_silent` says whether what happens is given again from a recording: then the span of the run is sent, and none of
-    requests, vectors and tool calls. Whoever begins a span ends it. Where one begins None is given for nothing to be sent, and
-    taken where it ends."""
+    """Spans and metrics of one session, of one run at a time, in the thread of its loop. `captures` says whether what messages
+    say goes into spans; `clean` takes secrets out of a text, and `is_silent` says whether what happens is given again from a
+    recording: then the span of the run is sent, and none of requests, vectors and tool calls. Whoever begins a span ends it.
+    Where one begins None is given for nothing to be sent, and taken where it ends."""
 
     def __init__(self, tracer: Any, meter: Any, captures: bool) -> None:
         self.tracer = tracer

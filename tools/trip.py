@@ -1,7 +1,7 @@
 """How much of the product one run enters: files and functions, by room. `python tools/trip.py [ARGUMENTS OF concerto]`
 
 Without arguments `concerto run examples/conversation.conc --offline`. Counts what is called in this thread and in those the
-command starts; importing a module enters its file, and none of its functions.
+command starts; importing a module enters its file, and none of its functions. The package `concerto` must be importable.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import threading
 from collections import Counter
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("api", "batches", "cli", "colours", "compiler", "lsp", "notebook", "runtime", "serve", "vm")
@@ -32,12 +32,13 @@ def place_of(file: str) -> str | None:
 
 
 def trip(arguments: list[str]) -> dict[str, set[str]]:
-    """Return the functions that the command calls, by file. Raise SystemExit if it ends with another code than 0."""
-    codes: set[object] = set()
+    """Return the functions that the command calls, by file, none of a file that it only imports. Raise SystemExit if it ends with
+    another code than 0."""
+    codes: dict[int, CodeType] = {}  # by identity: modules with nothing but a docstring may be equal
 
     def called(frame: FrameType, event: str, argument: object) -> None:
         if event == "call":
-            codes.add(frame.f_code)
+            codes[id(frame.f_code)] = frame.f_code
 
     from concerto.cli.main import main
 
@@ -53,15 +54,18 @@ def trip(arguments: list[str]) -> dict[str, set[str]]:
         raise SystemExit(f"the command ended with {code}")
     functions: dict[str, set[str]] = {}
     places: dict[str, str | None] = {}
-    for one in codes:
-        file: str = one.co_filename  # type: ignore[attr-defined]
+    for one in codes.values():
+        file = one.co_filename
         if file not in places:
             places[file] = place_of(file)
         place = places[file]
-        name: str = one.co_qualname  # type: ignore[attr-defined]
-        is_function = one.co_flags & inspect.CO_OPTIMIZED and not name.endswith(">")  # no body of a module, class, comprehension
-        if place is not None and is_function:
-            functions.setdefault(place, set()).add(name)
+        if place is None:
+            continue
+        names = functions.setdefault(place, set())
+        # A body of a module, a class or a comprehension is no function.
+        is_function = one.co_flags & inspect.CO_OPTIMIZED and not one.co_qualname.endswith(">")
+        if is_function:
+            names.add(one.co_qualname)
     return functions
 
 

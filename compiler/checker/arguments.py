@@ -190,7 +190,7 @@ def everyday_method(type_: Type, name: str) -> str | None:
     return names.FORMS.get(name, "").replace("{name}", name) or None
 
 
-# Rows that are compiled into instructions of their own and can be function values nevertheless.
+# Rows that are compiled into instructions of their own (`codegen/module.py` has them) and can be function values nevertheless.
 INSTRUCTIONS = ("print", "println", "emit", "flush_emits")
 
 

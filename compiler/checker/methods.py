@@ -67,6 +67,7 @@ from .types import Instance, written_type
 
 AGENTS = (AGENT_REF, AGENT_BUILDER)
 UNWRAPPING = ("unwrap", "unwrap_or", "unwrap_or_else", "expect")
+# What a derived view has (M-6.21); the run asks `OF_A_VIEW` of `runtime/memory/methods.py`.
 VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "tokens", "recall", "to_string")
 
 
@@ -78,7 +79,7 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     A declared method of the type comes before a built-in one, both before methods of traits, then what every value has
     (`to_string`), and last a field of function type (L-3.10.3). Of Any the method is found at run time.
     """
-    if node.memory is not None:
+    if node.memory is not None:  # the resolver has found a chain that makes a memory value
         return memory_value(c, node.memory)
     receiver = _receiver(c, node, expected)
     name = node.name.text
@@ -404,7 +405,7 @@ def _learn_from_method(node: ast.MethodCall, row: Row, values: list[ast.Expr | N
 
 
 def _memory_method(c: Checker, node: ast.MethodCall) -> None:
-    """Report a method that would write a derived view, which is only read (E4507, M-6.21)."""
+    """Report a method that a derived view has not (E4507, M-6.21): any outside of VIEW_METHODS, one that reads, too."""
     symbol = node.receiver.binding if isinstance(node.receiver, ast.PathExpr) else None
     if isinstance(symbol, MemorySymbol) and symbol.of is not None and node.name.text not in VIEW_METHODS:
         help = f"call it on `{symbol.log.name}`, whose log the view shows"

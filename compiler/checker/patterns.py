@@ -60,8 +60,8 @@ from .types import RECORDS, parts_in, shape_in
 def check_pattern(c: Checker, node: ast.Pattern, type_: Type) -> None:
     """Type a pattern, and the names it binds, against the type of the values that it meets, and report what is wrong with it:
     E3003 for one that can match none of them; E0114, E1002, E1006, E2010, E2013, E3004 to E3007 and W0010 for its names, fields,
-    alternatives and ranges. The name of a pattern that turns out to be a variant becomes its `constant` or `binding`. `Some(…)`
-    on a `T?` is counted in `c.some_of_nilable`."""
+    alternatives and ranges. A name that the resolver could not tell to be a variant becomes its `constant` or `binding` where the
+    type says that it is one. `Some(…)` on a `T?` is counted in `c.some_of_nilable`."""
     node.type = type_ = c.bounded(type_, node.span)
     rule = _RULES.get(type(node))
     if rule is not None:
@@ -81,7 +81,11 @@ def bind_irrefutable(c: Checker, node: ast.Pattern, type_: Type) -> None:
         return
     missing = uncovered_value(c, node, type_, wraps=c.some_of_nilable > wrapped)
     if missing is not None:
-        c.report("E3002", node.span, f"the pattern does not cover `{missing}`", help="use `match`")
+        help = "use `match`"
+        if isinstance(node, ast.BindPattern) and node.constant:
+            what = "constant" if isinstance(node.constant, ConstSymbol) else "variant"
+            help = f"`{node.name.text}` is a {what}, no new variable: {help}, or another name"
+        c.report("E3002", node.span, f"the pattern does not cover `{missing}`", help=help)
 
 
 def _only_shapes(node: ast.Pattern) -> bool:

@@ -247,9 +247,9 @@ def examine_project(
 
 def examine_parts(project: Project, cache: CheckCache, whole: Collection[str]) -> Examined | None:
     """Check all declarations of a program that the cache has parsed, and of its bodies those in the files `whole`, in files with
-    syntax errors, and those that cannot be left out; report nothing. Return as `examine_project`. The cache sets new trees in
-    the project for this. Trees of a text that does not parse have holes, which no phase has to accept: then any exception may be
-    raised."""
+    syntax errors, and those that cannot be left out; report nothing but mistakes of the manifest, to itself. Return as
+    `examine_project`. The cache sets new trees in the project for this. Trees of a text that does not parse have holes, which no
+    phase has to accept: then any exception may be raised."""
     return cache.examine_only(project, whole, lambda reports, reuse: _attempt(project, reports, reuse))
 
 

@@ -42,6 +42,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "run": 'run = ["git"]',
         "python": 'python = ["shop.prices"]',
         "tools": "tools = { Shell = false }",
+        "lib": 'lib = { greet = { fs_read = ["data"], models = false } }',
     },
     "connections": {
         "provider": 'provider = "openai"',

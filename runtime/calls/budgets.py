@@ -183,6 +183,10 @@ class Account:
         at = _beyond(reservation, self._left())
         return None if at is None else KINDS[at]
 
+    def _told(self, at: int) -> tuple[Any, Any]:
+        """Return the limit of a kind, and what is left of it, as a refusal tells them."""
+        return self.limits[at], self._left()[at]
+
     def wait(self, turn: _Turn) -> None:
         """Let a request wait."""
         self.waiting[turn] = None
@@ -253,7 +257,7 @@ class Account:
     def spent(self, kind: str, reservation: Reservation) -> BudgetSpent:
         """Return the failure for a request of which this kind cannot be reserved: what open reservations hold is not left."""
         at = KINDS.index(kind)
-        limit, amount, left = self.limits[at], reservation.amounts[at], self._left()[at]
+        amount, (limit, left) = reservation.amounts[at], self._told(at)
         of = "" if self.whose == "run" else f" of the {self.whose}"
         if kind == "tokens":
             text = f"token budget{of} spent: a request reserves {amount} tokens, {left} of {limit} are left"

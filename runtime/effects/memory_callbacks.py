@@ -101,6 +101,7 @@ class MemoryEvents:
 
         try:
             function = step_closure(run.machine, run.memories.handlers[memory.name][channel], 1)
+            # `contains`: a panic of the handler comes here and does not end the run
             value = await run.call(self.effect, function, [_event(payload)], note_start, contains=True)
         except Panic as panic:
             return f"panic[{panic.code}]: {panic.message}"
@@ -141,7 +142,7 @@ def view_function_caller(run: EffectContext, effect: Effect) -> Callable[[Attach
     It changes the view in place, and runs for the task that waits for `effect`. It raises CallFailure when the program's function
     gives an Err or runs inside itself, MemoryFailure("InvalidUnit") for a Media without content and for messages that are no
     whole units (M-4.30), and then the view is as it was; panic P007 for what are no messages, P103 for arguments of their calls
-    beyond the limits of JSON, P013 as `step_closure`, and the panics of the program's function."""
+    beyond the limits of JSON, P013 as `step_closure`. A panic of the program's function ends the run, and cancels it (M-4.31)."""
 
     async def ask(element: Attached, view: View) -> None:
         memory, place = element.memory, element.policy.view_with

@@ -153,7 +153,7 @@ class Server:
 
     @property
     def mock(self) -> Mapping[str, Any] | None:
-        """What stands in for the server, by tool, None without a mock; with one the server is not connected (O-8.13)."""
+        """What stands in for the server, by tool, None without a mock; with one no call connects the server (O-8.13)."""
         mock: Mock | None = self.run.state.get(MOCKS, {}).get(self.name)
         return mock
 

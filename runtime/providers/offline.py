@@ -336,7 +336,7 @@ class KeptPrefixes:
 class ScriptedProvider(WirelessProvider):
     """The provider of a mock: scripted replies only, and no tokens that the script does not say (O-8.16 to O-8.18).
 
-    `exhausted` returns the exception that is raised when no reply is left. `requests` has every request so far."""
+    `exhausted` returns the exception that is raised when no reply is left."""
 
     def __init__(
         self,
@@ -346,11 +346,9 @@ class ScriptedProvider(WirelessProvider):
         exhausted: Callable[[Request], Exception],
     ) -> None:
         super().__init__(settings, MOCK, script, sleep)
-        self.requests: list[Request] = []
         self._exhausted = exhausted
 
     async def send(self, request: Request) -> Reply:
-        self.requests.append(request)
         scripted = self._script.take(request)
         if scripted is None:
             raise self._exhausted(request)

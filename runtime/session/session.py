@@ -632,12 +632,14 @@ class Session:
         """Run a function of the program (its Code, or a Closure) as a child of the task that waits for `effect`, and return its
         value.
 
-        `started` is called with the path of the child. A cancellation here cancels the child. A panic of the child ends the run;
-        with `contains` it is raised here instead."""
+        `started` is called with the path of the child. A cancellation here cancels the child. A panic of the child ends the run,
+        which cancels the caller; with `contains` it is raised here instead."""
         future = self.future()
 
         def done(task: Task) -> None:
-            if not future.done():
+            if task.cancelled and child.panic is None:
+                future.cancel()  # there is no value that the caller could go on with
+            elif not future.done():
                 future.set_result(task.result)
 
         code, cells = (function.function, function.cells) if type(function) is Closure else (function, ())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import concerto
@@ -12,6 +13,8 @@ import pytest
 from concerto.batches.calls import BudgetEnds, ClusterFailure, RowCalls
 from concerto.batches.cluster import _require_answer
 from concerto.batches.leases import Leased, Ledger
+from concerto.runtime.calls.budgets import Asker, BudgetSpent, Purse, Reservation
+from concerto.runtime.calls.usage import Use
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,8 +23,8 @@ from .serving import PROGRAM, served
 KINDS = 3
 
 
-def machine(ledger: Ledger, name: str) -> Leased:
-    async def ask(amounts: tuple[float, ...]) -> tuple[tuple[float, ...], bool]:
+def machine(ledger: Ledger, name: str, whole: tuple[float | None, ...] = (None, 0.3, None)) -> Leased:
+    async def ask(amounts: tuple[float, ...]) -> tuple[tuple[float, ...], bool, list[float | None]]:
         await asyncio.sleep(0.001)
         return await ledger.take(name, amounts)
 
@@ -31,7 +34,7 @@ def machine(ledger: Ledger, name: str) -> Leased:
     async def report(amounts: tuple[float, ...]) -> bool:
         return await ledger.spent(name, amounts)
 
-    return Leased([False, True, False], ask, give_back, report)
+    return Leased(whole, ask, give_back, report)
 
 
 def test_machines_never_use_more_than_the_budget(tmp_path: Path) -> None:
@@ -95,7 +98,7 @@ def test_the_ledger_gives_no_more_than_it_has(steps: list[tuple[str, str, float]
             if what == "take":
                 if any(part > 0 for other, part in held.items() if other != name):
                     continue  # it may wait for the others
-                (_, given_amount, _), _ = await ledger.take(name, (0.0, amount, 0.0))
+                (_, given_amount, _), _, _ = await ledger.take(name, (0.0, amount, 0.0))
                 assert given_amount == 0 or given_amount >= amount
                 held[name] += given_amount
             elif what == "spend":
@@ -120,7 +123,7 @@ def test_the_ledger_gives_no_more_than_it_has(steps: list[tuple[str, str, float]
 def test_a_machine_waits_for_what_another_gives_back() -> None:
     async def main() -> tuple[Any, Any]:
         ledger = Ledger([None, 1.0, None], [0, 0.0, 0])
-        first, is_scarce = await ledger.take("a", (0.0, 0.8, 0.0))
+        first, is_scarce, _ = await ledger.take("a", (0.0, 0.8, 0.0))
         waiting = asyncio.create_task(ledger.take("b", (0.0, 0.5, 0.0)))
         await asyncio.sleep(0.01)
         assert is_scarce and not waiting.done()
@@ -129,6 +132,46 @@ def test_a_machine_waits_for_what_another_gives_back() -> None:
 
     first, second = asyncio.run(main())
     assert (first[1], second[0][1]) == (0.8, 0.5)
+
+
+def test_a_refused_request_leaves_room_for_smaller_ones_and_its_text_tells_of_the_batch() -> None:
+    """It made the machine refuse all that came later, and told of its lease: "0.0 of 0.0 are left"."""
+
+    async def main() -> tuple[list[str], list[float | None]]:
+        whole = (10_000, None, 5)
+        ledger = Ledger(whole, [1000, 0.0, 0])
+        budget = machine(ledger, "m", whole)
+        loop = asyncio.get_running_loop()
+        purse = Purse((budget,), {}, loop.create_future, lambda paths: {}, loop.call_soon_threadsafe)
+        told = []
+        for tokens in (20_000, 30_000, 9000, 1, 100):
+            request = SimpleNamespace(model="m", params={"max_tokens": tokens}, hosted=[])
+            reservation = Reservation(purse, request, Asker(), tokens, 0.0, 1, False)
+            try:
+                await asyncio.wait_for(purse._admit(reservation), 20)
+                told.append("sent")
+                purse.settle(Use(1, tokens), reservation)
+            except BudgetSpent as spent:
+                told.append(f"{spent.message.partition(' (')[0]}; {spent.fields['left']}")
+        await budget.end()
+        return told, ledger.left()
+
+    told, left = asyncio.run(main())
+    whole = "token budget of the batch spent: a request reserves"
+    assert told == [
+        f"{whole} 20000 tokens, 9000 of 10000 are left; 9000", f"{whole} 30000 tokens, 9000 of 10000 are left; 9000", "sent",
+        f"{whole} 1 tokens, 0 of 10000 are left; 0", f"{whole} 100 tokens, 0 of 10000 are left; 0",
+    ]  # fmt: skip
+    assert left[0] is not None and abs(left[0]) < 1e-3
+
+
+def test_what_nobody_can_give_back_is_not_waited_for() -> None:
+    async def main() -> Any:
+        ledger = Ledger([None, 1.0, None], [0, 0.5, 0])
+        await ledger.take("a", (0.0, 0.4, 0.0))
+        return await asyncio.wait_for(ledger.take("b", (0.0, 0.6, 0.0)), 5)
+
+    assert asyncio.run(main())[0] == (0.0, 0.0, 0.0)
 
 
 def test_a_rate_of_a_connection_is_that_of_all_rows(tmp_path: Path) -> None:

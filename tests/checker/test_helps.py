@@ -50,6 +50,13 @@ TYPE_ARGUMENTS = [
     (ARGUMENTS + "{ f<Int, Int>(1); }", "E2028", "write `f<T>`"),
 ]
 
+COMPARED = "const LIMIT: Int = 4; fn main() "
+REFUTABLE = [
+    (COMPARED + "{ let LIMIT = 4; }", "E3002", "`LIMIT` is a constant, no new variable: use `match`, or another name"),
+    (COMPARED + "{ let None = Some(3); }", "E3002", "`None` is a variant, no new variable: use `match`, or another name"),
+    (COMPARED + "{ let 1 = 4; }", "E3002", "use `match`"),
+]
+
 HASHMAP = "fn main() { } hashmap h: HashMap<String, Int> = HashMap::new()"
 STORES = [
     (HASHMAP + '.with_persistence(path: "x");', "E2007", 'write `.with_persistence("data.json")`'),
@@ -224,7 +231,8 @@ WRITTEN = [
     ("let xs: List<Int> = []; println(xs);", "E1002", "write `Array<Int>`"),
     ("fn f(x: Optional<Int>) { println(x); } fn main() { f(nil); }", "E1002", "write `Int?` or `Option<Int>`"),
 ]
-CASES = [*OPTIONAL, *PLACES, *ELEMENTS, *TYPE_ARGUMENTS, *STORES, *CALLED, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS, *WRITTEN]
+CASES = [*OPTIONAL, *PLACES, *ELEMENTS, *TYPE_ARGUMENTS, *REFUTABLE, *STORES]
+CASES += [*CALLED, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS, *WRITTEN]
 
 
 @pytest.mark.parametrize(("text", "code", "help"), CASES)

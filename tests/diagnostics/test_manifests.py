@@ -57,7 +57,7 @@ def test_every_table_has_examples() -> None:
 def test_every_key_has_an_example() -> None:
     assert {table: set(rows) for table, rows in EXAMPLES.items()} == {
         "project": {*manifest.PROJECT_KEYS},
-        "permissions": {*BY_KEY, *GROUP_KEYS, "tools"},
+        "permissions": {*BY_KEY, *GROUP_KEYS, "tools", "lib"},
         "connections": {*manifest.CONNECTION_KEYS},
         "pricing": {*PRICES, *OTHER_PRICES},
         "budgets": {*manifest.BUDGETS},
@@ -118,6 +118,14 @@ def test_values_that_cannot_be_what_they_stand_for(line: str, said: str, tmp_pat
     path = tmp_path / "Concerto.toml"
     path.write_text(line, encoding="utf-8")
     assert [found.message for found in Manifest(str(path)).diagnostics.ordered()] == [said]
+
+
+@pytest.mark.parametrize("line", ["[permissions]\nlib = 5", *(f"[permissions.lib.greet]\n{key} = 5" for key in ("models", "fs"))])
+def test_a_wrong_permission_of_a_library_is_told_how_one_is_written(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "Concerto.toml"
+    path.write_text(line, encoding="utf-8")
+    (found,) = Manifest(str(path)).diagnostics.ordered()
+    assert found.help == 'write `lib = { greet = { fs_read = ["data"], models = false } }`'
 
 
 def test_each_line_is_looked_at_once_for_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,8 @@ import threading
 import concerto
 import pytest
 from concerto.runtime.memory.stores.volatile import VolatileStore
+from concerto.vm.builtins.hashmaps import WRITES
+from concerto.vm.interp import stored_hashmaps
 
 PROGRAM = concerto.compile("""
 struct Box { name: String, tags: Array<String> }
@@ -251,3 +253,29 @@ def test_an_entry_that_could_not_be_read_again_is_not_written_into_a_file(tmp_pa
         session.call("fill")
     with program.session(permissions=files) as session:
         assert session.call("look") == 1
+
+
+def test_a_writing_method_that_a_store_does_not_know_changes_nothing(open_store, monkeypatch):
+    """It cleared the hashmap."""
+    open_store()
+    with of(open_store) as session:
+        session.call("fill")
+        first = session.call("shown")
+        monkeypatch.setattr(stored_hashmaps, "WRITES", (*WRITES, "keys"))
+        with pytest.raises(AssertionError, match="how keys writes"):
+            session.call("shown")
+        monkeypatch.undo()
+        assert session.call("shown") == first
+
+
+def test_a_store_knows_every_writing_method():
+    writes = {"set": "h[1] = 2", "delete": "h.delete(1)", "clear": "h.clear()", "set_many": "h.set_many({})"}
+    writes["_swap"] = "h[1] += 1"
+    assert set(writes) == set(WRITES)
+    for code in writes.values():
+        program = concerto.compile(f"""
+        hashmap h: HashMap<Int, Int> = HashMap::new().store("durable");
+        pub fn go() {{ h[1] = 1; {code}; }}
+        """)
+        with program.session(stores={"durable": VolatileStore()}) as session:
+            session.call("go")

@@ -1,10 +1,12 @@
 """Views and request layout (M-4): one example per step; random histories are in test_laws."""
 
 import pytest
+from concerto.compiler.checker.methods import VIEW_METHODS
 from concerto.runtime.memory.entries import ViewState, count_text
 from concerto.runtime.memory.failures import MemoryFailure
 from concerto.runtime.memory.memories import Memories
 from concerto.runtime.memory.memory import Memory
+from concerto.runtime.memory.methods import OF_A_VIEW
 from concerto.runtime.memory.policy import Declaration, Policy, SummaryPolicy
 from concerto.runtime.memory.stages import CLIPPED
 from concerto.runtime.memory.turns import Attached, open_run
@@ -14,6 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 UNIT = [Msg("assistant", "look", (Call("c1", "find", {"q": 1}),)), Msg("tool", "found it", (), "c1")]
+
+
+def test_the_run_has_the_methods_of_a_view_that_the_checker_lets_pass():
+    assert set(VIEW_METHODS) == {*OF_A_VIEW, "recall", "to_string"}
 
 
 class ListSource:

@@ -186,7 +186,6 @@ def test_a_mock_answers_by_script_only(bench, finish):
     assert (reply.text, reply.model, mock.name, reply.tokens_in, reply.tokens_out) == ("x", "mock", "mock", 0, 0)
     with pytest.raises(LookupError):
         finish(mock.send(request(Msg("user", "p"))))
-    assert len(mock.requests) == 2
 
 
 HEAVY = {"asyncio", "openai", "anthropic", "httpx2", "pydantic", "dataclasses", "inspect", "logging", "pathlib", "socket"}

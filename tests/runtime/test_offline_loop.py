@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from concerto.runtime.loop import BEYOND, LAST, Cancelled, OfflineLoop, gather, within
+from concerto.runtime.loop import BEYOND, LAST, Cancelled, OfflineLoop, gather, pause, within
 
 
 @pytest.fixture
@@ -48,6 +48,16 @@ def test_the_clock_goes_slowly_behind_its_end(loop):
 
     loop.run_until_complete(main())
     assert seen == [0, BEYOND, BEYOND + 60, 2 * BEYOND + 60]
+
+
+def test_the_clock_never_goes_back(loop):
+    async def main():
+        now = loop.time()
+        await pause(loop, -5)
+        await loop.sleep(float("-inf"))
+        assert loop.time() == now
+
+    loop.run_until_complete(main())
 
 
 def test_a_failure_stops_the_others(loop):

@@ -57,8 +57,10 @@ MISSING = object()
 # ---------------------------------------------------------------- entries in a store (O-5.41)
 
 # The bodies of the methods declared below, by name: what they do on a hashmap whose entries are in the memory of the process.
+# Those that only read serve one in a store, too: there `machine` has nothing but `stores`.
 BODIES: dict[str, Any] = {}
-WRITES = ("set", "delete", "clear", "set_many", "_swap")  # the methods that change entries
+# The methods that change entries. In a store `_Entries.changed` of `interp/stored_hashmaps.py` does each in place of its body.
+WRITES = ("set", "delete", "clear", "set_many", "_swap")
 
 
 def method(text: str, *, clause: str, access: str, declare: Any = handle) -> Callable[[Body], Body]:

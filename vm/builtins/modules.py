@@ -2,8 +2,8 @@
 
 Hands on `STD_MODULES`, `STD_TYPES`, `std_module` and `std_row` to the compiler (resolver, checker, code generator, hints) and
 the language server; the compiler takes `STD_PREFIX`, `takes_receiver`, `methods_named` and `built_in_row` too; `row_of`,
-`performed_row`, `ARITY` and `PERFORMED` to the linker, which hands the last two to the verifier; `row_of` also to the
-translated tier (`jit/intrinsics.py`).
+`performed_row`, `ARITY` and `PERFORMED` to the linker, which hands the last two to the verifier; `row_of` and `built_in_row` also
+to the translated tier (`jit/`).
 
 A row is one built-in with its signature and its body; none is written here. The file with the rows of a module is imported when
 the first program names the module, unless the package imports it anyway: its rows then stand in `registry.STD`. A new module

@@ -98,7 +98,8 @@ class _Entries:
             self._hold(_name(at), content)
 
     def changed(self, name: str, arguments: list[Any]) -> list[Change]:
-        """Do a method that writes, any but `_swap`, and write its changes to the store; return them."""
+        """Do a method of WRITES, any but `_swap`, and write its changes to the store; return them. AssertionError for
+        another."""
         view = self.view(self.ref)
         self.takes_any = not self.machine.stores.hashmaps[self.ref.name].watchers
         if name == "set":
@@ -107,9 +108,14 @@ class _Entries:
         elif name == "delete":
             self.read(arguments[0])
             changes = view.delete([view.key(arguments[0])])
-        else:
+        elif name == "set_many":
             self.read()
-            changes = view.set_many(*arguments) if name == "set_many" else view.delete(view.inside())
+            changes = view.set_many(*arguments)
+        elif name == "clear":
+            self.read()
+            changes = view.delete(view.inside())
+        else:
+            raise AssertionError(f"a store does not know how {name} writes")
         puts = {_name(key): new.value for key, _, new in changes if type(new) is Some}
         deletes = [_name(key) for key, _, new in changes if type(new) is not Some]
         if puts or deletes:

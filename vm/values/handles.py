@@ -305,9 +305,9 @@ class TaskHandle:
 
 
 class Stream:
-    """A reply on its way (L-3.1.19). `effect` is the one that began it: who closes that ends the reply. `response` is there once
-    it has ended, however it did (O-1.74); `walked`: somebody waits for its next chunk; `failure`: the Err that ended it while
-    nobody did, for who asks next."""
+    """A reply on its way (L-3.1.19). `effect` is the one that began it: who closes that ends the reply. `response`, a Response,
+    is there once it has ended, however it did (O-1.74); `walked`: somebody waits for its next chunk; `failure`: the Err that
+    ended it while nobody did, for who asks next."""
 
     __slots__ = ("name", "effect", "response", "walked", "failure")
     type_name = "Stream"
@@ -359,10 +359,10 @@ class ItemStream:
 
 
 class HostStream:
-    """What a function of Python gives one by one (P-1.3). `key` tells it from all others of a run, `function` is the
-    `linked.PythonFunction`, `arguments` what it is called with when the first element is asked for. `asked` counts the elements
-    that were asked for; `ended`: none comes any more; `walked`: somebody waits for one. `items` are those that a mock gives, None
-    without one."""
+    """What a function of Python gives one by one (P-1.3). `key` tells it from all others of a run, "" for one of a mock;
+    `function` is the `linked.PythonFunction`, `arguments` what it is called with when the first element is asked for. `asked`
+    counts the elements that were asked for; `ended`: none comes any more; `walked`: somebody waits for one. `items` are those
+    that a mock gives, None without one."""
 
     __slots__ = ("key", "function", "arguments", "asked", "ended", "walked", "items")
     type_name = "Stream"
