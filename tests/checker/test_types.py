@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from concerto.compiler.checker import arguments
+from concerto.compiler.codegen import module
 from concerto.compiler.syntax import ast
 from concerto.compiler.types import INT, Function, Nilable, Nominal, Tuple, Type, array, type_name
 
@@ -277,3 +279,8 @@ def test_names_tell_types_of_two_modules_apart_in_any_part() -> None:
     ]  # fmt: skip
     for form in forms:
         assert type_name(form(one)) != type_name(form(other)) and type_name(form(one)) == type_name(form(one))
+
+
+def test_each_function_value_that_is_an_instruction_has_one() -> None:
+    """The checker and the code generator know these rows by two lists."""
+    assert set(arguments.INSTRUCTIONS) == set(module.INSTRUCTIONS)
