@@ -133,6 +133,81 @@ fn main() {
 """
 
 
+# functions of the prelude that are too long to stand in place of their calls, with closures that capture, throw, write what they
+# capture, or are too long themselves
+SORTED = """
+struct Row { name: String, score: Int, tags: Array<String> }
+fn long(a: Row, b: Row) -> Int {
+    if a.score != b.score { return a.score - b.score; }
+    if a.tags.len() != b.tags.len() { return a.tags.len() - b.tags.len(); }
+    if a.name == b.name { 0 } else if a.name == "" { 1 } else if b.name == "" { -1 } else if a.name < b.name { -1 }
+    else if a.name.len() < b.name.len() { 2 - 1 } else { 1 }
+}
+fn ranked(rows: Array<Row>, k: Int) -> (Array<Row>, Int) {
+    let mut all = rows;
+    let mut asked = 0;
+    all.sort_by(|a, b| { asked += 1; (b.score - a.score) * k });
+    (all, asked)
+}
+fn by_parts(rows: Array<Row>) -> Array<Row> { let mut all = rows; all.sort_by(long); all }
+fn through(rows: Array<Row>, f: fn(Row, Row) -> Int) -> Array<Row> { let mut all = rows; all.sort_by(f); all }
+fn halves(xs: Array<Int>) -> Array<Int> { let mut all = xs; all.sort_by(|a, b| 100 / (a - 7) - 100 / (b - 7)); all }
+fn main() {
+    let mut rows: Array<Row> = [];
+    for i in 0..12 { rows.push(Row { name: "r${i % 5}", score: i * 7 % 4, tags: if i % 3 == 0 { ["x"] } else { [] } }); }
+    for k in 1..5 {
+        let (first, asked) = ranked(rows, k);
+        let mut second = by_parts(first);
+        second[0].tags.push("mine");
+        let third = through(second, |a, b| b.tags.len() - a.tags.len());
+        emit("rows", (first, second, third, asked));
+    }
+    emit("rows", rows);
+    for k in 0..3 { emit("halves", halves([9, 3, 12, 5 + k])); }
+}
+"""
+# values of Sets that Python has as they are, and others
+KEYS = """
+fn walked(n: Int) -> (Int, Int, Array<(Int, Int)>) {
+    let mut seen: Set<(Int, Int)> = Set::new();
+    let mut open = [(0, 0)];
+    let mut again = 0;
+    while open.len() > 0 {
+        let (x, y) = open.pop().unwrap();
+        if x > n || y > n { continue; }
+        if seen.contains((x, y)) || !seen.insert((x, y)) { again += 1; continue; }
+        open.push((x + 1, y));
+        open.push((x, y + 1));
+    }
+    let gone = seen.remove((0, 0));
+    (seen.len() + if gone { 100 } else { 0 }, again, seen.to_array().slice(0, 4))
+}
+fn others(n: Int) -> Array<Bool> {
+    let mut a: Set<(Int, Bool)> = Set::new();
+    let mut b: Set<(Float, String)> = Set::new();
+    let mut c: Set<(String, (Int, Int))> = Set::new();
+    let mut d: Set<Any> = Set::new();
+    let mut out: Array<Bool> = [];
+    for k in 0..2 {
+        out.push(a.insert((1, true)));
+        out.push(a.insert((n, n > 2)));
+        out.push(a.contains((1, false)));
+        out.push(b.insert((0.0 / 1.0 * n as Float, "x")));
+        out.push(b.remove((0.0, "x")));
+        out.push(c.insert(("s", (k, n))));
+        out.push(c.contains(("s", (1, n))));
+        out.push(d.insert(1));
+        out.push(d.insert(true));
+        out.push(d.insert((1, "1")));
+        out.push(d.insert((true, "1")));
+        out.push(d.remove((1, "1")));
+    }
+    out
+}
+fn main() { for n in 1..5 { emit("walked", walked(n)); emit("others", others(n)); } }
+"""
+
+
 @pytest.fixture(params=[1, 20_000], ids=["specialised at once", "when much was walked over"])
 def worthwhile(request: Any, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(tier, "WORTHWHILE", request.param)
@@ -140,7 +215,7 @@ def worthwhile(request: Any, monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 @pytest.mark.usefixtures("worthwhile")
-@pytest.mark.parametrize("source", [CAPTURED, PANICS, EMITS, FOUND, OPTIONS])
+@pytest.mark.parametrize("source", [CAPTURED, PANICS, EMITS, FOUND, OPTIONS, SORTED, KEYS])
 def test_both_tiers_show_the_same(source: str) -> None:
     expected = observed(source, "interp")
     assert expected[0]
@@ -178,6 +253,24 @@ def test_a_function_is_specialised_for_a_closure() -> None:
     assert "FN1[" in text_of(source, "Array::map")
     special = text_of(source, "Array::map", ((1, closure),))
     assert f"fn{mapping}_1_{closure}" in special and "FN1[" not in special and "c0, = l1.cells" in special
+
+
+def test_a_call_of_a_long_function_is_one_of_what_is_specialised_for_its_closure() -> None:
+    """A closure that is too long to stand in its place is called by its name there."""
+    program = loaded(SORTED)
+    numbers = {code.label: code.number for code in program.codes}
+    sort, long = numbers["Array::sort_by"], numbers["long"]
+    assert f"fn{sort}_1_{long}(" in text_of(SORTED, "by_parts")
+    special = text_of(SORTED, "Array::sort_by", ((1, long),))
+    assert f"= fn{long}(" in special and "FN2[" not in special and "FN2[" in text_of(SORTED, "Array::sort_by")
+
+
+def test_tuples_of_texts_and_ints_are_keys_of_sets_without_a_call() -> None:
+    """Also where they go in a circle, through an Array. Tuples of others are made keys by the body of the method."""
+    text = text_of(KEYS, "walked")
+    assert text.count("type(l6) is int and type(") == 1 and text.count(" is tuple and len(") == 2
+    assert ".setdefault(" in text and "is str" not in text
+    assert text_of(KEYS, "others").count(" is tuple ") == 2
 
 
 def test_an_option_that_is_only_asked_for_is_not_made() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -25,6 +26,53 @@ fn main() {
     }
     for a in 0..text.len() { all.push(text[a..a + 1]); }
     emit("all", all);
+}
+"""
+# parts of enum values that patterns read: all, some, none, the same one twice, into names that are read later or never
+PAYLOADS = """
+enum Shape { Dot, Line(Int, Int), Box(Int, String, Float, Bool), Pair(Shape, Shape), Bag(Array<Int>, Int, Array<Int>) }
+fn told(shape: Shape) -> String {
+    match shape {
+        Shape::Dot => "dot",
+        Shape::Line(a, b) if a > b => "back ${a - b}",
+        Shape::Line(_, b) => "to ${b}",
+        Shape::Box(a, name, x, true) => "${name} ${a} ${x}",
+        Shape::Box(a, _, _, b) => "${a} ${b}",
+        Shape::Pair(Shape::Line(a, b), Shape::Line(c, d)) => "${a * b - c * d}",
+        Shape::Pair(first, second) => told(second) + told(first),
+        Shape::Bag(xs, n, ys) => { let mut all = xs; all.push(n); "${all.len() + ys.len()} ${xs.len()}" }
+    }
+}
+fn turned(shape: Shape) -> Shape {
+    let mut shape = shape;
+    for _ in 0..3 {
+        match shape {
+            Shape::Line(a, b) => { shape = Shape::Line(b, a + 1); }
+            Shape::Pair(a, b) => { shape = Shape::Pair(b, a); }
+            Shape::Box(a, n, x, b) => { shape = Shape::Box(a + 1, n + "!", x * 2.0, !b); }
+            other => { shape = other; }
+        }
+    }
+    shape
+}
+fn sum(shape: Shape) -> Int {
+    match shape {
+        Shape::Line(a, b) => { let k = 100 / (a - b); a + k },
+        Shape::Pair(a, b) => sum(a) + sum(b),
+        _ => 1,
+    }
+}
+fn main() {
+    let box = Shape::Box(4, "b", 0.5, true);
+    let bag = Shape::Bag([1], 2, [3, 4]);
+    let shapes = [Shape::Dot, Shape::Line(3, 1), Shape::Line(1, 3), box, turned(box), Shape::Pair(box, bag), bag,
+        Shape::Pair(Shape::Line(1, 2), Shape::Line(3, 4)), Shape::Pair(Shape::Pair(Shape::Dot, bag), box)];
+    for shape in shapes { emit("told", [told(shape), told(turned(shape))]); }
+    for n in 0..4 {
+        emit("sum", sum(Shape::Pair(Shape::Line(5, n), Shape::Pair(Shape::Dot, Shape::Line(n, 2 * n - 3 + n % 2)))));
+    }
+    emit("shapes", shapes.map(|s| turned(s)));
+    emit("sum", sum(Shape::Line(2, 2)));
 }
 """
 MANY = """
@@ -379,7 +427,7 @@ fn main() {
 """
 SOURCES = {
     "slices": SLICES, "numbers": NUMBERS, "tables": TABLES, "enums": ENUMS, "texts": TEXTS, "absent": ABSENT, "casts": CASTS,
-    "shared": SHARED, "literals": LITERALS, "many": MANY, "waiting": WAITING, "circles": CIRCLES,
+    "shared": SHARED, "literals": LITERALS, "many": MANY, "waiting": WAITING, "circles": CIRCLES, "payloads": PAYLOADS,
 }  # fmt: skip
 
 
@@ -393,6 +441,17 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_both_tiers_give_the_same(source: str, counted: bool) -> None:
     expected = observed(source, "interp", counted=counted)
     assert observed(source, "both", counted=counted)[:2] == expected[:2]
+
+
+def test_parts_of_an_enum_value_are_read_at_once() -> None:
+    """Parts that nobody asks for are passed over, and the hidden local that they go through is not assigned."""
+    program = loaded(PAYLOADS)
+    number = next(code.number for code in program.codes if code.label == "turned")
+    part = Translation(program).whole(number, False)
+    assert part is not None
+    counts = [line.count(",") + 1 for line in part.source.splitlines() if re.fullmatch(r" +(l\d+, )+l\d+ = l\d+\.payload", line)]
+    assert sorted(counts) == [2, 2, 4]
+    assert ".payload[" not in part.source
 
 
 def test_a_slice_of_a_text_makes_no_range(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import kinds
 from .emitter import registrar
 from .facts import Value
+from .library import suffix
 from .places import map_key
 from .text import Branch
 from .values import err, mark_payload, payload_text
@@ -64,7 +65,8 @@ def call(e: Emitter, op: Opcode, operand: int) -> None:
     if e.graph.counted[operand]:
         arguments.append(nesting_left(e) if e.graph.counted[e.function] else "D")
     e.pay(e.graph.cost(operand))
-    e.call(f"fn{operand}({', '.join(arguments)})", e.kinds.of_type(e.image.functions[operand].result))
+    name = f"fn{operand}{suffix(e.body.given.get(e.at, ()))}"
+    e.call(f"{name}({', '.join(arguments)})", e.kinds.of_type(e.image.functions[operand].result))
 
 
 @emit("CALL_VALUE")
@@ -72,14 +74,16 @@ def call_value(e: Emitter, op: Opcode, operand: int) -> None:
     e.spill()
     e.bind_all(e.stack)
     closure = e.stack[len(e.stack) - operand - 1]
-    name = callee(e, closure, operand)
+    number = e.body.called.get(e.at)
+    name = callee(e, closure, operand) if number is None else f"fn{number}"
     if e.metered:
         e.out += [f"F[0] -= n + {closure.text}.function.cost", "n = 0"]
     parts = e.pop_many(operand)
     e.pop()
     cells = f"j{name[1:].partition('_')[0]}" if name[0] == "k" else f"{closure.text}.cells"
     arguments = [*[part.text for part in parts], cells, nesting_left(e)]  # a function that calls a value is counted
-    e.call(f"{name}({', '.join(arguments)})", kinds.ANY)
+    kind = kinds.ANY if number is None else e.kinds.of_type(e.image.functions[number].result)
+    e.call(f"{name}({', '.join(arguments)})", kind)
 
 
 def callee(e: Emitter, closure: Value, count: int) -> str:

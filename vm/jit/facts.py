@@ -41,7 +41,7 @@ class Value:
         "text", "kind", "pure", "uses", "depth", "low", "high", "certain", "is_number", "length", "max_length", "elements",
         "range", "upper_bound", "unboxed", "unboxed_kind", "binding", "if_true", "if_false", "less_true", "less_false", "variant",
         "divisor", "zero_test", "remainder_of", "keeps_sign", "increment_of", "asks", "parts",
-        "elements_marked", "error",
+        "elements_marked", "error", "payload",
     )  # fmt: skip
 
     def __init__(
@@ -85,6 +85,7 @@ class Value:
         self.asks: tuple[str, bool] | None = None  # of a test of what is not built: its variable, and whether true means absent
         self.elements_marked = False  # what an Array that nothing else sees holds is marked as shared; of an element, it is
         self.error: tuple[list[Any], str] | None = None  # of an Option before `ok_or` and `?`: what makes the error, and it
+        self.payload: tuple[str, int, int] | None = None  # of a part of a payload: the enum value, an atom; which of how many
         self.parts: tuple[Value, ...] = ()  # of a tuple that was built here: its parts, as atoms
 
     @property

@@ -24,10 +24,10 @@ from .emitter import Emitter
 from .facts import Value, canonical_stack, confirms, improves, join_values, optimistic
 from .flow import Flow, Unshaped
 from .inlining import Body
-from .library import Part
+from .library import Part, suffix
 from .literals import literals
 from .liveness import LocalUses, hidden_stores, read_after
-from .text import Branch, Spare, Store, printed, stores
+from .text import Branch, Spare, Store, printed, stores, unpack_payloads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from .analysis import CallGraph
     from .kinds import Kind
+    from .library import Closures
 
 MOST_PASSES = 10  # of the fixpoint
 WIDENING = 5  # the first pass whose kinds are joined with those of the one before
@@ -55,7 +56,7 @@ class Function:
     around it, and RecursionError where Python has too little room left for the depth of its blocks."""
 
     def __init__(
-        self, program: Any, graph: CallGraph, number: int, metered: bool, closures: tuple[tuple[int, int], ...] = ()
+        self, program: Any, graph: CallGraph, number: int, metered: bool, closures: Closures = ()
     ) -> None:
         self.program = program
         self.graph = graph
@@ -66,7 +67,7 @@ class Function:
             raise Unshaped("too large")
         self.closures = closures
         self.body = Body(program, graph, number, not metered, closures)
-        self.suffix = "".join([f"_{position}_{function}" for position, function in closures])
+        self.suffix = suffix(closures)
         self.handlers = self.body.handlers
         self.costs = run_costs([OPCODES[opcode].flow for _, opcode, _ in self.body.instructions])
         labels = [self.body.index_of[at] for _, opcode, at in self.body.instructions if OPCODES[opcode].kind is k.LABEL]
@@ -77,6 +78,7 @@ class Function:
         self.uses = LocalUses(self.body, program.image, len(self.image_function.params))
         self.flow = Flow(self.body, self.handlers)
         self.body.hidden_stores = hidden_stores(self.body)
+        self.body.hidden_locals = frozenset([self.body.instructions[at][2] for at in self.body.hidden_stores])
         self.body.literals = literals(self.body, program.image)
         self.invariants = self._invariants()
 
@@ -209,6 +211,7 @@ class Function:
         return [f"{''.join([f'c{cell}, ' for cell in own])}= l{position}.cells" for position, own in cells.items() if own]
 
     def _part(self, name: str, parameters: list[str], statements: list[Any], emitter: Emitter) -> Part:
+        unpack_payloads(statements)
         self._drop_dead_stores(statements, emitter)
         source, places = printed(f"def {name}({', '.join(parameters)}):", statements, emitter.read)
         sites = emitter.sites

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .analysis import CallGraph
+    from .library import Closures
 
     Key = tuple[Inlined, int]
 
@@ -43,15 +44,16 @@ class Body:
     By index: `handlers`, the target of the handler that catches what the instruction raises, and `handler_depths`, how many
     values that keeps; `declared_types`, the number of the type of the top of the stack; `keeps_none`, whether `?` passes a None
     on as a None; `_paths`, the instructions that an error passes, where these are more than the one. `borrowed_shares`: each
-    SHARE of what the callee only reads. `functions` sets `hidden_stores`, each STORE of a local without a name, and `literals`:
-    by its first instruction, the last one of a literal of constants. `starts`: by index of an instruction in the outermost
-    function, its index here.
+    SHARE of what the callee only reads; `given`, of a CALL that stays, the parameters that it gives known closures for, with
+    their functions; `called`, of a CALL_VALUE that stays, the function of the closure, where that is known. `functions` sets
+    `hidden_locals`, those without a name, `hidden_stores`, each STORE of one, and `literals`: by its first instruction, the last
+    one of a literal of constants. `starts`: by index of an instruction in the outermost function, its index here.
 
     `closures`: pairs of the position of a parameter, from 0, and the number of the function whose closure is passed for it;
     `closure_cells`: for each of these positions, the numbers under which the outermost function has the cells of that closure."""
 
     def __init__(
-        self, program: Any, graph: CallGraph, number: int, inlining: bool, closures: tuple[tuple[int, int], ...] = ()
+        self, program: Any, graph: CallGraph, number: int, inlining: bool, closures: Closures = ()
     ) -> None:
         self.program = program
         self.graph = graph
@@ -64,12 +66,15 @@ class Body:
         self._paths: dict[int, list[tuple[Inlined, int]]] = {}
         self.borrowed_shares: set[int] = set()
         self.hidden_stores: set[int] = set()
+        self.hidden_locals: frozenset[int] = frozenset()
         self.literals: dict[int, int] = {}
         self.handler_depths: dict[int, int] = {}
         self._targets: dict[int, Key] = {}
         self._starts: dict[Key, int] = {}
         self._handled: dict[int, Key] = {}
         self._closures: dict[int, tuple[int, tuple[int, ...]]] = {}  # by slot of a parameter: a closure's function and cells
+        self.given: dict[int, Closures] = {}
+        self.called: dict[int, int] = {}
         self._growth = 0
         cells = program.image.functions[number].cells
         self.root = Inlined(number, cells=tuple(range(cells)))
@@ -151,11 +156,18 @@ class Body:
             if share >= 0 and self.graph.borrows(number, position):
                 self.borrowed_shares.add(share)
             makes = opcode == CLOSURE and self.depths[end] == depth - count + position
-            if makes and self.graph.inlined_size(operand) and position in self.graph.called_parameters(number):
+            if position not in self.graph.called_parameters(number):
+                continue
+            if makes and not self.graph.suspends[operand]:
                 maker = self.places[end][1].cells
                 closures[position] = operand, tuple([maker[cell] for cell in self.program.image.functions[operand].captures])
-        if not self._is_worthwhile(caller, number, bool(closures)):
-            self._emit(CALL, number, place, depth)
+            elif opcode in (LOAD, MOVE) and operand in self._closures and self.depths[end] == depth - count + position:
+                closures[position] = self._closures[operand]
+        inlinable = any(self.graph.inlined_size(function) for function, _ in closures.values())
+        if not self._is_worthwhile(caller, number, inlinable):
+            at = self._emit(CALL, number, place, depth)
+            if closures and self.inlining:
+                self.given[at] = tuple([(position, function) for position, (function, _) in sorted(closures.items())])
             return
         inner = Inlined(number, caller, index, self.slots, depth - count)
         self._closures |= {inner.slot + position: closure for position, closure in closures.items()}
@@ -169,12 +181,14 @@ class Body:
         opcode, slot = self.instructions[end][1:] if end >= 0 else (-1, 0)
         number, cells = self._closures.get(slot, (-1, ())) if opcode in (LOAD, MOVE) else (-1, ())
         fits = number >= 0 and len(self.program.image.functions[number].params) == count
-        if not fits or not self._is_worthwhile(caller, number, False):
-            self._emit(CALL_VALUE, count, place, depth)
-            return
-        for position, last in enumerate(ends):
+        for position, last in enumerate(ends if fits else []):
             if last >= 0 and self.instructions[last][1] == SHARE and self.graph.borrows(number, position):
                 self.borrowed_shares.add(last)
+        if not fits or not self._is_worthwhile(caller, number, False):
+            at = self._emit(CALL_VALUE, count, place, depth)
+            if fits and self.inlining:
+                self.called[at] = number
+            return
         inner = Inlined(number, caller, index, self.slots, depth - count - 1, cells)
         self._enter(place, inner, 1)
         self._emit(POP, 0, place, inner.base + 1)

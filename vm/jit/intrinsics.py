@@ -4,15 +4,15 @@
 A row of a table gives the text for receiver and arguments; it means what the body in vm/builtins means for values of the declared
 types. `{items}` is the storage of the receiver, `{body}` the body itself for what the short form does not cover, `{room}` the
 characters of a constant last argument and one more, `{value}` the payload of the receiver, `{kept}` and `{other}` the elements of
-`x` and of the last argument, `{kept_values}` the values of the Map `x`, marked where they need that. In it `Q` characters are
-surely not too many for a String of the run, `M` is the most elements that a container has, `LARGE` as many as are counted, `BN`
-the body of the built-in in constant N, `END` an absent entry, `NONE_VALUE` the Option None, `w` and `x` are variables for the
-moment; other names are those of `emitter`, and what is called is in `library`.
-Hands on `EMIT` to `control`. A method that is to be written out as an expression gets a row of
-`INTRINSICS`, or of `UNBOXED` if it gives an Option or the Result of an Int. One that is a statement, takes its parts from the
-stack itself, or unwraps what was not built is a case of `call_builtin`. Any other is a call of its body. Functions here take the
-emitter `e`; they pop abstract values (a `Value` is a Python expression with what is known of it) from `e.stack`, push the result,
-write statements to `e.out`, and compute nothing of the program.
+`x` and of the last argument, `{kept_values}` the values of the Map `x`, marked where they need that, `{is_key}` the test that the
+last argument is a key as it is. In it `Q` characters are surely not too many for a String of the run, `M` is the most elements
+that a container has, `LARGE` as many as are counted, `BN` the body of the built-in in constant N, `END` an absent entry,
+`NONE_VALUE` the Option None, `w` and `x` are variables for the moment; other names are those of `emitter`, and what is called is
+in `library`. Hands on `EMIT` to `control`. A method that is to be written out as an expression gets a row of `INTRINSICS`, or of
+`UNBOXED` if it gives an Option or the Result of an Int. One that is a statement, takes its parts from the stack itself, or
+unwraps what was not built is a case of `call_builtin`. Any other is a call of its body. Functions here take the emitter `e`; they
+pop abstract values (a `Value` is a Python expression with what is known of it) from `e.stack`, push the result, write statements
+to `e.out`, and compute nothing of the program.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..bytecode.opcodes import BY_NAME
 from ..record import record
 from . import kinds
 from .arithmetic import note_presence
-from .emitter import registrar
+from .emitter import MOST_PARTS, registrar
 from .facts import TESTED, Value, slot_of
 from .places import LONGEST, checks_at_push, guard_key, make_list_unique, map_key, room_test, set_map_entry
 from .text import KEEP, MARK, Branch
@@ -147,12 +147,13 @@ INTRINSICS: dict[tuple[str, str], Intrinsic] = {
     ),
     ("Map", "delete"): Intrinsic("{items}.pop({1} if type({1}) is str else key_of({1}), END) is not END", named=True),
     ("Set", "contains"): Intrinsic(
-        "{1} in {items} if type({1}) is str or type({1}) is int else {body}({0}, {1})", named=True
+        "{1} in {items} if {is_key} else {body}({0}, {1})", named=True
     ),
     ("Set", "insert"): Intrinsic(
-        "len({items}) < ({items}.setdefault({1}, {1}), len({items}))[1] "
-        "if (type({1}) is str or type({1}) is int) and len({items}) < M else {body}({0}, {1})", named=True,
+        "len({items}) < ({items}.setdefault({1}, {1}), len({items}))[1] if {is_key} and len({items}) < M else {body}({0}, {1})",
+        named=True,
     ),
+    ("Set", "remove"): Intrinsic("{items}.pop({1}, END) is not END if {is_key} else {body}({0}, {1})", named=True),
     ("Set", "len"): Intrinsic("len({items})", is_length=True),
     ("Set", "is_empty"): Intrinsic("not {items}"),
     ("Queue", "len"): Intrinsic("len({items})", is_length=True),
@@ -239,6 +240,7 @@ UNBOXED: dict[tuple[str, str], Intrinsic] = {
 UNWRAPPING = frozenset({("Option", "unwrap"), ("Option", "unwrap_or"), ("Option", "ok_or"), ("Result", "unwrap_or")})
 # What an Option or Result that is not built is asked, and whether that is true of None and of an Err.
 ASKING = {("Option", "is_some"): False, ("Option", "is_none"): True, ("Result", "is_ok"): False, ("Result", "is_err"): True}
+KEY_CLASSES = {"string": "str", "int": "int"}  # of Python, by the kind of a value that is a key as it is
 KEYED = {"get": 1, "has": 1, "set": 2}  # methods of Map with a key, and where that lies on the stack
 SCALAR_RECEIVERS = frozenset({"String", "Int", "Float", "Bool"})
 # These neither change nor mark an element of an Array or field of a struct that is there already: facts of elements still hold
@@ -323,7 +325,20 @@ def expansion(e: Emitter, text: str, parts: list[Value], operand: int, kind: Kin
     return text.format(
         *texts, items=e.list_of(texts[0]), body=f"B{operand}", room=room, value=value, kept=kept(e, "x.items", parts[0]),
         other=kept(e, f"{texts[-1]}.items", parts[-1]), kept_values=kept(e, "x.items.values()", parts[0]),
+        is_key=key_test(e, parts[-1]),
     )  # fmt: skip
+
+
+def key_test(e: Emitter, value: Value) -> str:
+    """Return the text of the test that the dict of a Set has a value, an atom, as it is: that it is a String, an Int, or a tuple
+    of a few of these (`set_key`). A tuple that was built here is asked for its parts, of any other its kind tells which to look
+    at."""
+    parts = value.parts or [Value(f"{value.text}[{at}]", part) for at, part in enumerate(e.kinds.parts(value.kind))]
+    if any(part.kind[0] not in KEY_CLASSES for part in parts) or not 0 < len(parts) <= MOST_PARTS:
+        return f"(type({value.text}) is str or type({value.text}) is int)"
+    tests = [] if value.parts else [f"type({value.text}) is tuple and len({value.text}) == {len(parts)}"]
+    tests += [f"type({part.text}) is {KEY_CLASSES[part.kind[0]]}" for part in parts if not part.certain]
+    return " and ".join(tests) or "True"
 
 
 def kept(e: Emitter, text: str, holder: Value) -> str:

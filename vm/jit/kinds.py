@@ -105,7 +105,9 @@ class Kinds:
         """Return the kind of a tuple of parts of these kinds, in order: `plain` where all parts are SCALARS."""
         parts = list(parts)
         word = "plain" if all(kind[0] in SCALARS for kind in parts) else "tuple"
-        if any(self._nesting(kind) >= DEEPEST or kind == UNSTORED for kind in parts):
+        if UNSTORED in parts:
+            return UNSTORED
+        if any(self._nesting(kind) >= DEEPEST for kind in parts):
             return (word, UNKNOWN)
         return (word, self._numbered((word, tuple([self.number(kind) for kind in parts]))))
 
@@ -154,6 +156,12 @@ class Kinds:
             return self.of_type(parts[position]) if position < len(parts) else ANY
         return PLAIN if kind[0] == "plain" else self._within(kind)
 
+    def parts(self, kind: Kind) -> list[Kind]:
+        """Return the kinds of the parts of a tuple, in order; none where they are not known."""
+        if kind[0] not in ("tuple", "plain") or kind[1] < 0:
+            return []
+        return [self.of_type(number) for number in self.descriptor(kind[1])[1]]
+
     def field(self, kind: Kind, position: int) -> Kind:
         """Return the kind of a field of a struct or schema, by its position from 0; ANY where it is not known."""
         if kind[0] in ("struct", "schema") and kind[1] >= 0:
@@ -165,9 +173,15 @@ class Kinds:
         """Return the kind of a part, by its position from 0, of an enum value that is of the variant with this number; ANY where
         it is not known."""
         if kind[0] != "enum" or kind[1] < 0 or not 0 <= variant < len(self.descriptor(kind[1])[2]):
-            return ANY
+            return self._within(kind)
         parts = self.descriptor(kind[1])[2][variant][1]
         return self.of_type(parts[position]) if position < len(parts) else ANY
+
+    def payload_size(self, kind: Kind, variant: int) -> int:
+        """Return the number of parts of an enum value that is of the variant with this number; 0 where it is not known."""
+        if kind[0] != "enum" or kind[1] < 0 or not 0 <= variant < len(self.descriptor(kind[1])[2]):
+            return 0
+        return len(self.descriptor(kind[1])[2][variant][1])
 
     def success(self, kind: Kind) -> Kind:
         """Return the kind of what the Ok of a Result or the Some of an Option holds; ANY where it is not known."""

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
     from ..interp.stores import HashStore
 
+    Closures = tuple[tuple[int, int], ...]  # pairs of the position of a parameter and the number of a closure's function
+
 
 # ---------------------------------------------------------------- functions
 #
@@ -312,6 +314,21 @@ class Site:
         self.stack = stack
         self.element = element
         self.again: tuple[str, ...] | None = None
+
+
+def suffix(closures: Closures) -> str:
+    """Return the end of the name of a function that is specialised for calls that give these closures."""
+    return "".join([f"_{position}_{function}" for position, function in closures])
+
+
+def named_function(name: str) -> tuple[int, Closures] | None:
+    """Return the number of the function of the program that the Python function `name` is, and the closures that it is
+    specialised for; None for any other name."""
+    number, *rest = name[2:].split("_")
+    if name[:2] != "fn" or not all(part.isdigit() for part in (number, *rest)):
+        return None
+    numbers = [int(part) for part in rest]
+    return int(number), tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 class Part:

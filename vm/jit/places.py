@@ -95,10 +95,12 @@ def known_none(e: Emitter, part: Value) -> Value:
 
 @emit("MOVE")
 def move(e: Emitter, op: Opcode, operand: int) -> None:
-    """Push a local that no mark is needed for, unless a panic is to show it as it is now."""
+    """Push a local that no mark is needed for, unless a panic is to show it as it is now, which is none without a name."""
     part = known_none(e, e.local(operand))
     if part.unboxed is not None:
         share_unboxed(e, part, "KEEP")
+    elif operand in e.body.hidden_locals:
+        e.facts.escape()
     elif e.kinds.is_marked(part.kind) and part.text not in e.marked:
         e.facts.escape()
         shown = Branch("KEEP")
@@ -129,7 +131,7 @@ def store(e: Emitter, op: Opcode, operand: int) -> None:
     elif not part.pure:
         e.statement(f"{name} = {part.text}")
     elif e.at in e.body.hidden_stores:
-        e.out.append(Store(operand, part.text))
+        e.out.append(Store(operand, part.text, part.payload))
     else:
         e.out.append(f"{name} = {part.text}")
 

@@ -25,7 +25,7 @@ from ..values import UNSET, Array, Closure, Err, RangeValue, ToolRef
 from ..values.containers import CONTAINERS
 from ..values.limits import limits
 from .analysis import TALLEST, CallGraph
-from .library import NAMES, Deoptimise, Part, blank
+from .library import NAMES, Deoptimise, Part, blank, named_function
 from .literals import literal
 
 TYPE_CHECKING = False
@@ -37,10 +37,9 @@ if TYPE_CHECKING:
     from ..interp.link import Program
     from ..interp.linked import LoopSite, Site
     from .functions import Function
-    from .library import Inlined
+    from .library import Closures, Inlined
     from .library import Site as Place
 
-    Closures = tuple[tuple[int, int], ...]
     Key = tuple[int, int, bool, Closures]
 
 
@@ -61,6 +60,7 @@ class Translation:
         if kept is not None:
             self.bodies, rows = kept
             self.parts = {key: None if row is None else Part.unpacked(row) for key, row in rows.items()}
+        self.walked: dict[tuple[int, Closures], int] = {}  # elements that a function was given with some closures
         self.made = {(number, closures) for number, _, _, closures in self.parts if closures}  # what was specialised for closures
         self.transient: set[Key] = set()  # not translated for a reason that another process may not have
 
@@ -249,7 +249,6 @@ class Tier:
         self.functions: dict[int, Any] = {}
         self.loops: dict[tuple[int, Closures], Any] = {}
         self.specialised: dict[tuple[int, Closures], Any] = {}  # Python functions of whole functions
-        self.walked: dict[tuple[int, Closures], int] = {}  # elements that a function was given with some closures
         self.deoptimisations: dict[Any, int] = {}  # how often a function or loop has deoptimised
         self.targets: dict[Site, dict[type, Any]] = {}
         self.tools: dict[tuple[Site, str], Any] = {}  # what `_tool_target` gives, by site and name of the tool
@@ -300,14 +299,15 @@ class Tier:
             value = arguments[position]
             if type(value) is not Closure or value.function.home is not self.program:
                 return ()
-            if self.translation.graph.inlined_size(value.function.number):
+            if not self.translation.graph.suspends[value.function.number]:
                 closures.append((position, value.function.number))
         if not closures:
             return ()
         key = (number, tuple(closures))
         length = max([walk_length(value) for value in arguments], default=1)
-        walked = self.walked[key] = self.walked.get(key, 0) + length
-        least = WORTHWHILE if key not in self.translation.made else 0
+        translation = self.translation
+        walked = translation.walked[key] = translation.walked.get(key, 0) + length
+        least = WORTHWHILE if key not in translation.made else 0
         if walked < least or key not in self.specialised and self._is_specialised_enough(number):
             return ()
         return key[1]
@@ -333,8 +333,10 @@ class Tier:
         pending = [part]
         while pending:
             for name in pending.pop().code.co_names:
-                if name[:2] == "fn" and name[2:].isdigit() and name not in self.globals and name not in parts:
-                    callee = self.translation.whole(int(name[2:]), self.metered)
+                called = None if name in self.globals or name in parts else named_function(name)
+                if called is not None:
+                    callee = self.translation.whole(called[0], self.metered, called[1])
+                    callee = callee or self.translation.whole(called[0], self.metered)
                     if callee is None:
                         return False
                     parts[name] = callee
@@ -345,7 +347,7 @@ class Tier:
 
     def _python_function(self, part: Part) -> Any:
         for name in part.code.co_names:
-            if name not in self.globals and not (name[:2] == "fn" and name[2:].isdigit()):
+            if name not in self.globals and named_function(name) is None:
                 try:
                     sites = name.startswith(TARGETS)
                     if name.startswith("FN"):

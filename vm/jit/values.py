@@ -226,7 +226,7 @@ def map_(e: Emitter, op: Opcode, operand: int) -> None:
 def tuple_(e: Emitter, op: Opcode, operand: int) -> None:
     parts = e.pop_many(operand)
     kind = e.kinds.tuple([part.kind for part in parts])
-    bound = goes_to_a_local(e)
+    bound = goes_to_a_local(e) or is_asked_for(e)
     if bound:  # where it is taken apart at once, nobody asks for the tuple
         e.stack += parts
         e.spill()
@@ -235,6 +235,11 @@ def tuple_(e: Emitter, op: Opcode, operand: int) -> None:
     e.push_expression(f"({', '.join([part.text for part in parts])}{',' * (operand == 1)})", parts, kind)
     if bound:
         e.stack[-1].parts = tuple(parts)
+
+
+def is_asked_for(e: Emitter) -> bool:
+    """Return whether the value that is pushed here is what a method of a Set is called with next: that looks at its parts."""
+    return e.uses.builtin_at(e.at + 1)[:1] == ("Set",)
 
 
 def goes_to_a_local(e: Emitter) -> bool:
@@ -391,8 +396,11 @@ def get_element(e: Emitter, op: Opcode, operand: int) -> None:
 @emit("GET_PAYLOAD")
 def get_payload(e: Emitter, op: Opcode, operand: int) -> None:
     part = e.pop()
-    kind = kinds.ANY if part.variant is None else e.kinds.payload(part.kind, part.variant, operand)
-    e.push_expression(f"{part.text}.payload[{operand}]", [part], kind)
+    variant = -1 if part.variant is None else part.variant
+    e.push_expression(f"{part.text}.payload[{operand}]", [part], e.kinds.payload(part.kind, variant, operand))
+    size = e.kinds.payload_size(part.kind, variant)
+    if size > 1 and part.is_atom:
+        e.stack[-1].payload = part.text, operand, size
 
 
 # ---------------------------------------------------------------- ranges and iterators
