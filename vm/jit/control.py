@@ -226,9 +226,11 @@ class Structure:
         return self._kept[target]
 
     def _lowest(self, at: int) -> int:
-        """Return how many values stay on the operand stack beneath those that an instruction takes."""
+        """Return how many values stay on the operand stack beneath those that an instruction takes, or its handler does not keep."""
         op, depths = OPCODES[self.instructions[at][1]], self.flow.code.depths
-        if op.flow in ENDS or at in self.flow.handlers:
+        if at in self.flow.handlers:
+            return min(depths[at] - len(op.pops), self.flow.code.handler_depths[at])
+        if op.flow in ENDS:
             return depths[at] - len(op.pops)
         return depths[at + 1] - len(op.pushes)
 

@@ -88,12 +88,16 @@ class Function:
         own = self.uses.kinds
         declared = [own.of_type(kind) for _, kind, _ in self.image_function.params]
         receiver, _, name = self.image_function.name.partition("::")
-        row = built_in_row(receiver, name) if self.closures and self.image_function.flags & im.F_HIDDEN else None
-        if row is None or row.kind != "prelude":
+        row = built_in_row(receiver, name) if self.image_function.flags & im.F_HIDDEN else None
+        stated: list[Any] = []
+        if row is not None and row.kind == "prelude":
+            stated = [row.receiver_type, *[parameter.type for parameter in row.parameters]]
+        if len(stated) != len(declared):  # none, or an image that has another function under this name
             return declared
-        stated: list[Any] = [row.receiver_type, *[parameter.type for parameter in row.parameters]]
         named: dict[str, Kind] = {}
         for position, function in self.closures:
+            if stated[position][0] != "fn":
+                continue
             for part, (_, kind, _) in zip(stated[position][1], self.program.image.functions[function].params, strict=False):
                 if part[0] == "var" and named.get(part[1], kinds.ANY) == kinds.ANY:
                     named[part[1]] = own.of_type(kind)

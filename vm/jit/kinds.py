@@ -213,7 +213,7 @@ class Kinds:
             return named.get(descriptor[1], ANY)
         if word in ("array", "map", "option"):
             return self.container(word, *[self.stated(part, named) for part in descriptor[1:]])
-        return (word, UNKNOWN) if word in WORDS else ANY
+        return (word, UNKNOWN) if word in WORDS or word == "range" else ANY
 
     def filled(self, kind: Kind, element: Kind, key: Kind) -> Kind:
         """Return the kind of an Array or Map of kind `kind` after elements of one kind, under keys of another, were put into it;
