@@ -69,6 +69,7 @@ NOT_TOUCHED, COUNTED, READ, WRITTEN, ASSIGNED = range(5)
 
 DEEPEST = 100  # values on the operand stack of a function that is looked at
 LARGEST = 20_000  # its instructions
+LONGEST_ARGUMENT = 500  # instructions between a mark and what pops the value, where control parts
 
 Builtin = Callable[[int], tuple[str, str]]
 
@@ -221,14 +222,32 @@ class Body:
         return floors
 
     def _consumer(self, share: int) -> tuple[int, int]:
-        """Return the instruction that pops what a mark lies on, and as which operand; -1 where control parts before."""
+        """Return the instruction that pops what a mark lies on, and as which operand; where control parts before, the one that
+        all paths come to which do not leave the function or go to a handler. -1 where there is no such, or code of another
+        place lies between."""
         depth = len(self.stack(share))
-        for at in range(share + 1, self.ends[share]):
-            stack = self.stack(at)
+        consumers: set[int] = set()
+        seen: set[int] = set()
+        pending = [share + 1]
+        while pending:
+            at = pending.pop()
+            if at in seen:
+                continue
+            if at <= share or len(seen) > LONGEST_ARGUMENT:
+                return -1, 0
+            seen.add(at)
             pops, _ = self.flow.effect(at)
-            if len(stack) - pops < depth:
-                return at, depth - 1 - (len(stack) - pops)
-        return -1, 0
+            if self.code[at][0] == RETURN:
+                continue  # the value is dropped
+            if len(self.stack(at)) - pops < depth:
+                consumers.add(at)
+                continue
+            pending += self.flow.successors[at]
+        last = max(consumers, default=-1)
+        between = range(share + 1, last)
+        if len(consumers) != 1 or any(self.flow.states[at] is not None and at not in seen for at in between):
+            return -1, 0
+        return (last, depth - 1 - (len(self.stack(last)) - self.flow.effect(last)[0])) if max(seen) == last else (-1, 0)
 
     def stack(self, at: int) -> tuple[Entry, ...]:
         """Return what is known of the operand stack before the instruction `at`, lowest value first; control must reach it."""
@@ -377,8 +396,13 @@ class Body:
         held = state.stack[-1].held if element is None else element.held
         if any(slot in (ANYWHERE[0], CALLER[0]) for slot, _ in held):
             return False
-        if any(clash(place, held) for entry in state.stack[: -1 if element is None else -2] for place in entry.held):
+        below = state.stack[: -1 if element is None else -2]
+        if any(clash(place, held) for entry in below for place in entry.held):
             return False
+        if element is not None:  # what lies below with a mark may move when it is popped, and have none then
+            marked = [place for entry in below for by in entry.shares for place in self.stack(by)[-1].held]
+            if any(clash(place, held) for place in marked):
+                return False
         slots = {slot for slot, _ in held}
         others = [slot for slot, entry in state.slots.items() if slot not in slots and any(clash(p, held) for p in entry.held)]
         return self._are_dead([(slot, ()) for slot in others], at)
@@ -410,24 +434,46 @@ class Body:
                 yield at, state.slots.get(slot, NEW).also((slot, ())) if number == LOAD_OWN else Entry(frozenset({(slot, ())}))
 
     def given_back(self) -> set[int]:
-        """Return the parameters that the function has not touched wherever it may return an Err."""
+        """Return the parameters that the function has not touched wherever it may return an Err. One that a local has taken over
+        is touched where that local is."""
+        renamed = self._renamed()
         sources: dict[int, set[int]] = {}
         for entries, reached in self._touched(failing=True):
-            for slot in {slot for entry in entries for slot, _ in entry.held if 0 <= slot < self.parameters}:
+            for slot in {slot for entry in entries for slot, _ in entry.held if slot >= 0}:
                 sources.setdefault(slot, set()).update(reached)
         for at, entry in self._written():
-            for slot in {slot for slot, _ in entry.held if 0 <= slot < self.parameters}:
-                sources.setdefault(slot, set()).update(self._following(at))
+            if self.code[at][0] != STORE or self.code[at][1] not in renamed:
+                for slot in {slot for slot, _ in entry.held if slot >= 0}:
+                    sources.setdefault(slot, set()).update(self._following(at))
+        for local in sorted(renamed, reverse=True):  # a local is named behind those that it takes from
+            for slot in renamed[local]:
+                sources.setdefault(slot, set()).update(sources.get(local, ()))
         return {slot for slot in range(self.parameters) if not self._may_fail_behind(sources.get(slot, set()))}
+
+    def _renamed(self) -> dict[int, set[int]]:
+        """Return the locals that are assigned once, a value that moves, as in `let mut o = e;`; by local, the earlier slots whose
+        value that may be."""
+        renamed: dict[int, set[int]] = {}
+        for at in self.moved:
+            consumer, _ = self.consumers[at]
+            local = self.code[consumer][1] if consumer >= 0 and self.code[consumer][0] == STORE else -1
+            slots = {slot for slot, path in self.stack(at)[-1].held if slot >= 0 and not path}
+            if local >= self.parameters and len(self.stores[local]) == 1 and slots and max(slots) < local:
+                if len(slots) == len(self.stack(at)[-1].held):
+                    renamed[local] = slots
+        return renamed
 
     def _touched(self, failing: bool = False) -> Iterator[tuple[list[Entry], Iterable[int]]]:
         """Yield what goes away from its place without a mark, and where control goes on then. `failing`: where a call that gives
         it back has failed it is still there."""
         for at, element in self.taken.items():
             yield [element], self._following(at)
+        renamed = self._renamed() if failing else {}
         for at in self.moved:
             consumer, position = self.consumers[at]
             number, callee = self.code[at if consumer < 0 else consumer]
+            if number == STORE and callee in renamed:
+                continue
             gives_back = failing and number == CALL and position in self.program.returned[callee]
             if gives_back and self.code[consumer + 1][0] in (TRY, RETURN) and consumer + 1 not in self.flow.leaders:
                 yield [self.stack(at)[-1]], [consumer + 2] if self.code[consumer + 1][0] == TRY else []

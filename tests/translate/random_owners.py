@@ -37,6 +37,22 @@ fn late(xs: Array<Int>, x: Int) -> Result<Array<Int>, String> {
     if x % 3 == 2 { throw "late ${out.len()}"; }
     Ok(out)
 }
+fn renamed(xs: Array<Int>, x: Int) -> Result<Array<Int>, String> {
+    let first = xs;
+    let mut out = first;
+    if x % 3 == 1 { throw "early"; }
+    out.push(x);
+    let mut more = out;
+    if x % 5 == 2 { more.push(0); throw "late"; }
+    more
+}
+fn entry(m: Map<String, Array<Int>>, o: Option<Array<Int>>) -> (Map<String, Array<Int>>, Array<Int>) {
+    let mut out = o ?? [2];
+    out.push(4);
+    (m, out)
+}
+fn row(rows: Array<Array<Int>>, xs: Array<Int>) -> (Array<Array<Int>>, Array<Int>) { let mut out = xs; out.push(6); (rows, out) }
+fn set(m: Map<String, Array<Int>>, k: String, xs: Array<Int>) -> Map<String, Array<Int>> { let mut out = m; out[k] = xs; out }
 fn step(xs: Array<Int>, x: Int) -> Result<Array<Int>, String> { let out = checked(xs, x)?; Ok(out) }
 fn opened(o: Option<Array<Int>>) -> Array<Int> { match o { Some(xs) => add(xs, 5), None => [0] } }
 fn seen(s: S, xs: Array<Int>) -> Array<Int> { let mut out = xs; out.push(s.a.len() * 10 + s.n); out }
@@ -167,6 +183,11 @@ class Maker:
                 f"try {{ {name} = late({name}, {n})?; }}",
                 f"match step({name}, {n}) {{ Ok(next) => {{ {name} = next; }} Err(_) => {{ {name}.push(0); }} }}",
                 f"match late({name}, {n}) {{ Ok(next) => {{ {name} = next; }} Err(_) => {{ {name}.push(0); }} }}",
+                f"match renamed({name}, {n}) {{ Ok(next) => {{ {name} = next; }} Err(_) => {{ {name}.push(0); }} }}",
+                f"try {{ {name} = renamed({name}, {n})?; }} {name}.push(1);",
+                f"{name} = beside({name}, if {self.test()} {{ {name} }} else {{ add({name}, {n}) }});",
+                f"{name} = add({name}, if {self.test()} {{ {name}.len() }} else {{ beside({name}, {name}).len() }});",
+                f"{name} = add({name}, match late({name}, {n}) {{ Ok(w) => w.len(), Err(_) => 1 }});",
                 f"for w in {name} {{ {name}.push(w); }} {name} = {name}[0..4.min({name}.len())];",
                 f"{name} = beside({name}, {{ {name}.push({n}); {name} }});", f"{name} = beside({name}, add({name}, {n}));",
             )  # fmt: skip
@@ -174,6 +195,9 @@ class Maker:
             return self.one(
                 f"{name}.push({self.value(A)});", f"if {name}.len() > 0 {{ {name}[0].push({n}); }}",
                 f"if {name}.len() > 0 {{ let mut row = {name}[0]; row.push({n}); {name}[0] = row; }}",
+                f"if {name}.len() > 0 {{ let (z, w) = row({name}, {name}[0]); {name} = z; {name}.push(w); }}",
+                f"if {name}.len() > 0 {{ {name} = row({name}, if {self.test()} {{ {name}[0] }} else {{ [i] }}).0; }}",
+                f"{name} = row({name}, {name}.get(0) ?? [{n}]).0;",
                 f"for w in {name} {{ let mut z = w; z.push({n}); if {name}.len() < 4 {{ {name}.push(z); }} }}",
             )  # fmt: skip
         if kind == S:
@@ -192,6 +216,10 @@ class Maker:
                 f'let mut {word} = {name}.get("k") ?? []; {word}.push({n}); {name}.set("k", {word});',
                 f'let mut {word} = {name}.get("k") ?? []; {word}.push({n}); {name}["k"] = {word}; {word}.push(1);',
                 f'let k{word} = "k"; let mut {word} = {name}.get(k{word}) ?? []; {word}.push({n}); {name}.set(k{word}, {word});',
+                f'let ({word}, z{word}) = entry({name}, {name}.get("k")); {name} = {word}; {name}["l"] = z{word};',
+                f'{name} = entry({name}, if {self.test()} {{ {name}.get("k") }} else {{ {name}.get("l") }}).0;',
+                f'{name} = set({name}, "k", add({name}.get("k") ?? [], {n}));',
+                f'{name} = set({name}, "l", if {self.test()} {{ {name}.get("k") ?? [] }} else {{ {name}.get("l") ?? [i] }});',
                 f'if {name}.has("k") {{ let mut {word} = {name}["k"]; {word}.push({n}); {name}["k"] = {word}; }}',
                 f'let mut {word} = {name}.get("k") ?? []; {word}.push({n}); if i % 2 == 0 {{ {name}.set("k", {word}); }}',
                 f'let mut {word} = {name}.get("k") ?? []; {name}.set("l", {word}); {word}.push({n}); {name}.set("k", {word});',

@@ -1,5 +1,5 @@
-"""Errors that leave from within an expression, with values of it already on the operand stack: a handler gets the error, above what
-it keeps and nothing else, in translated code too (V-7.2, L-5.8)."""
+"""Errors that leave from within an expression, with values of it already on the operand stack: a handler gets the error, above
+what it keeps and nothing else, in translated code too (V-7.2, L-5.8)."""
 
 from __future__ import annotations
 

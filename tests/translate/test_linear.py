@@ -36,6 +36,14 @@ fn some(xs: Array<Int>, x: Int) -> Option<Array<Int>> { let mut out = xs; out.pu
 fn pair(xs: Array<Int>, x: Int) -> (Int, Array<Int>) { let mut out = xs; out.push(x); (x, out) }
 fn leaf(tree: Tree, x: Int) -> Tree { match tree { Tree::Leaf(xs) => Tree::Leaf(add(xs, x)), Tree::None => Tree::Leaf([x]) } }
 fn counted(m: Map<Int, Int>, x: Int) -> Map<Int, Int> { let mut out = m; out[x] = (out.get(x) ?? 0) + 1; out }
+fn put(m: Map<Int, Int>, k: Int, v: Int) -> Map<Int, Int> { let mut out = m; out[k] = v; out }
+fn begun(state: State, x: Int) -> Result<State, String> {
+    let before = state;
+    let mut next = before;
+    if x % 50 == 49 { throw "no"; }
+    next.log.push(x);
+    next
+}
 fn played(before: State, x: Int) -> State {
     let mut log = before.log; log.push(x); State { turn: before.turn + 1, log, rest: before.rest }
 }
@@ -70,6 +78,8 @@ FORMS = {
     "an entry": 'let k = "k${i % 2}"; let mut list = g.get(k) ?? []; list.push(i); g.set(k, list);',
     "an entry by index": 'if !g.has("k") { g["k"] = []; } let mut list = g["k"]; list.push(i); g["k"] = list;',
     "an element": "let at = i % 2; let mut row = rows[at]; row.push(i); rows[at] = row;",
+    "an argument that the next one reads": "m = put(m, i % 7, (m.get(i) ?? if i % 2 == 0 { m.len() } else { 0 }) + 1); m[i] = i;",
+    "a Result and a local first": "match begun(s, i) { Ok(next) => { s = next; } Err(_) => { n += s.log.len(); } }",
     "parts of a struct": 'h = inside(h, "k", i);',
 }
 START = """
@@ -165,7 +175,7 @@ def listing(form: str, number: int) -> list[str]:
     return [OPCODES[opcode].name for _, opcode, _ in facts[number].instructions] if number < len(facts) else []
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", [*range(24), 5050])
 def test_no_program_can_tell(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside the same program with every mark in place."""
     text = program(seed)

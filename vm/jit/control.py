@@ -226,7 +226,7 @@ class Structure:
         return self._kept[target]
 
     def _lowest(self, at: int) -> int:
-        """Return how many values stay on the operand stack beneath those that an instruction takes, or its handler does not keep."""
+        """Return how many values stay on the operand stack beneath those that an instruction takes or its handler drops."""
         op, depths = OPCODES[self.instructions[at][1]], self.flow.code.depths
         if at in self.flow.handlers:
             return min(depths[at] - len(op.pops), self.flow.code.handler_depths[at])
