@@ -457,10 +457,11 @@ class Body:
         for at in self.moved:
             consumer, _ = self.consumers[at]
             local = self.code[consumer][1] if consumer >= 0 and self.code[consumer][0] == STORE else -1
-            slots = {slot for slot, path in self.stack(at)[-1].held if slot >= 0 and not path}
-            if local >= self.parameters and len(self.stores[local]) == 1 and slots and max(slots) < local:
-                if len(slots) == len(self.stack(at)[-1].held):
-                    renamed[local] = slots
+            held = self.stack(at)[-1].held
+            slots = {slot for slot, path in held if slot >= 0 and not path}
+            once = local >= self.parameters and len(self.stores[local]) == 1
+            if once and slots and len(slots) == len(held) and max(slots) < local:
+                renamed[local] = slots
         return renamed
 
     def _touched(self, failing: bool = False) -> Iterator[tuple[list[Entry], Iterable[int]]]:
