@@ -49,7 +49,9 @@ CALL_INOUT, FIELD_OWN, SET_FIELD, SET_INDEX, TRY, POP_TRY, THROW, RETURN, ITERAT
         "JUMP_UNLESS", "IS_OK",
     )
 )  # fmt: skip
-IS_ERR, CONST, INT = (NUMBER[name] for name in ("IS_ERR", "CONST", "INT"))
+IS_ERR, CONST, INT, DUP, IS_ABSENT = (NUMBER[name] for name in ("IS_ERR", "CONST", "INT", "DUP", "IS_ABSENT"))
+# They give an Option of the element that they take off, None of an empty container.
+TAKING_OFF = frozenset({("Array", "pop"), ("Stack", "pop"), ("Queue", "dequeue")})
 INDEXES = frozenset({NUMBER["INDEX"], NUMBER["INDEX_ARRAY"]})
 MOVED = {
     LOAD: NUMBER["MOVE"], GET_FIELD: NUMBER["TAKE_FIELD"], CALL_BUILTIN: NUMBER["TAKE_ENTRY"],
@@ -444,11 +446,29 @@ class Body:
         for at, entry in self._written():
             if self.code[at][0] != STORE or self.code[at][1] not in renamed:
                 for slot in {slot for slot, _ in entry.held if slot >= 0}:
-                    sources.setdefault(slot, set()).update(self._following(at))
+                    sources.setdefault(slot, set()).update(self._behind_write(at))
         for local in sorted(renamed, reverse=True):  # a local is named behind those that it takes from
             for slot in renamed[local]:
                 sources.setdefault(slot, set()).update(sources.get(local, ()))
         return {slot for slot in range(self.parameters) if not self._may_fail_behind(sources.get(slot, set()))}
+
+    def _behind_write(self, at: int) -> Iterable[int]:
+        """Return where control goes on once a local has been written into: behind the instruction that loads it for that, or, of
+        what takes an element off, where there was one. Without one nothing was changed, as in `xs.pop() ?? throw "empty"`."""
+        call = at + 1
+        while self.code[call][0] == FIELD_OWN:
+            call += 1
+        number, operand = self.code[call]
+        if self.code[at][0] != LOAD_OWN or number != CALL_BUILTIN or self.program.builtin(operand) not in TAKING_OFF:
+            return self._following(at)
+        after = self.code[call + 1 : min(call + 4, self.ends[call])]
+        if after[:1] == [(TRY, 0)] and call + 1 not in self.flow.fails:
+            return [call + 2]
+        if [opcode for opcode, _ in after] == [DUP, IS_ABSENT, JUMP_UNLESS]:
+            label = after[2][1]
+            assert isinstance(label, Label) and label.index is not None
+            return [label.index]
+        return self._following(at)
 
     def _renamed(self) -> dict[int, set[int]]:
         """Return the locals that are assigned once, a value that moves, as in `let mut o = e;`; by local, the earlier slots whose
