@@ -75,6 +75,21 @@ fn main() {
     emit("sum", sum(Shape::Line(2, 2)));
 }
 """
+NILS = """
+struct P { next: P?, n: Int }
+fn asked(x: Any, y: Int?) -> Array<Bool> { [x == nil, x != nil, y == nil, y != nil, nil == x, nil != y] }
+fn last(p: P) -> Int { let mut at = p; while at.next != nil { at = at.next ?? at; } at.n }
+fn given(m: Map<String, Int?>, k: String) -> Int? { let v: Int? = m.get(k) ?? nil; if v != nil { return v + 1; } nil }
+fn main() {
+    let values: Array<Any> = [nil, 0, "", [nil], (nil, 1), false, P { next: nil, n: 1 }];
+    for x in values {
+        emit("asked", [asked(x, nil), asked(x, 0)]);
+    }
+    emit("last", last(P { next: P { next: P { next: nil, n: 3 }, n: 2 }, n: 1 }));
+    let m: Map<String, Int?> = { "a": nil, "b": 0, "c": 4 };
+    for k in ["a", "b", "c", "d"] { emit("given", given(m, k)); }
+}
+"""
 MANY = """
 fn mixed(a: Any, b: Any) -> Array<Any> { [a.max(b), a.min(b)] }
 fn main() {
@@ -428,6 +443,7 @@ fn main() {
 SOURCES = {
     "slices": SLICES, "numbers": NUMBERS, "tables": TABLES, "enums": ENUMS, "texts": TEXTS, "absent": ABSENT, "casts": CASTS,
     "shared": SHARED, "literals": LITERALS, "many": MANY, "waiting": WAITING, "circles": CIRCLES, "payloads": PAYLOADS,
+    "nils": NILS,
 }  # fmt: skip
 
 

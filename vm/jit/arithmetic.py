@@ -362,6 +362,10 @@ def compare(e: Emitter, op: Opcode, operand: int) -> None:
     words = {value.kind[0] for value in e.stack[-2:]}
     if words in ({"int"}, {"float"}, {"string"}) or (words == {"bool"} and sign in ("==", "!=")):
         binary(e, sign, kinds.BOOL)
+    elif sign in ("==", "!=") and e.stack[-1].text == "None" and not e.stack[-2].numeric:
+        e.pop()  # only nil equals nil
+        part = e.pop()
+        e.push_expression(f"({part.text} is{' not' * (sign == '!=')} None)", [part], kinds.BOOL)
     elif sign in ("==", "!=") and "NONE_VALUE" in (e.stack[-1].text, e.stack[-2].text):
         a, b = e.pop_many(2)
         part = a if b.text == "NONE_VALUE" else b
