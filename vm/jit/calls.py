@@ -21,7 +21,7 @@ from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import kinds
 from .emitter import registrar
 from .facts import Value
-from .library import suffix
+from .library import prelude_row, suffix
 from .places import map_key
 from .text import Branch
 from .values import err, mark_payload, payload_text
@@ -66,7 +66,30 @@ def call(e: Emitter, op: Opcode, operand: int) -> None:
         arguments.append(nesting_left(e) if e.graph.counted[e.function] else "D")
     e.pay(e.graph.cost(operand))
     name = f"fn{operand}{suffix(e.body.given.get(e.at, ()))}"
-    e.call(f"{name}({', '.join(arguments)})", e.kinds.of_type(e.image.functions[operand].result))
+    e.call(f"{name}({', '.join(arguments)})", kind_of_result(e, operand, parts))
+
+
+def kind_of_result(e: Emitter, number: int, parts: list[Value]) -> Kind:
+    """Return the kind of what a call of function `number` with some arguments gives. A method of a built-in type that is written
+    in Concerto gives what its signature says of this receiver and these closures; one that changes its receiver, that alone."""
+    function = e.image.functions[number]
+    declared = e.kinds.of_type(function.result)
+    row = prelude_row(function)
+    if row is None or row.receiver_type is None or len(row.parameters) + 1 != len(parts):
+        return declared
+    if row.mut:
+        kind = parts[0].kind if row.result[0] == "nil" else declared
+    else:
+        named: dict[str, Kind] = {}
+        for holder in row.receiver_type[1:]:
+            if holder[0] == "var":
+                named[holder[1]] = e.kinds.inner(parts[0].kind)
+        for position, closure in e.body.given.get(e.at, ()):
+            stated = row.parameters[position - 1].type
+            if position and stated[0] == "fn" and stated[2][0] == "var":
+                named[stated[2][1]] = e.kinds.of_type(e.image.functions[closure].result)
+        kind = e.kinds.stated(row.result, named)
+    return kind if declared == kinds.ANY or kind[0] == declared[0] else declared
 
 
 @emit("CALL_VALUE")

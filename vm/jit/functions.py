@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import re
 
-from ..builtins.modules import built_in_row
-from ..bytecode import image as im
 from ..bytecode import operands as k
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from ..interp.link import run_costs
@@ -24,7 +22,7 @@ from .emitter import Emitter
 from .facts import Value, canonical_stack, confirms, improves, join_values, optimistic
 from .flow import Flow, Unshaped
 from .inlining import Body
-from .library import Part, suffix
+from .library import Part, prelude_row, suffix
 from .literals import literals
 from .liveness import LocalUses, hidden_stores, read_after
 from .text import Branch, Spare, Store, printed, stores, unpack_payloads
@@ -87,10 +85,9 @@ class Function:
         that a closure which it is specialised for says of its own parameters."""
         own = self.uses.kinds
         declared = [own.of_type(kind) for _, kind, _ in self.image_function.params]
-        receiver, _, name = self.image_function.name.partition("::")
-        row = built_in_row(receiver, name) if self.image_function.flags & im.F_HIDDEN else None
+        row = prelude_row(self.image_function)
         stated: list[Any] = []
-        if row is not None and row.kind == "prelude":
+        if row is not None:
             stated = [row.receiver_type, *[parameter.type for parameter in row.parameters]]
         if len(stated) != len(declared):  # none, or an image that has another function under this name
             return declared

@@ -13,6 +13,8 @@ import math
 from functools import partial
 from itertools import islice
 
+from ..builtins.modules import built_in_row
+from ..bytecode.image import F_HIDDEN
 from ..interp import ops
 from ..interp.dispatch import changes_self, missing_value, not_fallible, wrong_length
 from ..interp.ops import not_bool
@@ -319,6 +321,14 @@ class Site:
 def suffix(closures: Closures) -> str:
     """Return the end of the name of a function that is specialised for calls that give these closures."""
     return "".join([f"_{position}_{function}" for position, function in closures])
+
+
+def prelude_row(function: Any) -> Any:
+    """Return the row of the built-in that a function of an image is, where that is written in Concerto; None for any other. What
+    an image calls so may be another function."""
+    receiver, _, name = function.name.partition("::")
+    row = built_in_row(receiver, name) if function.flags & F_HIDDEN else None
+    return row if row is not None and row.kind == "prelude" else None
 
 
 def named_function(name: str) -> tuple[int, Closures] | None:

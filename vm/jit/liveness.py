@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from .flow import Flow
     from .inlining import Body
 
-LOAD, LOAD_OWN, MOVE, STORE, SWAP, CALL_BUILTIN = (
-    BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "MOVE", "STORE", "SWAP", "CALL_BUILTIN")
-)
+LOAD, LOAD_OWN, MOVE, STORE, SWAP, CALL_BUILTIN, NEW_CELL, STORE_CELL = (
+    BY_NAME[name].number for name in (
+        "LOAD", "LOAD_OWN", "MOVE", "STORE", "SWAP", "CALL_BUILTIN", "NEW_CELL", "STORE_CELL",
+    )
+)  # fmt: skip
 LOADS = frozenset({LOAD, LOAD_OWN, MOVE})
 ESCAPES, READ, WRITTEN = range(3)  # how a loaded container is used: by anything, to read an element in place, to write one
 # Opcodes, and the operand that they read or write in place: no other variable sees the array then.
@@ -60,7 +62,19 @@ class LocalUses:
                 self.loads.setdefault(operand, {})[at] = self._use(number, consumer, position)
                 if consumer >= 0 and body.instructions[consumer][1] in INDEXING and position == 0:
                     indexed[operand] = indexed.get(operand, 0) + 1
+        self.cell_types = self._cell_types(image.functions[body.root.function])
         self.repeated = frozenset(slot for slot, count in indexed.items() if count > 1)
+
+    def _cell_types(self, function: Any) -> dict[int, int]:
+        """Return, by cell, the declared type of the parameter that a captured variable is; a cell that several variables are in
+        one after the other has none."""
+        made = [operand for _, number, operand in self.instructions if number == NEW_CELL]
+        types: dict[int, int] = {}
+        for (_, number, slot), (_, following, cell) in zip(self.instructions, self.instructions[1:], strict=False):
+            captured = number in (LOAD, MOVE) and following == STORE_CELL and slot in self.constant_parameters
+            if captured and made.count(cell) == 1 and cell not in types:
+                types[cell] = function.params[slot][1]
+        return types
 
     def with_contents(self, invariants: dict[Any, Value]) -> dict[Any, Value]:
         """Return the invariants of a function, where an Array or Map also tells what is put into it; a parameter's type says that

@@ -173,7 +173,8 @@ def new_cell(e: Emitter, op: Opcode, operand: int) -> None:
 
 @emit("LOAD_CELL")
 def load_cell(e: Emitter, op: Opcode, operand: int) -> None:
-    e.push(Value(f"c{operand}.value", pure=False, uses=frozenset({f"c{operand}"})))
+    kind = e.kinds.of_type(e.uses.cell_types[operand]) if operand in e.uses.cell_types else kinds.ANY
+    e.push(Value(f"c{operand}.value", kind, pure=False, uses=frozenset({f"c{operand}"})))
 
 
 @emit("STORE_CELL")
