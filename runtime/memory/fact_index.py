@@ -346,9 +346,11 @@ def _trigrams_of(token: str) -> frozenset[str]:
     return frozenset([token[at : at + 3] for at in range(len(token) - 2)] or [token])
 
 
-def _words_of(fact: Fact) -> tuple[str, str, list[str], str]:
-    """What the index has of a fact."""
-    return fact.tier, fact.name, fact.about, fact.text
+def _same_words(one: Fact, other: Fact) -> bool:
+    """Return whether the index has the same of both facts."""
+    if one.tier != other.tier or one.name != other.name or one.about != other.about:
+        return False
+    return one.content is other.content or one.text == other.text
 
 
 class FactIndex:
@@ -465,7 +467,7 @@ class FactIndex:
         with self._alone:
             for number in paced(list(self._waiting), FEW):
                 placed, fact = self._placed.get(number), self.facts.get(number)
-                if placed is None or fact is None or _words_of(placed) != _words_of(fact):
+                if placed is None or fact is None or not _same_words(placed, fact):
                     self._withdraw(number)
                     if fact is not None:
                         self._add(fact)

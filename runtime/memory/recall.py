@@ -102,7 +102,7 @@ def rank(
     parsed = _Query(indexes, frozenset(terms(query)))
     parts = [_Part(index, parsed) for index in indexes if len(index)]
     best: list[tuple[float, int, float]] = []
-    hits: list[Found] = []
+    hits: list[tuple[tuple[float, int, float], Found]] = []
     least = (-1.0, 0, 0.0)  # what a hit must exceed, once there are k: score, time, number negated
     for bound, most, (part, count, bits, _), bands in _newest_first(_buckets(parts, near), now, half_life):
         look()
@@ -114,10 +114,16 @@ def rank(
         if (limit, *part.first(bands)) <= least:
             continue
         inflected = 1 - parsed.inflected(count) / 2
-        for slot in paced(slots_in(bits & part.index.bands.bits[bands - 1] if bands else bits), FEW):
+        piece = bits & part.index.bands.bits[bands - 1] if bands else bits
+        slots = slots_in(piece)
+        for slot in slots if piece.bit_count() < FEW else paced(slots, FEW):
             fact = part.fact(slot)
-            factor = recency(fact, now, half_life) * fact.c0
-            if (round(bound * factor + SLACK, DIGITS), fact.accessed, -fact.order) <= least:  # nearly all end here
+            factor = recency_at(fact.accessed, now, half_life) * fact.c0
+            reachable = round(bound * factor + SLACK, DIGITS)
+            if reachable < least[0]:  # nearly all end here
+                continue
+            order = -fact.order
+            if (reachable, fact.accessed, order) <= least:
                 continue
             missing = part.missing(slot, fact, inflected)
             if near is not None and fact.vector is not None:
@@ -126,18 +132,18 @@ def rank(
                 continue
             # Only here is the whole score computed; most facts were ruled out by the cheaper bounds above.
             hit = Found(fact, 1 - missing, now, decay, half_life)
-            place = round(hit.score, DIGITS), fact.accessed, -fact.order
+            place = round(hit.score, DIGITS), fact.accessed, order
             if place <= least:
                 continue
             if accepts(hit):
-                hits.append(hit)
+                hits.append((place, hit))
                 if len(best) < k:
                     heappush(best, place)
                 else:
                     heappushpop(best, place)
                 least = best[0] if len(best) >= k else least
-    hits.sort(key=lambda hit: (-round(hit.score, DIGITS), -hit.fact.accessed, hit.fact.order))
-    return hits[: max(0, k)]
+    hits.sort(key=lambda pair: pair[0], reverse=True)
+    return [hit for _, hit in hits[: max(0, k)]]
 
 
 def _newest_first(buckets: Iterable[Bucket], now: int, half_life: int) -> Iterator[Piece]:
@@ -211,6 +217,7 @@ class _Part:
         self.near = index.about(entity for entity, value in self.active.items() if value > 0.5)
         self.far = index.about(entity for entity, value in self.active.items() if value <= 0.5) & ~self.near
         self.worths = [self._worths(False), self._worths(True)]
+        self.dearest: dict[tuple[int, bool], list[tuple[float, int]]] = {}
         self.often = max((index.repeating(token)[1] for token in query.idf), default=1)
         self.shortest = list(accumulate(index.bands.shortest, min))  # of a band and all older ones
 
@@ -262,7 +269,10 @@ class _Part:
         tokens = self.worths[repeats]
         total = sum(tokens[number][0] for number in contained)
         room = float(count - sum(tokens[number][1] for number in contained))
-        for worth, own in sorted(tokens[at:], key=lambda pair: -pair[0] / max(pair[1], 0.01)):
+        others = self.dearest.get((at, repeats))
+        if others is None:
+            others = self.dearest[at, repeats] = sorted(tokens[at:], key=lambda pair: -pair[0] / max(pair[1], 0.01))
+        for worth, own in others:
             part = 1.0 if own <= room else max(0.0, room / own)
             total += worth * part
             room -= own * part
@@ -293,7 +303,8 @@ class _Part:
         return max((self.active.get(entity, 0.0) for entity in entities(fact)), default=0.0)
 
     def _lexical(self, slot: int) -> float:
-        damping = self.damping[0] + self.damping[1] * self.index.lengths[slot]
+        base, each = self.damping
+        damping = base + each * self.index.lengths[slot]
         total = 0.0
         for weight, counts in self.scored:
             count = counts.get(slot)

@@ -196,8 +196,11 @@ class Facts:
     def _indexes(self) -> list[FactIndex]:
         """Return indexes of the facts that the task sees: of the session, its ephemeral ones, those of the store."""
         memory = self.memory
+        indexes = [memory.session.index(memory.key)]
         own = [fact for fact in memory.session.ephemeral(memory.key) if fact.task == self.task]
-        indexes = [memory.session.index(memory.key), FactIndex(own), memory.stored_index()]
+        if own:
+            indexes.append(FactIndex(own))
+        indexes.append(memory.stored_index())
         if memory.lists:
             for index in indexes:
                 index.divide(memory.lists)

@@ -245,10 +245,10 @@ MUTANTS = {
         ),
     },
     "M-12.17": {
-        "unstable ties": Mutant(recall, "-hit.fact.accessed, hit.fact.order))", "))", finding.order),
+        "unstable ties": Mutant(recall, "lambda pair: pair[0], reverse", "lambda pair: pair[0][0], reverse", finding.order),
         "k before filter": Mutant(
             recall, "if accepts(hit):", "if True:", finding.filters,
-            (("return hits[: max(0, k)]", "return [hit for hit in hits[: max(0, k)] if accepts(hit)]"),),
+            (("hits[: max(0, k)]]", "hits[: max(0, k)] if accepts(hit)]"),),
         ),
         "recency left out": Mutant(recall, "self.relevance * self.recency * self", "self.relevance * self", finding.order),
     },

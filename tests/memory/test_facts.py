@@ -288,3 +288,19 @@ def test_a_rewind_takes_along_what_names_a_removed_entry(durable, path, clock, t
     assert sorted(fact.name for fact in Facts(branch).all()) == ["bare", "gone", "kept"]
     assert memory.erase([2]) == 1
     assert sorted(fact.name for fact in Facts(memory).all()) == ["bare", "kept"]
+
+
+def test_a_changed_fact_has_all_other_fields():
+    """`changed` names the fields one by one: a field that it forgets would be gone after the first recall."""
+    given = {
+        "id": 1, "tier": "persistent", "name": "n", "content": [2], "about": ["a"], "c0": 0.5, "created": 3, "accessed": 4,
+        "refreshed": 5, "trust": "user", "origin": "model", "by": "M", "run": "r", "rule": "l", "seqs": [6],
+        "elements": [[7, 8, 9]],
+    }  # fmt: skip
+    fact = Fact(**given, task=(1, 2))
+    fact.vector = ("label", b"v")
+    copy = fact.changed(accessed=10)
+    assert fact.as_json() == given
+    assert copy.as_json() == {**given, "accessed": 10}
+    assert (copy.task, copy.vector, copy.element) == ((1, 2), fact.vector, None)
+    assert copy.about is not fact.about and copy.seqs is not fact.seqs

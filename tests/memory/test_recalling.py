@@ -206,7 +206,7 @@ MUTANTS = {
     ),
     "Confirm refreshed by access": (test_decay, remembering, 'decay.refresh_on == "Access"', "True"),
     "unstable ties": (
-        test_recall, recall, "-hit.fact.accessed, hit.fact.order))\n    return hits[", "0))\n    return hits[",
+        test_recall, recall, "key=lambda pair: pair[0], reverse", "key=lambda pair: pair[0][0], reverse",
     ),
     "k before filter": (
         test_recall, recall, "            if accepts(hit):\n", "            if accepts(hit) or len(best) < k:\n",
