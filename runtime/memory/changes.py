@@ -92,12 +92,9 @@ def entries_at(head: Head, drafts: Sequence[Draft], turn: int, run: str | None, 
     """Return the entries that drafts, as `prepared` returns them, become behind `head`, as turn `turn` of the run `run`, None for
     a direct write, stored at `at` (Unix ms)."""
     return [
-        Entry(
-            head.next + number, turn, draft.message, run=run, by=draft.by, origin=draft.origin, pinned=draft.pinned,
-            tokens=draft.tokens or 0, at=at,
-        )
+        Entry(head.next + number, turn, draft.message, run, draft.by, draft.origin, draft.pinned, draft.tokens or 0, at)
         for number, draft in enumerate(drafts)
-    ]  # fmt: skip
+    ]
 
 
 class Change:
@@ -135,8 +132,9 @@ class Change:
 
     def retain(self) -> None:
         """Decide which entries the bounds of the log evict (M-4.2); what a summary still has to cover stays (M-9.5)."""
-        index = Index(self.log.head, self._unpinned(), self.new, self.covered())
-        self.gone = list(leaving(self.policy.retention, index))
+        if self.policy.retention.bounds:
+            index = Index(self.log.head, self._unpinned(), self.new, self.covered())
+            self.gone = list(leaving(self.policy.retention, index))
 
     def _unpinned(self) -> Iterator[Entry]:
         yield from self.log.forward(pinned=False)

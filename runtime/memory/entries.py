@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from functools import cache
 from math import isfinite
+from operator import attrgetter
 
 from ...vm.values import from_json
 from ...vm.values.media import KINDS, Content, Refused, content_of, known, link_to
@@ -472,11 +473,14 @@ def part_of(stored: dict[str, str]) -> Part:
 
 
 ENTRY_FIELDS = ("seq", "turn", "run", "by", "role", "origin", "pinned", "tokens", "at")
+_fields_of = attrgetter(*ENTRY_FIELDS)
 
 
 def entry_json(entry: Entry) -> dict[str, Any]:
     """Return the JSON object of an entry, as dumps have it (M-8.10)."""
-    return {**{name: getattr(entry, name) for name in ENTRY_FIELDS}, "parts": [part_json(part) for part in entry.parts]}
+    stored = dict(zip(ENTRY_FIELDS, _fields_of(entry), strict=True))
+    stored["parts"] = [part_json(part) for part in entry.parts]
+    return stored
 
 
 def entry_of(stored: dict[str, Any]) -> Entry:

@@ -10,6 +10,7 @@ M-8.10. `memory.py` and `reader.py` use most of it, `keyed_memory.py`, `changes.
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import islice
 
 from ...vm.panics import Panic
@@ -125,6 +126,8 @@ class StoredLog:
     def _check_units(self, entries: Sequence[Entry]) -> None:
         """Raise Corrupt for a tool result that stands behind no call of its unit. Of results at the beginning of a piece
         the call is in another piece."""
+        if "tool" not in [entry.message.role for entry in entries]:  # as nearly always
+            return
         calls: tuple[str, ...] | None = None
         for entry in entries:
             message = entry.message
@@ -344,33 +347,42 @@ class Content:
 
 def dumped(content: Content) -> str:
     """Return the dump of a content as canonical JSON (M-8.10)."""
-    from json import JSONEncoder
-
-    # Sorted keys and no blanks: the same content has the same text (M-8.10).
-    encode = JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
-
-    def listed(items: Iterable[Any]) -> str:
-        """Encoded item by item, so that a long log can be paced."""
-        return f"[{','.join([encode(item) for item in paced(items, FEW)])}]"
-
-    parts = {
-        "v": encode(FORMAT),
-        "next": encode(content.next),
-        "turns": encode(content.turns),
-        "runs": listed(row.as_json() for row in sorted(content.rows, key=lambda row: row.turn)),
-        "views": encode({state.name: state.as_json() for state in content.states}),
-        "log": listed(entry_json(entry) for entry in content.entries),
-        "facts": listed(content.facts),
-        "seen": listed(content.seen),
+    encode = _encoder()
+    parts: dict[str, Any] = {
+        "v": FORMAT,
+        "next": content.next,
+        "turns": content.turns,
+        "runs": (row.as_json() for row in sorted(content.rows, key=lambda row: row.turn)),
+        "views": {state.name: state.as_json() for state in content.states},
+        "log": (entry_json(entry) for entry in content.entries),
+        "facts": content.facts,
+        "seen": content.seen,
     }
     contents = contents_of(content.entries)
     if contents:
         from ...vm.values.containers import base64_of
 
-        parts["media"] = encode({content_hash: base64_of(data) for content_hash, data in contents.items()})
-    text = f"{{{','.join([f'{encode(name)}:{parts[name]}' for name in sorted(parts)])}}}"
+        parts["media"] = {content_hash: base64_of(data) for content_hash, data in contents.items()}
+    if len(content.rows) + len(content.entries) + len(content.facts) + len(content.seen) < FEW:
+        text = encode(parts | {name: list(parts[name]) for name in LISTS})
+    else:  # item by item, so that a long log can be paced
+        texts = {name: encode(part) for name, part in parts.items() if name not in LISTS}
+        for name in LISTS:
+            texts[name] = f"[{','.join([encode(item) for item in paced(parts[name], FEW)])}]"
+        text = f"{{{','.join([f'{encode(name)}:{texts[name]}' for name in sorted(texts)])}}}"
     works_on(len(text))
     return text
+
+
+LISTS = ("runs", "log", "facts", "seen")
+
+
+@cache
+def _encoder() -> Callable[[object], str]:
+    """Return what makes the JSON of a dump. Sorted keys and no blanks: the same content has the same text (M-8.10)."""
+    from json import JSONEncoder
+
+    return JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
 def loaded(text: str) -> Content:

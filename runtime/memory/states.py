@@ -54,7 +54,8 @@ def lowered(memories: Memories, secrets: Secrets, whole: bool) -> list[Any]:
     for label, store in memories.volatile_stores():
         logs = store.logs if whole or store.changed is None else store.changed
         labelled += [(label, log) for key, log in logs.items() if memories.volatile(label, key) is store]
-    labelled.sort(key=lambda one: (one[0] or "", encode(one[1].key)))
+    if len(labelled) > 1:
+        labelled.sort(key=lambda one: (one[0] or "", encode(one[1].key)))
     return [_row(label, log, whole, secrets) for label, log in labelled if not (whole and log.is_blank())]
 
 

@@ -108,6 +108,12 @@ def announce(items: int) -> None:
 
 def paced(values: Iterable[T], stride: int = STRIDE) -> Iterator[T]:
     """Yield the values, with a look at every `stride` of them."""
+    if type(values) is list and len(values) < stride:  # no look, and no generator either
+        return iter(values)
+    return _paced(values, stride)
+
+
+def _paced(values: Iterable[T], stride: int) -> Iterator[T]:
     until_look = stride
     for value in values:
         until_look -= 1

@@ -17,7 +17,7 @@ from zlib import error as ZlibError
 
 from ....vm.record import record
 from ...records import Msg
-from ..entries import Entry, Turn, ViewState, message_of, part_json, part_of, stored_json
+from ..entries import Entry, Part, Turn, ViewState, message_of, part_json, part_of, stored_json
 from ..facts import PERSISTENT, Fact, Observation, fact_of, observation_of
 from ..failures import DAMAGED, WAY_OUT, MemoryFailure, corrupt
 from .protocol import Head
@@ -38,6 +38,7 @@ ORIGINS = frozenset(("program", "user", "model", "tool", "host"))
 WRONG = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError, ZlibError)
 """What decoding can raise for bytes that no store wrote."""
 ONE_TEXT = '[{"kind":"text","text":"'
+BEFORE_TEXT = len(ONE_TEXT)
 
 
 def encode_parts(entry: Entry, deflate: bool) -> bytes:
@@ -89,12 +90,15 @@ def note_of(number: Any, facts: Any) -> tuple[int, str | None]:
 def head_of(values: Sequence[Any]) -> Head:
     """Return the row of a key. Raises MemoryFailure("Corrupt") for values that no commit has made, ValueError or TypeError for
     what is not six values (`damage_at` makes it Corrupt too)."""
-    version, following, turns, length, _, _ = values = tuple(values)
-    if any(type(value) is not int or not 0 <= value < MOST for value in values):
+    version, following, turns, length, tokens, at = values
+    if not (
+        type(version) is type(following) is type(turns) is type(length) is type(tokens) is type(at) is int
+        and 0 <= version | following | turns | length | tokens | at < MOST  # as each of them is
+    ):
         raise corrupt("the row of the log holds what is no count")
     if length > following or (not version and (following or turns or length)):
         raise corrupt("the counts of the log contradict each other")
-    return Head(*values)
+    return Head(version, following, turns, length, tokens, at)
 
 
 def entry_of_row(row: Sequence[Any]) -> Entry:
@@ -105,16 +109,18 @@ def entry_of_row(row: Sequence[Any]) -> Entry:
         if type(parts) is not bytes:
             raise ValueError
         json = (_inflated(parts) if parts[:1] == DEFLATED else parts[1:]).decode("utf-8", "surrogatepass")
-        text = _only_text(json) if role != "tool" else None
-        if text is not None:
-            entry = Entry(seq, turn, Msg(role, text), run=run, by=by, origin=origin, pinned=pinned == 1, tokens=tokens, at=at)
-        else:
+        message: Msg | None = None
+        opaque: Sequence[Part] = ()
+        # One text, as nearly all are, in the form of `encode_parts`: faster than decoding all of the JSON.
+        if json.startswith(ONE_TEXT) and role != "tool":
+            text, end = scanstring(json, BEFORE_TEXT)
+            if json[end:] == "}]":
+                message = Msg(role, text)
+        if message is None:
             message, opaque = message_of(role, [part_of(part) for part in loads(json)])
-            entry = Entry(
-                seq, turn, message, run=run, by=by, origin=origin, pinned=pinned == 1, tokens=tokens, at=at, opaque=opaque
-            )
     except WRONG:
         raise corrupt(f"entry {seq} does not decode") from None
+    entry = Entry(seq, turn, message, run, by, origin, pinned == 1, tokens, at, opaque)
     return check_entry(entry)
 
 
@@ -122,8 +128,8 @@ def check_entry(entry: Entry) -> Entry:
     """Return the entry. Raises MemoryFailure("Corrupt") for one that no commit has stored."""
     seq, turn, tokens, at, run, by = entry.seq, entry.turn, entry.tokens, entry.at, entry.run, entry.by
     if not (
-        type(seq) is int and type(turn) is int and type(tokens) is int and type(at) is int
-        and 0 <= turn < MOST and 0 <= seq < MOST and 0 <= tokens < MOST and 0 <= at < MOST
+        type(seq) is type(turn) is type(tokens) is type(at) is int
+        and 0 <= seq | turn | tokens | at < MOST  # as each of them is: MOST is a power of two
         and (run is None or type(run) is str) and (by is None or type(by) is str)
         and entry.message.role in ROLES and entry.origin in ORIGINS
     ):  # fmt: skip
@@ -137,15 +143,6 @@ def _inflated(parts: bytes) -> bytes:
     if not inflating.eof:
         raise ValueError("cut off, or larger than parts may be")
     return data
-
-
-def _only_text(json: str) -> str | None:
-    """Return the text of a message that is one text, as nearly all are, in the form that `encode_parts` writes; None for
-    any other. This is faster than decoding all of the JSON."""
-    if not json.startswith(ONE_TEXT):
-        return None
-    text, end = scanstring(json, len(ONE_TEXT))
-    return text if json[end:] == "}]" else None
 
 
 def turn_row(turn: Turn) -> tuple[Any, ...]:

@@ -27,6 +27,7 @@ from .sql import FORMAT, NAMES, TABLES, Indexes, SqlStore
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any, TypeVar
 
     from .thread import StoreThread
@@ -79,6 +80,32 @@ WAYS_OUT = {
 DAMAGED = ("malformed", "not a database", "encrypted", "corrupt", "decode to UTF-8")
 
 
+class _Guard:
+    """A context in which one thread is at a time, and which raises the failure that an error of SQLite means. It may be entered
+    again in itself. A turn enters it eight times, so it is no generator, which takes twice as long."""
+
+    __slots__ = ("alone", "name", "path")
+
+    def __init__(self, alone: AbstractContextManager[bool], name: str, path: str) -> None:
+        self.alone = alone
+        self.name = name
+        self.path = path
+
+    def __enter__(self) -> None:
+        self.alone.__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self.alone.__exit__(None, None, None)
+        if isinstance(error, UnicodeDecodeError):  # in what SQLite says of a damaged schema, too
+            raise corrupt(f"{self.path}: a text is not UTF-8") from None
+        if isinstance(error, sqlite3.Error):
+            reason = str(error)
+            if any(word in reason for word in DAMAGED):
+                raise corrupt(f"{self.path}: {reason}; {FILE_WAY_OUT}") from None
+            way = next((f"; {way}" for said, way in WAYS_OUT.items() if said in reason), "")
+            raise store_failed(self.name, f"{self.path}: {reason}{way}") from None
+
+
 class SqliteStore(SqlStore):
     """Logs in the SQLite file `path`; file and directory are made for the user alone where they are missing. `name` is what
     failures call the store. `deflates`: parts are compressed where that helps (M-8.8). `thread`: that of the session, in which it
@@ -100,6 +127,7 @@ class SqliteStore(SqlStore):
         self._connection: sqlite3.Connection | None = None
         self._indexes = Indexes(self._notes, self._facts)
         self._alone = RLock()  # leases are given back from another thread than that of the turns
+        self._guarded = _Guard(self._alone, self.name, self.path)
         folder = os.path.dirname(self.path)
         if "\0" in self.path:
             raise store_failed(name, "a path holds no nul")
@@ -257,19 +285,8 @@ class SqliteStore(SqlStore):
                 self._thread.changing()
             yield
 
-    @contextmanager
-    def _guard(self) -> Iterator[None]:
-        try:
-            with self._alone:
-                yield
-        except UnicodeDecodeError:  # in what SQLite says of a damaged schema, too
-            raise corrupt(f"{self.path}: a text is not UTF-8") from None
-        except sqlite3.Error as error:
-            reason = str(error)
-            if any(word in reason for word in DAMAGED):
-                raise corrupt(f"{self.path}: {reason}; {FILE_WAY_OUT}") from None
-            way = next((f"; {way}" for said, way in WAYS_OUT.items() if said in reason), "")
-            raise store_failed(self.name, f"{self.path}: {reason}{way}") from None
+    def _guard(self) -> AbstractContextManager[None]:
+        return self._guarded
 
     def _scrub(self) -> None:
         """Empty the write-ahead log (M-8.14); `secure_delete` has overwritten the pages already. Raises

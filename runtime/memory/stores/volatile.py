@@ -188,7 +188,8 @@ class VolatileLog:
                 message = Msg(role, content)
                 counted = count_message(message)
                 tokens += counted
-                entries.append(Entry(seq + number, turn + number, message, tokens=counted, at=int(at * 1000)))
+                at_ms = int(at * 1000)
+                entries.append(Entry(seq + number, turn + number, message, None, None, "program", False, counted, at_ms))
         self.stored = Head(
             head.version + self.fresh, head.next + self.fresh, head.turns + self.fresh, head.length + len(entries),
             head.tokens + tokens, entries[-1].at,
