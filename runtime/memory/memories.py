@@ -379,6 +379,11 @@ class Memories:
     def written(self, ref: MemoryRef, task: Any) -> Any:
         """Return what takes the direct writes of a task: the memory, or the frame of the turn that they join (M-5.20).
         Raises MemoryFailure("Nested") inside a function that computes a view of this log."""
+        # Nearly every direct write: a memory that is open already, outside of turns and of functions that compute views.
+        if not self.turns and not self.reading and not ref.key and not ref.branch and ref.life is None:
+            opened = self._open.get(ref.name)
+            if opened is not None:
+                return opened
         memory = self.at(ref)
         if self.reading and self.reads_around(task, memory):
             raise reading_itself(memory.name)

@@ -154,7 +154,8 @@ def turn_settings(tokens: int | None, meta: Map | None) -> tuple[int | None, Any
 def with_tools(machine: MachineContext, task: Task, receiver: Any, tools: Array) -> Any:
     """A builder with further tools."""
     # Raises P411 for what is no tool, MCP server, memory or index, and as `of_model`.
-    builder = of_model(receiver, "with_tools")
+    is_usual = type(receiver) is ModelBuilder and type(receiver.model) is not AgentRef  # without two calls: see V-8.3
+    builder = receiver if is_usual else of_model(receiver, "with_tools")
     for tool in tools.items:
         if type(tool) not in OFFERED:
             raise Panic("P411", f"with_tools expects tools, found {typeof(tool)}")
