@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     Json = dict[str, Any]
+    Place = str | tuple["Fields", str, int | None]
     T = TypeVar("T")
 
 MOST_READ = 400  # bytes of a body that is no JSON
@@ -32,19 +33,27 @@ class Unreadable(Exception):
 
 
 class Fields:
-    """A JSON object of a reply, read by name. `data` is the object, `place` its path in the reply, for messages.
+    """A JSON object of a reply, read by name. `data` is the object, `place` its path in the reply, for messages; it is given as a
+    text, or as the record around it, its name there, and its number in a list (None: it is no element).
 
     A part of another kind than asked for makes the reply Unreadable. A part that is null counts as absent: the methods `…_or`
     give another value for it, the others are Unreadable then."""
 
-    __slots__ = ("data", "place")
+    __slots__ = ("data", "_place")
 
-    def __init__(self, data: Any, place: str = "") -> None:
+    def __init__(self, data: Any, place: Place = "") -> None:
         """Raises Unreadable unless `data` is an object."""
+        self._place = place  # made a text when somebody asks: of the events of a stream nobody does
         if type(data) is not dict:
-            raise Unreadable(f"{place or 'the reply'} is {_kind(data)}, no object")
+            raise Unreadable(f"{self.place or 'the reply'} is {_kind(data)}, no object")
         self.data: dict[str, Any] = data
-        self.place = place
+
+    @property
+    def place(self) -> str:
+        if isinstance(self._place, str):
+            return self._place
+        around, name, number = self._place
+        return around._at(name) if number is None else f"{around._at(name)}[{number}]"
 
     def has(self, name: str) -> bool:
         """Return whether there is a part of this name that is not null."""
@@ -63,12 +72,12 @@ class Fields:
 
     def record(self, name: str) -> Fields:
         """Return an object."""
-        return Fields(self._required(name, dict), self._at(name))
+        return Fields(self._required(name, dict), (self, name, None))
 
     def record_or(self, name: str) -> Fields:
         """Return an object; an empty one when it is absent."""
         value = self.data.get(name)
-        return Fields({} if value is None else value, self._at(name))
+        return Fields({} if value is None else value, (self, name, None))
 
     def records(self, name: str) -> list[Fields]:
         """Return the objects of a list."""
@@ -93,8 +102,7 @@ class Fields:
         return self._required(name, list)
 
     def _records(self, name: str, values: list[Any]) -> list[Fields]:
-        place = self._at(name)
-        return [Fields(value, f"{place}[{number}]") for number, value in enumerate(values)]
+        return [Fields(value, (self, name, number)) for number, value in enumerate(values)]
 
     def _required(self, name: str, kind: type[T]) -> T:
         value = self.data.get(name)
@@ -109,7 +117,8 @@ class Fields:
         raise Unreadable(f"{self._at(name)} is {_kind(value)}, not {KINDS[kind]}")
 
     def _at(self, name: str) -> str:
-        return f"{self.place}.{name}" if self.place else name
+        place = self.place
+        return f"{place}.{name}" if place else name
 
 
 def fields_of(body: bytes) -> Fields:

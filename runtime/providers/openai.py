@@ -292,12 +292,13 @@ class ChatStream:
         delta = choice.record_or("delta") if choice.has("content_filter_results") else choice.record("delta")
         text = delta.text_or("content")
         self._content.append(text)
-        self._refusal.append(delta.text_or("refusal"))
-        self._annotations += [annotation.data for annotation in delta.records_or("annotations")]
-        require_countable(self._annotations)
-        merge(self._unknown, delta.data, OF_A_MESSAGE)
-        for piece in delta.records_or("tool_calls"):
-            self._call(piece)
+        if len(delta.data) > 1 or "content" not in delta.data:  # nearly every event has content alone
+            self._refusal.append(delta.text_or("refusal"))
+            self._annotations += [annotation.data for annotation in delta.records_or("annotations")]
+            require_countable(self._annotations)
+            merge(self._unknown, delta.data, OF_A_MESSAGE)
+            for piece in delta.records_or("tool_calls"):
+                self._call(piece)
         self._finish = choice.text_or("finish_reason") or self._finish
         return text
 
