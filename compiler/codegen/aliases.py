@@ -13,7 +13,7 @@ keep all that it pops and to push what any place may hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any
 
@@ -36,6 +36,7 @@ LOAD, LOAD_OWN, STORE, SHARE, GET_FIELD, CALL, CALL_BUILTIN = (
 )
 _LABEL = tuple(op.kind is k.LABEL for op in OPCODES)
 _ENDS = tuple(op.flow in ("jump", "stop") for op in OPCODES)
+_GOES_ON = tuple(not ends and not label for ends, label in zip(_ENDS, _LABEL, strict=True))  # nowhere but to the next
 
 # The value of these is new, or has its mark.
 _FRESH = frozenset(
@@ -124,9 +125,9 @@ def overlap(one: Path, other: Path) -> bool:
 
 
 _EFFECTS = tuple((*op.effect(0), op.starred) for op in OPCODES)
-# Of most opcodes: how many values they pop and push, where they read all of them and what they push is new.
+# Of most opcodes: how many values they pop, and what they push, where they read all of them and what they push is new.
 _SIMPLE = tuple(
-    op.effect(0) if not op.starred and op.name in _FRESH and (op.name in _READS or not op.pops)
+    (op.effect(0)[0], (NEW,) * op.effect(0)[1]) if not op.starred and op.name in _FRESH and (op.name in _READS or not op.pops)
     and op.name not in ("SHARE", "CALL", "CALL_BUILTIN", "CALL_METHOD", "CALL_INOUT") else None
     for op in OPCODES
 )  # fmt: skip
@@ -178,7 +179,10 @@ class Flow:
                 if THROWS[self.code[at][0]]:
                     self.fails[at] = target.index, depth
         self.leaders = {target for target, _ in self.fails.values()}
-        self.successors = [self._after(at) for at in range(len(self.code))]
+        last = len(self.code) - 1
+        self.successors = [
+            (at + 1,) if _GOES_ON[number] and at < last else self._after(at) for at, (number, _) in enumerate(self.code)
+        ]
         self.states: list[State | None] = [None] * len(self.code)
         lent = {slot for slot in range(parameters) if slot not in emitter.owned}
         slots = dict.fromkeys(lent, LENT)
@@ -237,11 +241,14 @@ class Flow:
         stack, slots = state.stack, state.slots
         simple = _SIMPLE[number]
         if simple is not None:
-            return State((*stack[: len(stack) - simple[0]], *(NEW,) * simple[1]), slots)
+            pops, pushed = simple
+            return State(stack[: len(stack) - pops] + pushed, slots)
         if number in (LOAD, LOAD_OWN):
             if at in self.plain:
                 return State((*stack, NEW), slots)
-            value = slots.get(operand, NEW)
+            value = slots.get(operand)
+            if value is None:
+                return State((*stack, Entry(frozenset([(operand, ())]), frozenset([at]))), slots)
             return State((*stack, Entry(value.held | {(operand, ())}, value.by | {at})), slots)
         if number == STORE:
             return self._stored(operand, state)
@@ -255,8 +262,11 @@ class Flow:
             return State((*stack[: len(stack) - operand - 1], stack[-1]), slots)
         if name == "SHARE":
             return self._marked(at, state)
-        pops, pushes = self.effect(at)
-        popped = stack[len(stack) - pops :]
+        pops, pushes, starred = _EFFECTS[number]
+        if starred:
+            pops += self.counts[at]
+        below = len(stack) - pops
+        popped = stack[below:]
         kept = [entry for position, entry in enumerate(popped) if entry.held and not self._reads(at, position)]
         if kept:
             self.kept[at] = kept
@@ -264,18 +274,19 @@ class Flow:
                 slots = _escaped(slots, entry)
         if name in ("CALL_METHOD", "CALL_INOUT"):
             self.receivers |= popped[0].shares
-        return State((*stack[: len(stack) - pops], *self._pushed(at, name, operand, popped, pushes)), slots)
+        return State(stack[:below] + self._pushed(at, name, operand, popped, pushes), slots)
 
     def _stored(self, slot: int, state: State) -> State:
         """Return what holds after an assignment. Whoever else held the old value may be the only one now."""
-        value = state.stack[-1].without(slot)
-        slots = state.slots
+        stack, slots = state.stack, state.slots
+        value = stack[-1].without(slot)
         if slots:
-            slots = {other: entry.without(slot) for other, entry in slots.items() if other != slot}
+            slots = {other: entry.without(slot) if entry.held else entry for other, entry in slots.items() if other != slot}
         # Its marks are asked for while it lies on the stack only; a local that is known for nothing else is as good as new.
         if value.held or value.by:
             slots = {**slots, slot: Entry(value.held, value.by)}
-        return State(tuple([entry.without(slot) for entry in state.stack[:-1]]), slots)
+        rest = tuple([entry.without(slot) for entry in stack[:-1]]) if len(stack) > 1 else ()
+        return State(rest, slots)
 
     def effect(self, at: int) -> tuple[int, int]:
         """Return how many values the instruction with the index `at` pops and pushes."""
@@ -297,14 +308,15 @@ class Flow:
         """Return what holds after a mark: who holds parts of the value without one shares them with another place."""
         top = state.stack[-1]
         slots = {slot: _seen_elsewhere(entry, top) for slot, entry in state.slots.items()} if top.held else state.slots
-        return State((*[_seen_elsewhere(entry, top) for entry in state.stack[:-1]], Entry(shares=frozenset({at}))), slots)
+        below = tuple([_seen_elsewhere(entry, top) for entry in state.stack[:-1]]) if top.held else state.stack[:-1]
+        return State((*below, Entry(shares=frozenset([at]))), slots)
 
-    def _pushed(self, at: int, name: str, operand: Any, popped: tuple[Entry, ...], pushes: int) -> Iterator[Entry]:
+    def _pushed(self, at: int, name: str, operand: Any, popped: tuple[Entry, ...], pushes: int) -> tuple[Entry, ...]:
         if not pushes:
-            return
+            return ()
         if name in _FRESH:
-            entry = NEW
-        elif name == "GET_FIELD":
+            return (NEW,) * pushes
+        if name == "GET_FIELD":
             entry = popped[0].stepped("field", operand)
             # Each struct on the way is asked for its mark.
             entry = Entry(entry.held, frozenset([by for by in entry.by if self.code[by][0] == GET_FIELD] + [at]), entry.shares)
@@ -315,19 +327,18 @@ class Flow:
         elif name in _SAME or name in ("ARRAY", "MAP", "STRUCT"):
             entry = NEW
             for part in popped:
-                entry = entry.join(part)
+                if part.held or part.by:
+                    entry = entry.join(part)
             if entry.held and name not in _SAME:
                 entry = entry.also(ANYWHERE)
             entry = Entry(entry.held, entry.by)
         elif name == "NEXT":
-            yield popped[0]
-            entry = UNKNOWN
+            return (popped[0], *(UNKNOWN,) * (pushes - 1))
         else:
             entry = UNKNOWN
             for part in popped:
                 entry = entry.join(part)
-        for _ in range(pushes - (name == "NEXT")):
-            yield entry
+        return (entry,) * pushes
 
 
 def clash(place: Place, others: frozenset[Place]) -> bool:
@@ -337,7 +348,7 @@ def clash(place: Place, others: frozenset[Place]) -> bool:
 
 
 def _seen_elsewhere(entry: Entry, marked: Entry) -> Entry:
-    return entry.also(ANYWHERE) if any(clash(place, marked.held) for place in entry.held) else entry
+    return entry.also(ANYWHERE) if entry.held and any(clash(place, marked.held) for place in entry.held) else entry
 
 
 def _escaped(slots: dict[int, Entry], entry: Entry) -> dict[int, Entry]:

@@ -190,9 +190,11 @@ class Body:
             at for at, (number, _) in enumerate(self.code)
             if number == SHARE and self.flow.states[at] is not None and at not in self.flow.receivers
         ]  # fmt: skip
-        own = ((at, entry) for at, entry in self._written() if self.code[at][0] == LOAD_OWN)
+        self.written = list(self._written())
+        own = ((at, entry) for at, entry in self.written if self.code[at][0] == LOAD_OWN)
         self.writes = Holders([*self._changed(), *own])
         self.consumers = {at: self._consumer(at) for at in self.shares}
+        self.reading = list(self._reading())
         self.moved: set[int] = set()
         self.lent: set[int] = set()
         self.taken: dict[int, Entry] = {}
@@ -216,8 +218,12 @@ class Body:
         """Return `floors`; there is one for the end of the code too."""
         floors = list(range(len(self.code) + 1))
         lowest = len(self.code)
+        successors, fails = self.flow.successors, self.flow.fails
         for at in reversed(range(len(self.code))):
-            lowest = min(lowest, at, *self._following(at))
+            following = successors[at]
+            lowest = min(lowest, following[-1] if following else at, at)  # a jump stands behind the next instruction
+            if at in fails:
+                lowest = min(lowest, fails[at][0])
             floors[at] = lowest
         for at, floor in enumerate(floors):  # from the floor control may come to what lies below it
             floors[at] = floors[floor] if floor < at else at
@@ -283,19 +289,23 @@ class Body:
 
     def _elements(self) -> Iterator[tuple[int, Entry]]:
         """Yield the instructions that read an element which is written anew before it is read again, and what holds it."""
+        for at, element in self.reading:
+            if self._is_alone(at, at, element) and self._are_dead(element.held, at):
+                yield at, element
+
+    def _reading(self) -> Iterator[tuple[int, Entry]]:
+        """Yield the instructions that read an element by a key, and what holds it; of an array only where a mark follows."""
         for at, (number, operand) in enumerate(self.code):
-            if self.flow.states[at] is None or at in self.flow.leaders:
-                continue
             if number in INDEXES:
                 if at + 1 not in self.consumers or at + 1 in self.flow.leaders:
                     continue
             elif number != CALL_BUILTIN or self.program.builtin(operand) != ("Map", "get"):
                 continue
+            if self.flow.states[at] is None or at in self.flow.leaders:
+                continue
             key = self._key(at - 1)
             if key is not None:
-                element = self.stack(at)[-2].stepped("key", key)
-                if self._is_alone(at, at, element) and self._are_dead(element.held, at):
-                    yield at, element
+                yield at, self.stack(at)[-2].stepped("key", key)
 
     def _key(self, at: int) -> int | None:
         """Return a number for the key or position that an instruction pushes: of two that are equal it is the same."""
@@ -416,7 +426,7 @@ class Body:
 
     def only_read(self) -> set[int]:
         """Return the parameters that the function does nothing with but read them, or mark what it keeps."""
-        used = {slot for at, entry in self._written() for slot, _ in entry.held}
+        used = {slot for _, entry in self.written for slot, _ in entry.held}
         for entries, _ in self._touched():
             used |= {slot for entry in entries for slot, _ in entry.held}
         return set(range(self.parameters)) - used
@@ -443,7 +453,7 @@ class Body:
         for entries, reached in self._touched(failing=True):
             for slot in {slot for entry in entries for slot, _ in entry.held if slot >= 0}:
                 sources.setdefault(slot, set()).update(reached)
-        for at, entry in self._written():
+        for at, entry in self.written:
             if self.code[at][0] != STORE or self.code[at][1] not in renamed:
                 for slot in {slot for slot, _ in entry.held if slot >= 0}:
                     sources.setdefault(slot, set()).update(self._behind_write(at))

@@ -50,10 +50,10 @@ except ImportError:  # of another Python
 _FIXED, _BYTES, _ARRAY, _MAP, _ILLEGAL = range(5)
 
 
-def _heads() -> tuple[tuple[int, int, int], ...]:
+def _heads() -> tuple[tuple[int, int, int] | None, ...]:
     """Return for each header byte (form, bytes of the length field, size or count if there is no such field), as the msgpack
-    specification lists them."""
-    heads = [(_FIXED, 0, 0)] * 256
+    specification lists them; None where the byte is the whole value."""
+    heads: list[tuple[int, int, int] | None] = [None] * 256
     heads[0x80:0x90] = [(_MAP, 0, n) for n in range(16)]
     heads[0x90:0xA0] = [(_ARRAY, 0, n) for n in range(16)]
     heads[0xA0:0xC0] = [(_FIXED, 0, n) for n in range(32)]
@@ -79,7 +79,7 @@ def precheck_msgpack(data: bytes, nesting: int, free: int = FREE) -> None:
     `nesting` levels, and whose decoded form is estimated at no more than twice the bytes of `data` and `free` bytes."""
     at, end, cost, most = 0, len(data), 0, free + 2 * len(data)
     open_counts: list[int] = []  # values still to come in each open array or map
-    expected, heads = 1, _HEADS
+    expected, heads, value_cost = 1, _HEADS, _VALUE
     while True:
         while expected == 0:
             if not open_counts:
@@ -89,25 +89,27 @@ def precheck_msgpack(data: bytes, nesting: int, free: int = FREE) -> None:
             expected = open_counts.pop()
         if at >= end:
             raise ImageError("V006", "the value is cut off")
-        form, prefix, size = heads[data[at]]
+        head = heads[data[at]]
         at += 1
-        if prefix:
-            size = int.from_bytes(data[at : at + prefix], "big")
-            at += prefix
         expected -= 1
-        cost += _VALUE
-        if form <= _BYTES:
-            at += size
-        elif form == _ILLEGAL:
-            raise ImageError("V006", f"byte {at - 1}: a kind of value that no image holds")
-        else:
-            open_counts.append(expected)
-            expected = size if form == _ARRAY else 2 * size
-            cost += _ARRAY_COST if form == _ARRAY else _MAP_COST
-            if expected > end - at:
-                raise ImageError("V006", f"byte {at}: {expected} values claimed, {end - at} bytes left")
-            if len(open_counts) > nesting:
-                raise ImageError("V006", f"byte {at}: values nest deeper than {nesting}")
+        cost += value_cost
+        if head is not None:
+            form, prefix, size = head
+            if prefix:
+                size = int.from_bytes(data[at : at + prefix], "big")
+                at += prefix
+            if form <= _BYTES:
+                at += size
+            elif form == _ILLEGAL:
+                raise ImageError("V006", f"byte {at - 1}: a kind of value that no image holds")
+            else:
+                open_counts.append(expected)
+                expected = size if form == _ARRAY else 2 * size
+                cost += _ARRAY_COST if form == _ARRAY else _MAP_COST
+                if expected > end - at:
+                    raise ImageError("V006", f"byte {at}: {expected} values claimed, {end - at} bytes left")
+                if len(open_counts) > nesting:
+                    raise ImageError("V006", f"byte {at}: values nest deeper than {nesting}")
         if cost > most or at > end:
             raise ImageError("V006", f"byte {at}: the value is " + ("cut off" if at > end else "too costly to decode"))
 
