@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from ..interp.tasks import Task
 
 
+_new = object.__new__
+
 MODELS, AGENTS = ("ModelRef", "ModelBuilder"), ("AgentRef", "AgentBuilder")
 OFFERED = (ToolRef, McpRef, MemoryRef, IndexRef)
 
@@ -126,7 +128,16 @@ def with_memory(
     turn = None if tokens is meta is None else turn_settings(tokens, meta)
     if type(receiver) is ModelBuilder:
         return receiver.with_(memory, auto, turn=turn)
-    return ModelBuilder.of(receiver, memory, auto, turn)
+    builder = _new(ModelBuilder)  # stores without the call `ModelBuilder(…)`: builder chains are measured (V-8.3)
+    builder.model = receiver
+    builder.memory = memory
+    builder.auto = auto
+    builder.context = UNSET
+    builder.tools = ()
+    builder.without_tools = False
+    builder.turn = turn
+    builder.settings = None
+    return builder
 
 
 def memory_list(memories: Any) -> tuple[MemoryRef, ...]:

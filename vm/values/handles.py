@@ -232,20 +232,6 @@ class ModelBuilder:
         self.turn = turn  # (`tokens`, `meta`) of with_memory, None where neither was given
         self.settings = settings  # fields of the model that `with` replaces, as plain data; never changed
 
-    @staticmethod
-    def of(model: ModelRef | AgentRef, memory: Any, auto: bool, turn: Any) -> ModelBuilder:
-        """Return the builder that `with_memory` begins, without the cost of the call `ModelBuilder(…)` (V-8.3)."""
-        builder = _new(ModelBuilder)
-        builder.model = model
-        builder.memory = memory
-        builder.auto = auto
-        builder.context = UNSET
-        builder.tools = ()
-        builder.without_tools = False
-        builder.turn = turn
-        builder.settings = None
-        return builder
-
     def with_tools(self, tools: tuple[Any, ...]) -> ModelBuilder:
         """Return a copy with tools added to those before (O-3.20)."""
         copy = _new(ModelBuilder)  # stores without a second call: builder chains are measured (V-8.3)
