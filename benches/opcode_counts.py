@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,31 +24,38 @@ from concerto.vm.interp import machine  # noqa: E402
 
 from benches import pairs  # noqa: E402
 
-FETCH = "            op, arg, ins, near, far = ins\n"
+FETCH = "            op, arg, ins, near, far, side = ins\n"
 OPCODES = {number: (name,) for name, number in loop.NUMBERS.items()} | {row[0]: run for run, row in loop.FUSED.items()}
 
 
-def counting_loop(seen: list[int]) -> Any:
-    """The interpreter loop that appends the number of each instruction to `seen`."""
+def counting_loop(note: Callable[[list[Any]], None]) -> Any:
+    """The interpreter loop that hands each node to `note` before it runs."""
     file = Path(loop.__file__)
     text = file.read_text(encoding="utf-8")
     if text.count(FETCH) != 1:
         raise SystemExit(f"{file}: the line that fetches an instruction is not found")
     namespace = {"__name__": loop.__name__, "__package__": loop.__package__}
-    exec(compile(text.replace(FETCH, FETCH.rstrip() + "; note(op)\n"), str(file), "exec"), namespace)
-    namespace["note"] = seen.append
+    exec(compile(text.replace(FETCH, f"            note(ins); {FETCH.lstrip()}"), str(file), "exec"), namespace)
+    namespace["note"] = note
     return namespace["run"]
 
 
 @contextmanager
-def counted() -> Iterator[list[int]]:
-    """While it lasts, machines run the counting loop."""
-    seen: list[int] = []
-    usual, machine.run_loop = machine.run_loop, counting_loop(seen)
+def watched(note: Callable[[list[Any]], None]) -> Iterator[None]:
+    """While it lasts, machines run the counting loop, which hands each node to `note`."""
+    usual, machine.run_loop = machine.run_loop, counting_loop(note)
     try:
-        yield seen
+        yield
     finally:
         machine.run_loop = usual
+
+
+@contextmanager
+def counted() -> Iterator[list[int]]:
+    """While it lasts, the number of each instruction that machines run is added to the list."""
+    seen: list[int] = []
+    with watched(lambda node: seen.append(node[0])):
+        yield seen
 
 
 def trace(name: str, apart: bool = False) -> list[str]:

@@ -15,14 +15,14 @@ from collections.abc import Callable, Mapping
 
 from concerto.vm.bytecode import operands as k
 from concerto.vm.bytecode.opcodes import BY_NAME, Opcode
-from loop_tree import Line
+from loop_tree import MARKS, Line
 
 NOT_PUSHED, SLICE_ENDS = "NOTHING", "SUSPENDED"  # what a function of the template returns beside values
 # of the loop's variables (vm/interp/template.py), those that have another name in the loop
 RENAMED = {"stack": "st"}
 FROM_CONTEXT = {"locals_": "locs", "cells": "cells", "machine": "machine"}
 LOOP_NAMES = {
-    "machine", "task", "ins", "locs", "cells", "code", "st", "tos", "frames", "limit", "debt", "fuel", "arg", "op", "near", "far",
+    "machine", "task", "ins", "locs", "cells", "code", "st", "tos", "frames", "limit", "debt", "fuel", "arg", "op", *MARKS,
     "error", "back",
 }  # fmt: skip
 # Calls that neither write anything nor fail, so that they may wait
@@ -32,6 +32,8 @@ MAY_WAIT = (
     ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
 )  # fmt: skip
 READS = (ast.Subscript, ast.Attribute, ast.Call)
+# Opcodes that give a number or fail, of whatever values (vm/interp/ops.py)
+NUMERIC = {"ADD_INT", "SUB_INT", "MUL_INT", "DIV_INT", "REM_INT"}
 
 
 class Meaning:
@@ -159,6 +161,47 @@ class Truths(ast.NodeTransformer):
         return node.left if isinstance(node.ops[0], ast.Is) is right.value else ast.UnaryOp(ast.Not(), node.left)
 
 
+class Products(ast.NodeTransformer):
+    """Takes back the comparison of two factors that are `numbers` for certain: it keeps texts from being repeated."""
+
+    def __init__(self, numbers: set[str]) -> None:
+        self.numbers = numbers
+
+    def visit_If(self, node: ast.If) -> ast.stmt:
+        names = {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)}
+        return ast.Pass() if names <= self.numbers and all(map(is_docstring, node.body)) and not node.orelse else node
+
+
+class Floats(ast.NodeTransformer):
+    """Takes back `+ -0.0` behind, and `* 1.0` within, what is a Float for certain, as one of `names` is: they are there to fail
+    for other values, or to make Floats of Ints, which the operation does by itself then."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        left, right = node.left, node.right
+        if isinstance(node.op, ast.Add) and ast.unparse(right) == "-0.0" and is_float(left, self.names):
+            return left
+        if not (isinstance(node.op, ast.Mult) and isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mult)):
+            return node
+        if ast.unparse(left.right) == "1.0" and (is_float(left.left, self.names) or is_float(right, self.names)):
+            return ast.BinOp(left.left, node.op, right)
+        return node
+
+
+def is_float(value: ast.expr, names: set[str]) -> bool:
+    """Return whether an expression gives a Float or fails, where `names` are Floats: of a sum, difference or product, one part is
+    enough."""
+    if isinstance(value, ast.BinOp):
+        certain = is_float(value.left, names) or is_float(value.right, names)
+        return certain and isinstance(value.op, (ast.Add, ast.Sub, ast.Mult))
+    if isinstance(value, ast.UnaryOp):
+        return isinstance(value.op, ast.USub) and is_float(value.operand, names)
+    return (isinstance(value, ast.Constant) and type(value.value) is float) or (isinstance(value, ast.Name) and value.id in names)
+
+
 class Library:
     """The functions that runs are made of: those of opcodes, by name, and others whose text may stand for their call. `raises`
     says whether a function of this name never returns; `sizes` gives the size of a counted group, by the kind of the operand;
@@ -209,6 +252,8 @@ class Run:
         self.moved = False  # whether the path has gone to another instruction
         self.at = 0
         self.used = LOOP_NAMES | library.reserved
+        self.floats: set[str] = set()  # names of what is a Float for certain
+        self.numbers: set[str] = set()  # names of what is a number for certain
         # the machine looks whether the next node is a `?`, and the linker puts CONCAT and STORE together before anything else
         assert len(names) == 1 or (names[0] != "TRY" and "CONCAT" not in names), f"{names} is no run"
         held = [i for i, name in enumerate(names) if self.meaning(name).needs_operand(name.partition("/")[2])]
@@ -231,6 +276,8 @@ class Run:
                 return self.lines
             for result in results:
                 self.values.append(result if may_wait(result) else self.keep(result, "value"))
+                if name in NUMERIC and isinstance(self.values[-1], ast.Name):
+                    self.numbers.add(self.values[-1].id)
         raise AssertionError(f"{self.names} does not end")
 
     # ------------------------------------------------------------ lines
@@ -265,7 +312,15 @@ class Run:
         """Add a line that evaluates a value here, and return the name for it."""
         free_name = self.fresh(name)
         self.say(f"{free_name} = {ast.unparse(value)}")
+        if is_float(value, self.floats):
+            self.floats.add(free_name)
+        if self.is_number(value):
+            self.numbers.add(free_name)
         return ast.Name(free_name, ast.Load())
+
+    def is_number(self, value: ast.expr) -> bool:
+        """Return whether an expression gives a number or fails."""
+        return is_float(value, self.floats) or (isinstance(value, ast.Name) and value.id in self.numbers)
 
     # ------------------------------------------------------------ the stack of expressions
 
@@ -340,6 +395,8 @@ class Run:
         """Write a body with `bound` expressions for its parameters, which get names where they are used more than once or too
         late; `values` stand for its other names, and are added to. Return as `opcode`."""
         changed = assigned(body)
+        products = Products({p for p, value in bound.items() if self.is_number(value)} - {*changed})
+        body = [s for s in map(products.visit, body) if not is_docstring(s)]
         for parameter, value in bound.items():
             if is_truth(value) and parameter not in changed:
                 body = without_repeats([Truths(parameter).visit(s) for s in body], self.library)
@@ -349,11 +406,14 @@ class Run:
                 plain = exclusive
             else:
                 plain = is_plain(value) or (number <= 1 and (first == number or not is_read(value)))
-            values[parameter] = value if plain else self.keep(value, parameter)
+            values[parameter] = kept = value if plain else self.keep(value, parameter)
+            if parameter in changed and isinstance(kept, ast.Name):
+                self.floats.discard(kept.id)
+                self.numbers.discard(kept.id)
         for local in changed:
             if local not in values:
                 values[local] = ast.Name(self.fresh(local), ast.Load())
-        return self.block([Substitution(values).visit(s) for s in body])
+        return self.block([Floats(self.floats).visit(Substitution(values).visit(s)) for s in body])
 
     def block(self, statements: list[ast.stmt]) -> Results:
         """Write statements whose names are those of the loop; return as `opcode`."""

@@ -28,7 +28,7 @@ from concerto.vm.interp.effects import Effect
 from concerto.vm.interp.scheduler import HostCall
 
 Json = dict[str, Any]
-DISPATCH = "            op, arg, ins, near, far = ins\n"  # where the loop goes to the next instruction
+DISPATCH = "            op, arg, ins, near, far, side = ins\n"  # where the loop goes to the next instruction
 
 
 class Dropped(BaseException):
@@ -186,7 +186,7 @@ def counted(run: Callable[[Json], Json]) -> Callable[[Json], Json]:
 
 def main() -> int:
     """Answer the messages of the runner until `bye`; return the exit status 0."""
-    link.fuse = lambda nodes, opcodes, targets: None  # type: ignore[assignment]
+    link.fuse = lambda *_: None  # type: ignore[assignment]
     machine.run_loop = loop_with_places()  # type: ignore[attr-defined]
     HostCall.ended = ended  # type: ignore[method-assign, assignment]
     driver.World = World  # type: ignore[misc]

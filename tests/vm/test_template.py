@@ -70,7 +70,7 @@ def ran(image: Image, steps: int, tier: str = "interp") -> dict[str, Any]:
 def plainly(monkeypatch: pytest.MonkeyPatch) -> None:
     """From here on programs run call by call, without runs of opcodes."""
     monkeypatch.setattr(machine, "run_loop", template.run)
-    monkeypatch.setattr(link, "fuse", lambda nodes, opcodes, targets: None)
+    monkeypatch.setattr(link, "fuse", lambda *_: None)
 
 
 @pytest.mark.parametrize("steps", STEPS)

@@ -41,388 +41,487 @@ NO_CELLS: list = []
 
 # number of each opcode in the linked form
 NUMBERS = {
-    "JUMP": 0, "JUMP_UNLESS": 1, "MOVE": 4, "CALL_HOST": 27, "HASHMAP": 31, "CALL_VALUE": 36, "SOME": 41, "DROP": 42,
-    "NIL": 43, "SUB_INT": 44, "CHECK": 46, "LEDGER": 47, "VARIANT": 48, "NE_INT": 49, "GT": 50, "START": 51,
-    "CONFIGURE": 52, "ADD": 53, "LE_INT": 54, "CELL_OWN": 55, "TRY_CAST": 56, "NEG": 57, "LE": 58, "SWAP": 59,
-    "ARRAY": 66, "CLOSURE": 73, "IS_OK": 74, "RANGE": 76, "IS_ERROR": 83, "FIELD_OWN": 86, "INDEX": 87, "PIPELINE": 90,
-    "ADD_FLOAT": 91, "PRINT": 92, "AGENT": 93, "AWAIT": 94, "MCP": 95, "CHANGES_SELF": 96, "SET_MEMBER": 97, "LOAD": 98,
-    "SHARE": 101, "GET_MEMBER": 107, "GT_INT": 108, "MAP": 117, "CALL_BUILTIN": 118, "CALL_METHOD": 123, "NEG_INT": 128, "IS_NIL": 129,
-    "TAKE_ENTRY": 130, "CAST": 131, "DIV_INT": 132, "RACE": 133, "LT": 134, "SET_PART": 135, "POP": 139, "RETURN": 141,
-    "ITERATE": 147, "OK": 150, "DUP": 156, "STORE_CELL": 157, "CALL": 160, "MODEL": 161, "IS": 162, "JOIN": 163,
-    "SLIDE": 166, "TAKE_INDEX": 167, "LOAD_CELL": 168, "AWAIT_ALL": 169, "PARALLEL": 170, "TOOL": 171, "MEMBER_OWN": 172, "SUB": 173,
-    "EMIT": 174, "CONST": 175, "NEXT": 179, "UNWRAP": 186, "INDEX_ARRAY": 188, "GET_ELEMENT": 189, "EQ": 192, "GET_PAYLOAD": 197,
-    "IS_SOME": 198, "JUMP_IF": 200, "TUPLE": 204, "NE": 205, "POP_TRY": 206, "ERROR": 207, "IS_ERR": 208, "FAIL_LENGTH": 209,
-    "MUL_FLOAT": 210, "SUB_FLOAT": 211, "GET_FIELD": 213, "INT": 215, "IS_VARIANT": 228, "REM_INT": 230, "GET_ERROR": 234, "WRAP": 235,
-    "NOT": 236, "SETTLE": 237, "DIV": 238, "POW": 239, "CHECK_PAYLOAD": 240, "STORE": 241, "SET_INDEX": 257, "NEW_CELL": 258,
-    "CONCAT__STORE": 259, "LENGTH": 261, "TAKE_FIELD": 262, "CONCAT": 263, "INT_TO_FLOAT": 264, "ERR": 265, "TRUE": 266, "SET_ELEMENT": 267,
-    "MUL": 268, "FLUSH": 269, "TRY": 270, "LOAD_OWN": 274, "MEMORY": 283, "EQ_INT": 286, "THROW": 287, "SET_FIELD": 291,
-    "GE_INT": 292, "PARSE_AS": 293, "GE": 294, "SCHEMA": 295, "ERR_FROM": 296, "ASK_FOR": 297, "REM": 298, "ADD_INT": 303,
-    "MUL_INT": 304, "LT_INT": 308, "STRUCT": 310, "FALSE": 313, "INDEX_OWN": 314, "ASK": 315, "NONE": 316, "CALL_INOUT": 317,
-    "PRINTLN": 318, "CALL_EXTERN": 319, "DOCUMENTS": 320, "EMBEDDER": 321, "ENTER": 322, "FAIL_MATCH": 323, "FILL": 324, "HALT": 325,
-    "IS_ABSENT": 326, "LEAVE_TOOL": 327, "LINK": 328, "LOOP": 329, "RETURN_RESULT": 330,
+    "JUMP": 0, "LOAD": 1, "STORE": 2, "TRY": 4, "MAP": 7, "DIV": 9, "LOAD_CELL": 15, "EMIT": 16,
+    "HASHMAP": 22, "NEW_CELL": 24, "RETURN": 25, "INDEX": 28, "ITERATE": 30, "GET_ELEMENT": 31, "NE_INT": 35, "SET_INDEX": 36,
+    "ADD_INT": 44, "IS_OK": 52, "INDEX_OWN": 53, "FIELD_OWN": 54, "IS": 55, "JUMP_IF": 59, "SUB_INT": 63, "THROW": 66,
+    "CALL_METHOD": 67, "CAST": 79, "FALSE": 80, "STRUCT": 89, "STORE_CELL": 95, "UNWRAP": 110, "ADD_FLOAT": 115, "FILL": 116,
+    "NIL": 117, "ERR": 118, "JUMP_UNLESS": 119, "SHARE": 120, "POP": 121, "GT_INT": 123, "GET_FIELD": 124, "DUP": 130,
+    "LE_INT": 132, "MEMORY": 134, "NOT": 135, "NEXT": 136, "SOME": 147, "PRINTLN": 148, "CONST": 149, "SUB_FLOAT": 160,
+    "SWAP": 161, "GET_MEMBER": 169, "TAKE_INDEX": 172, "LOAD_OWN": 174, "SET_FIELD": 181, "TAKE_ENTRY": 186, "WRAP": 188, "CONCAT__STORE": 190,
+    "OK": 196, "GET_PAYLOAD": 197, "CALL_HOST": 199, "LEDGER": 200, "MUL_INT": 202, "REM_INT": 204, "VARIANT": 208, "EQ": 209,
+    "CALL": 216, "INT": 218, "INDEX_ARRAY": 220, "RANGE": 226, "CELL_OWN": 229, "MOVE": 230, "ARRAY": 235, "IS_SOME": 239,
+    "CHECK": 241, "CONCAT": 248, "GE_INT": 267, "MODEL": 268, "TAKE_FIELD": 274, "CALL_VALUE": 275, "ERROR": 276, "MUL_FLOAT": 279,
+    "DIV_INT": 282, "FAIL_MATCH": 283, "LT_INT": 288, "NEG_INT": 295, "NE": 296, "CLOSURE": 301, "LENGTH": 303, "JOIN": 304,
+    "EQ_INT": 305, "ADD": 308, "AGENT": 309, "ASK": 310, "ASK_FOR": 311, "AWAIT": 312, "AWAIT_ALL": 313, "CALL_BUILTIN": 314,
+    "CALL_EXTERN": 315, "CALL_INOUT": 316, "CHANGES_SELF": 317, "CHECK_PAYLOAD": 318, "CONFIGURE": 319, "DOCUMENTS": 321, "DROP": 322, "EMBEDDER": 323,
+    "ENTER": 324, "ERR_FROM": 325, "FAIL_LENGTH": 326, "FLUSH": 327, "GE": 328, "GET_ERROR": 329, "GT": 330, "HALT": 331,
+    "INT_TO_FLOAT": 332, "IS_ABSENT": 333, "IS_ERR": 334, "IS_ERROR": 335, "IS_NIL": 336, "IS_VARIANT": 337, "LE": 338, "LEAVE_TOOL": 339,
+    "LINK": 340, "LOOP": 341, "LT": 342, "MCP": 343, "MEMBER_OWN": 344, "MUL": 345, "NEG": 346, "NONE": 347,
+    "PARALLEL": 348, "PARSE_AS": 349, "PIPELINE": 350, "POP_TRY": 351, "POW": 352, "PRINT": 353, "RACE": 354, "REM": 355,
+    "RETURN_RESULT": 356, "SCHEMA": 357, "SETTLE": 358, "SET_ELEMENT": 359, "SET_MEMBER": 360, "SET_PART": 361, "SLIDE": 362, "START": 363,
+    "SUB": 364, "TOOL": 365, "TRUE": 366, "TRY_CAST": 367, "TUPLE": 368,
 }
 
 # where the loop looks for each number: the marks of its nodes
 MARKS = (
-    (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
-    (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
-    (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
-    (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
-    (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
-    (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
-    (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
-    (None, None), (None, None), (None, None), (None, None), (None, True), (None, True), (None, True), (None, True),
-    (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
-    (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
-    (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
-    (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
-    (None, True), (None, True), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
-    (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
-    (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
-    (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
-    (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
-    (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None),
-    (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None),
-    (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None),
-    (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None),
-    (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (False, None), (False, None),
-    (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
-    (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
-    (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
-    (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
-    (False, None), (False, None), (False, None), (False, None), (True, True), (True, True), (True, True), (True, True),
-    (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True),
-    (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True),
-    (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True),
-    (True, True), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False),
-    (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False),
-    (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False),
-    (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (False, True), (False, True),
-    (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True),
-    (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True),
-    (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True),
-    (False, True), (False, True), (False, True), (False, False), (False, False), (False, False), (False, False), (False, False),
-    (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
-    (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
-    (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
-    (False, False), (False, False), (False, False),
+    (None, None, None), (None, None, None), (None, None, None), (None, None, None), (None, None, None),
+    (None, None, None), (None, None, None), (None, None, None), (None, None, None), (None, None, None),
+    (None, None, None), (None, None, None), (None, None, True), (None, None, True), (None, None, True),
+    (None, None, True), (None, None, True), (None, None, True), (None, None, True), (None, None, True),
+    (None, None, True), (None, None, True), (None, None, True), (None, None, True), (None, None, True),
+    (None, None, False), (None, None, False), (None, None, False), (None, None, False), (None, None, False),
+    (None, None, False), (None, None, False), (None, None, False), (None, None, False), (None, None, False),
+    (None, None, False), (None, None, False), (None, None, False), (None, None, False), (None, None, False),
+    (None, None, False), (None, None, False), (None, None, False), (None, True, None), (None, True, None),
+    (None, True, None), (None, True, None), (None, True, None), (None, True, None), (None, True, None),
+    (None, True, None), (None, True, None), (None, True, None), (None, True, None), (None, True, None),
+    (None, True, None), (None, True, None), (None, True, None), (None, True, True), (None, True, True),
+    (None, True, True), (None, True, True), (None, True, True), (None, True, True), (None, True, True),
+    (None, True, True), (None, True, True), (None, True, True), (None, True, False), (None, True, False),
+    (None, True, False), (None, True, False), (None, True, False), (None, True, False), (None, True, False),
+    (None, True, False), (None, True, False), (None, True, False), (None, True, False), (None, True, False),
+    (None, True, False), (None, False, None), (None, False, None), (None, False, None), (None, False, None),
+    (None, False, None), (None, False, None), (None, False, None), (None, False, None), (None, False, None),
+    (None, False, None), (None, False, None), (None, False, None), (None, False, None), (None, False, None),
+    (None, False, None), (None, False, True), (None, False, True), (None, False, True), (None, False, True),
+    (None, False, True), (None, False, True), (None, False, True), (None, False, True), (None, False, True),
+    (None, False, True), (None, False, True), (None, False, False), (None, False, False), (None, False, False),
+    (None, False, False), (None, False, False), (None, False, False), (None, False, False), (None, False, False),
+    (None, False, False), (None, False, False), (None, False, False), (None, False, False), (True, None, None),
+    (True, None, None), (True, None, None), (True, None, None), (True, None, None), (True, None, None),
+    (True, None, None), (True, None, None), (True, None, None), (True, None, None), (True, None, None),
+    (True, None, None), (True, None, None), (True, None, None), (True, None, None), (True, None, None),
+    (True, None, None), (True, None, True), (True, None, True), (True, None, True), (True, None, True),
+    (True, None, True), (True, None, True), (True, None, True), (True, None, True), (True, None, True),
+    (True, None, True), (True, None, True), (True, None, True), (True, None, True), (True, None, False),
+    (True, None, False), (True, None, False), (True, None, False), (True, None, False), (True, None, False),
+    (True, None, False), (True, None, False), (True, None, False), (True, None, False), (True, None, False),
+    (True, None, False), (True, None, False), (True, True, None), (True, True, None), (True, True, None),
+    (True, True, None), (True, True, None), (True, True, None), (True, True, None), (True, True, None),
+    (True, True, None), (True, True, None), (True, True, None), (True, True, True), (True, True, True),
+    (True, True, True), (True, True, True), (True, True, True), (True, True, True), (True, True, True),
+    (True, True, True), (True, True, False), (True, True, False), (True, True, False), (True, True, False),
+    (True, True, False), (True, True, False), (True, True, False), (True, True, False), (True, False, None),
+    (True, False, None), (True, False, None), (True, False, None), (True, False, None), (True, False, None),
+    (True, False, None), (True, False, None), (True, False, None), (True, False, None), (True, False, None),
+    (True, False, None), (True, False, True), (True, False, True), (True, False, True), (True, False, True),
+    (True, False, True), (True, False, True), (True, False, True), (True, False, True), (True, False, True),
+    (True, False, False), (True, False, False), (True, False, False), (True, False, False), (True, False, False),
+    (True, False, False), (True, False, False), (True, False, False), (False, None, None), (False, None, None),
+    (False, None, None), (False, None, None), (False, None, None), (False, None, None), (False, None, None),
+    (False, None, None), (False, None, None), (False, None, None), (False, None, None), (False, None, None),
+    (False, None, True), (False, None, True), (False, None, True), (False, None, True), (False, None, True),
+    (False, None, True), (False, None, True), (False, None, True), (False, None, True), (False, None, True),
+    (False, None, True), (False, None, True), (False, None, True), (False, None, False), (False, None, False),
+    (False, None, False), (False, None, False), (False, None, False), (False, None, False), (False, None, False),
+    (False, None, False), (False, None, False), (False, None, False), (False, None, False), (False, None, False),
+    (False, None, False), (False, True, None), (False, True, None), (False, True, None), (False, True, None),
+    (False, True, None), (False, True, None), (False, True, None), (False, True, None), (False, True, None),
+    (False, True, None), (False, True, None), (False, True, None), (False, True, None), (False, True, True),
+    (False, True, True), (False, True, True), (False, True, True), (False, True, True), (False, True, True),
+    (False, True, True), (False, True, True), (False, True, False), (False, True, False), (False, True, False),
+    (False, True, False), (False, True, False), (False, True, False), (False, True, False), (False, False, None),
+    (False, False, None), (False, False, None), (False, False, None), (False, False, None), (False, False, None),
+    (False, False, None), (False, False, None), (False, False, None), (False, False, None), (False, False, None),
+    (False, False, None), (False, False, None), (False, False, True), (False, False, True), (False, False, True),
+    (False, False, True), (False, False, True), (False, False, True), (False, False, True), (False, False, False),
+    (False, False, False), (False, False, False), (False, False, False), (False, False, False), (False, False, False),
+    (False, False, False), (False, False, False), (False, False, False), (False, False, False), (False, False, False),
+    (False, False, False), (False, False, False), (False, False, False), (False, False, False), (False, False, False),
+    (False, False, False), (False, False, False), (False, False, False), (False, False, False), (False, False, False),
+    (False, False, False), (False, False, False), (False, False, False), (False, False, False), (False, False, False),
+    (False, False, False), (False, False, False), (False, False, False), (False, False, False), (False, False, False),
+    (False, False, False), (False, False, False), (False, False, False), (False, False, False), (False, False, False),
+    (False, False, False), (False, False, False), (False, False, False), (False, False, False), (False, False, False),
+    (False, False, False), (False, False, False), (False, False, False), (False, False, False), (False, False, False),
+    (False, False, False), (False, False, False), (False, False, False), (False, False, False), (False, False, False),
+    (False, False, False), (False, False, False), (False, False, False), (False, False, False), (False, False, False),
+    (False, False, False), (False, False, False), (False, False, False), (False, False, False), (False, False, False),
+    (False, False, False), (False, False, False), (False, False, False), (False, False, False),
 )
 
 # runs of opcodes that one node stands for: its number, and which of them have an operand that it needs; `/n` behind a name: the
 # counted group of the opcode has n values
 FUSED = {
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (2, (0, 1, 3, 4)),
-    ('FILL', 'JUMP'): (3, (1,)),
-    ('LOAD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'INDEX_ARRAY', 'MUL_INT', 'ADD_INT', 'STORE'): (5, (0, 1, 2, 4, 5, 7, 11)),
-    ('LOAD', 'CALL_BUILTIN/2'): (6, (0, 1)),
-    ('CALL_METHOD/1',): (7, (0,)),
-    ('STORE', 'CONST', 'LOAD'): (8, (0, 1, 2)),
-    ('GET_ELEMENT', 'STORE', 'LOAD'): (9, (0, 1, 2)),
-    ('CALL/1',): (10, (0,)),
-    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS', 'POP'): (11, (2,)),
-    ('LOAD', 'GET_FIELD', 'CONST', 'ADD_INT', 'LOAD_OWN', 'SET_FIELD'): (12, (0, 1, 2, 4, 5)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN'): (13, (0, 1, 3, 4, 5, 7, 9, 10)),
-    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (14, (2,)),
-    ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (15, (0, 1, 2, 4, 5, 7)),
-    ('CALL/2',): (16, (0,)),
-    ('STORE', 'CONST', 'LOAD', 'GET_FIELD'): (17, (0, 1, 2, 3)),
-    ('LOAD', 'FAIL_MATCH'): (18, (0,)),
-    ('LOAD', 'STORE'): (19, (0, 1)),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD'): (20, (0, 1, 2, 3)),
-    ('IS_ERR', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (21, (1, 2)),
-    ('STORE', 'CONST'): (22, (0, 1)),
-    ('CALL_METHOD/0',): (23, (0,)),
-    ('TUPLE/2',): (24, ()),
-    ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (25, (0, 2, 3)),
-    ('LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (26, (0, 1, 2, 5, 6)),
-    ('ADD_INT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (28, (1, 2, 3, 5, 6)),
-    ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (29, (0, 1, 2, 3, 4, 5)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (30, (0, 1, 3, 4, 5, 8, 9, 11)),
-    ('LOAD', 'JOIN/1', 'CALL_METHOD/2'): (32, (0, 2)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (33, (0, 1, 3)),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (34, (0, 1, 3, 4, 6)),
-    ('CONST', 'LOAD', 'GET_FIELD', 'JOIN/3'): (35, (0, 1, 2)),
-    ('MOVE', 'UNWRAP', 'STORE', 'MOVE'): (37, (0, 2, 3)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (38, (0, 1)),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (39, (0, 1, 2, 3, 5, 6)),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (40, (0, 2, 3, 4, 6)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (45, (0, 1, 3, 4, 6)),
-    ('NEXT', 'STORE'): (60, (0, 1)),
-    ('NEXT', 'STORE', 'CONST', 'CONST'): (61, (0, 1, 2, 3)),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (62, (0, 1, 3, 4)),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD'): (63, (0, 1, 2, 3)),
-    ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (64, (0, 1, 3, 5, 7)),
-    ('NEXT', 'STORE', 'LOAD', 'CONST'): (65, (0, 1, 2, 3)),
-    ('POP', 'CONST', 'CONST'): (67, (1, 2)),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD'): (68, (0, 2, 3)),
-    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST'): (69, (0, 1, 2, 3, 4, 5)),
-    ('CALL_BUILTIN/1', 'CALL_METHOD/1'): (70, (0, 1)),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (71, (0, 1, 3, 4, 5, 7)),
-    ('CONST', 'RETURN'): (72, (0,)),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'STORE'): (75, (0, 1, 3, 4, 5)),
-    ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (77, (0, 1, 3, 5)),
-    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (78, (0, 1, 3)),
-    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (79, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'OK', 'RETURN'): (80, (0,)),
-    ('DUP', 'IS', 'JUMP_UNLESS'): (81, (1, 2)),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (82, (0, 1, 2, 3)),
-    ('JOIN/3',): (84, ()),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (85, (0, 1, 2, 3, 4)),
-    ('LOAD', 'CONST', 'CONST'): (88, (0, 1, 2)),
-    ('JOIN/1',): (89, ()),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP', 'JUMP'): (99, (0, 2, 4)),
-    ('LOAD', 'CONST', 'SUB_INT'): (100, (0, 1)),
-    ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (102, (0, 1, 3)),
-    ('LOAD', 'CALL_METHOD/0'): (103, (0, 1)),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2'): (104, (0, 2)),
-    ('IS_NIL', 'JUMP_IF', 'LOAD'): (105, (1, 2)),
-    ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (106, (0, 1, 2, 3, 6, 8, 9)),
-    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (109, (1, 2, 4, 5)),
-    ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (110, (0, 1, 2, 3, 4, 5)),
-    ('STORE', 'LOAD', 'CONST'): (111, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (112, (0, 1, 3, 5)),
-    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'EQ_INT', 'JUMP_IF'): (113, (0, 1, 2, 5)),
-    ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (114, (0, 1, 2, 3)),
-    ('POP', 'CONST'): (115, (1,)),
-    ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (116, (0, 1, 3)),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (119, (0, 1, 3)),
-    ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (120, (0, 1, 3, 4, 7)),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP'): (121, (0, 2)),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (122, (0, 1, 3, 4, 5, 7)),
-    ('INDEX_ARRAY', 'GET_FIELD'): (124, (1,)),
-    ('CONST', 'SUB_INT'): (125, (0,)),
-    ('JUMP_UNLESS', 'LOAD', 'CONST'): (126, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (127, (0, 1, 3, 4, 7, 8, 11)),
-    ('POP', 'JUMP'): (136, (1,)),
-    ('LOAD', 'CONST'): (137, (0, 1)),
-    ('NEXT', 'DUP', 'GET_ELEMENT', 'CALL_VALUE/0'): (138, (0, 2, 3)),
-    ('CALL_BUILTIN/1',): (140, (0,)),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (142, (0, 2, 3, 4)),
-    ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (143, (0, 1, 3, 4)),
-    ('NEXT', 'SHARE'): (144, (0,)),
-    ('ADD_INT', 'RETURN'): (145, ()),
-    ('SLIDE/1',): (146, ()),
-    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (148, (0, 2)),
-    ('LOAD', 'JOIN/2', 'CALL_BUILTIN/1', 'CALL_METHOD/1'): (149, (0, 2, 3)),
-    ('LOAD', 'STORE', 'LOAD'): (151, (0, 1, 2)),
-    ('CONST', 'STORE'): (152, (0, 1)),
-    ('CALL_VALUE/1',): (153, (0,)),
-    ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (154, (0, 1, 2)),
-    ('MOVE', 'GET_ELEMENT', 'STORE', 'MOVE'): (155, (0, 1, 2, 3)),
-    ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (158, (0, 1, 2, 3, 4, 5, 7)),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (159, (0, 1, 3)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (164, (0, 1, 3, 5)),
-    ('NEXT', 'STORE', 'CONST'): (165, (0, 1, 2)),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (176, (0, 1, 2, 3, 4, 5, 6, 7)),
-    ('CALL_BUILTIN/2',): (177, (0,)),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (178, (0, 1, 2, 3, 5)),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (180, (0, 1, 3, 4, 7, 9)),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (181, (0, 1, 3)),
-    ('LOAD', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (182, (0, 1, 2, 4)),
-    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (183, (0, 1, 3)),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (184, (0, 1, 3, 4, 5)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (185, (0, 1, 3, 5, 7)),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (187, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (190, (0, 1, 3, 4)),
-    ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (191, (0, 1, 2, 5)),
-    ('LOAD_OWN', 'LOAD', 'CALL_BUILTIN/2'): (193, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (194, (0, 1, 3, 5)),
-    ('CALL_BUILTIN/2', 'POP'): (195, (0,)),
-    ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (196, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (199, (0, 1)),
-    ('LOAD', 'RETURN'): (201, (0,)),
-    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (202, (0, 1, 2, 3, 4)),
-    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (203, (0, 1, 2, 4, 5, 7)),
-    ('STORE', 'LOAD'): (212, (0, 1)),
-    ('STORE', 'JUMP'): (214, (0, 1)),
-    ('NEXT', 'STORE', 'LOAD', 'STORE'): (216, (0, 1, 2, 3)),
-    ('LOAD', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (217, (0, 1, 2, 3, 5, 6)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (218, (0, 1, 3, 4, 6)),
-    ('CONST', 'LOAD', 'JOIN/2', 'CALL_METHOD/2'): (219, (0, 1, 3)),
-    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (220, (0, 1, 2, 5, 7, 9)),
-    ('CONST', 'CONST', 'CALL_METHOD/1'): (221, (0, 1, 2)),
-    ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (222, (0, 1, 3, 5, 7)),
-    ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (223, (0, 1, 2, 3, 6)),
-    ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (224, (0, 1, 2, 3, 4, 5, 7)),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (225, (0, 1, 2)),
-    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (226, (0, 2, 3, 4, 7, 8, 10)),
-    ('CONST', 'MUL_INT', 'OK', 'RETURN'): (227, (0,)),
-    ('ARRAY/2',): (229, ()),
-    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (231, (0, 1, 3)),
-    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (232, (0, 1, 2, 3, 5, 6, 7)),
-    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (233, (0, 1, 2, 5, 7)),
-    ('NEXT', 'STORE', 'LOAD'): (242, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (243, (0, 1, 3)),
-    ('CONST', 'CONST'): (244, (0, 1)),
-    ('ADD_INT', 'STORE', 'JUMP'): (245, (1, 2)),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (246, (0, 1, 3)),
-    ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (247, (0, 1, 2, 4, 6)),
-    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST', 'REM_INT'): (248, (0, 1, 2, 3, 4, 5)),
-    ('JUMP_UNLESS', 'LOAD', 'JUMP'): (249, (0, 1, 2)),
-    ('CONST', 'ARRAY/1', 'CALL_METHOD/1'): (250, (0, 2)),
-    ('POP', 'LOAD'): (251, (1,)),
-    ('LOAD_OWN', 'CALL_BUILTIN/2'): (252, (0, 1)),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (253, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (254, (0, 1, 3, 5)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (255, (0, 1, 3, 4, 5, 7, 9)),
-    ('JOIN/2',): (256, ()),
-    ('LOAD', 'LOAD', 'LOAD'): (260, (0, 1, 2)),
-    ('LOAD', 'LOAD'): (271, (0, 1)),
-    ('CONST', 'LOAD'): (272, (0, 1)),
-    ('CALL_METHOD/2',): (273, (0,)),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (275, (0, 1, 3, 4, 7, 9)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (276, (0, 1, 3, 4, 6)),
-    ('CONST', 'JUMP'): (277, (0, 1)),
-    ('LOAD', 'JUMP'): (278, (0, 1)),
-    ('CONST', 'CALL_METHOD/1'): (279, (0, 1)),
-    ('ARRAY/2', 'EMIT'): (280, ()),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (281, (0, 1, 2, 3, 5)),
-    ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (282, (0, 1, 2, 4, 7)),
-    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (284, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (285, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (288, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (289, (0, 1, 2)),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (290, (0, 1, 2, 3, 4, 6)),
-    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (299, (0, 1, 3, 5)),
-    ('JUMP_UNLESS', 'LOAD'): (300, (0, 1)),
-    ('NEXT', 'STORE', 'CONST', 'LOAD'): (301, (0, 1, 2, 3)),
-    ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (302, (0, 1, 3, 5, 7)),
-    ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (305, (0, 1, 2, 3, 4, 5)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (306, (0, 1, 3, 5)),
-    ('DROP/1',): (307, ()),
-    ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (309, (0, 1, 3, 4)),
-    ('NEXT', 'SHARE', 'STORE'): (311, (0, 2)),
-    ('CONST', 'REM_INT'): (312, (0,)),
-    ('CONCAT', 'STORE'): (259, (1,)),
+    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (3, (0, 1, 3, 5)),
+    ('LOAD', 'CONST', 'SUB_INT', 'CALL/1'): (5, (0, 1, 3)),
+    ('CALL/3',): (6, (0,)),
+    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (8, (0, 1, 2, 3, 4)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (10, (0, 1, 3, 5)),
+    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (11, (0, 1, 2, 4, 5, 7)),
+    ('NEXT', 'STORE'): (12, (0, 1)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD'): (13, (0, 1, 2, 3)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD'): (14, (0, 1, 2, 3)),
+    ('TUPLE/2', 'RETURN'): (17, ()),
+    ('STORE', 'LOAD_OWN', 'LOAD', 'CALL_BUILTIN/2', 'POP'): (18, (0, 1, 2, 3)),
+    ('CONST', 'MUL_INT', 'OK', 'RETURN'): (19, (0,)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (20, (0, 1, 3, 4, 5, 8, 9, 11)),
+    ('CALL_METHOD/0',): (21, (0,)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (23, (0, 1, 3, 4, 6)),
+    ('LOAD', 'STORE'): (26, (0, 1)),
+    ('STORE', 'LOAD'): (27, (0, 1)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST'): (29, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (32, (0, 1, 3, 5)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (33, (0, 1, 3, 5)),
+    ('STORE', 'LOAD', 'GET_FIELD'): (34, (0, 1, 2)),
+    ('HASHMAP', 'LOAD', 'CALL_METHOD/1'): (37, (0, 1, 2)),
+    ('EQ', 'JUMP_UNLESS'): (38, (1,)),
+    ('ARRAY/0',): (39, ()),
+    ('NEXT', 'STORE', 'MOVE', 'LOAD', 'CALL/2'): (40, (0, 1, 2, 3, 4)),
+    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (41, (0, 1, 3, 4, 5, 7)),
+    ('MOVE', 'GET_ELEMENT', 'STORE', 'MOVE', 'STORE', 'JUMP'): (42, (0, 1, 2, 3, 4, 5)),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP', 'JUMP'): (43, (0, 2, 4)),
+    ('ADD_INT', 'RETURN'): (45, ()),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (46, (0, 1, 3, 4, 5)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (47, (0, 1, 2, 4, 6)),
+    ('LOAD', 'CALL_BUILTIN/2'): (48, (0, 1)),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (49, (0, 1, 3, 4, 5, 7)),
+    ('TUPLE/2', 'STORE', 'LOAD', 'GET_ELEMENT', 'LOAD', 'CALL/2'): (50, (1, 2, 3, 4, 5)),
+    ('LOAD', 'LOAD', 'MUL_INT'): (51, (0, 1)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (56, (0, 1, 3, 4, 7, 8, 11)),
+    ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (57, (0, 1, 2, 3, 4, 5, 7)),
+    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (58, (0, 1, 3)),
+    ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE', 'JUMP'): (60, (0, 1, 2, 4, 5, 7, 8)),
+    ('UNWRAP', 'CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (61, (1, 3, 4)),
+    ('INDEX_ARRAY', 'GET_FIELD'): (62, (1,)),
+    ('STORE', 'LOAD', 'IS_SOME', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (64, (0, 1, 3, 4)),
+    ('SLIDE/1',): (65, ()),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (68, (0, 1, 3)),
+    ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (69, (0, 1, 3)),
+    ('LOAD', 'LOAD', 'LOAD'): (70, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (71, (0, 1, 3, 4, 7, 9)),
+    ('JUMP_UNLESS', 'LOAD'): (72, (0, 1)),
+    ('NEXT', 'STORE', 'CONST'): (73, (0, 1, 2)),
+    ('CALL_METHOD/2',): (74, (0,)),
+    ('LOAD', 'CALL_METHOD/0'): (75, (0, 1)),
+    ('LOAD', 'CONST', 'CONST'): (76, (0, 1, 2)),
+    ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (77, (0, 1, 2, 3, 4, 5)),
+    ('STORE', 'LOAD', 'IS_NIL', 'JUMP_IF'): (78, (0, 1, 3)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (81, (0, 1, 2)),
+    ('LOAD', 'LOAD'): (82, (0, 1)),
+    ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (83, (0, 1, 2, 3, 4, 5)),
+    ('CONST', 'CONST'): (84, (0, 1)),
+    ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (85, (0, 1, 3, 4)),
+    ('LOAD', 'CONST', 'MUL_INT'): (86, (0, 1)),
+    ('LOAD', 'CONST', 'DIV_INT'): (87, (0, 1)),
+    ('NEXT', 'POP'): (88, (0,)),
+    ('JUMP_UNLESS', 'LOAD_OWN', 'MOVE', 'CALL_BUILTIN/2', 'POP', 'JUMP'): (90, (0, 1, 2, 3, 5)),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (91, (0, 1, 3, 4, 6)),
+    ('HASHMAP', 'LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'CALL_METHOD/2'): (92, (0, 1, 2, 3, 5)),
+    ('LOAD', 'CALL_BUILTIN/1', 'JUMP_IF', 'LOAD_OWN', 'CALL_BUILTIN/1', 'CALL_BUILTIN/1'): (93, (0, 1, 2, 3, 4, 5)),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'LOAD', 'SET_INDEX', 'JUMP'): (94, (0, 1, 3, 5)),
+    ('CALL/2',): (96, (0,)),
+    ('CONST', 'ADD_INT'): (97, (0,)),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (98, (0, 1, 2, 3, 5, 6)),
+    ('CALL/1',): (99, (0,)),
+    ('LOAD', 'GET_PAYLOAD', 'STORE'): (100, (0, 1, 2)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'STORE'): (101, (0, 1, 3, 4, 5)),
+    ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (102, (0, 1, 3, 4, 5, 7)),
+    ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (103, (0, 1, 3, 4, 7)),
+    ('CONST', 'CONST', 'CALL_BUILTIN/3', 'CONST', 'CONST', 'CALL_BUILTIN/3'): (104, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'IS_ERR', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (105, (0, 2, 3)),
+    ('CONST', 'CALL_METHOD/1'): (106, (0, 1)),
+    ('STORE', 'JUMP'): (107, (0, 1)),
+    ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (108, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (109, (0, 1, 2, 3, 4, 5, 6, 7)),
+    ('JOIN/3', 'LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP', 'JUMP'): (111, (1, 3, 5)),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (112, (0, 1, 2, 5, 7, 9)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (113, (0, 1, 3)),
+    ('LOAD', 'GET_ELEMENT', 'STORE'): (114, (0, 1, 2)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'ADD_INT', 'LOAD_OWN', 'SET_FIELD'): (122, (0, 1, 2, 4, 5)),
+    ('CONST', 'STORE'): (125, (0, 1)),
+    ('LOAD_OWN', 'FIELD_OWN', 'LOAD'): (126, (0, 1, 2)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (127, (0, 1, 2, 3, 5)),
+    ('CONST', 'CALL_BUILTIN/2', 'CONST', 'ADD_INT', 'CALL_METHOD/2'): (128, (0, 1, 2, 4)),
+    ('ADD_INT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (129, (1, 2, 3, 5, 6)),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (131, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (133, (0, 1, 3, 4, 5, 7)),
+    ('NEXT', 'STORE', 'LOAD', 'STORE'): (137, (0, 1, 2, 3)),
+    ('LOAD', 'CONST', 'REM_INT'): (138, (0, 1)),
+    ('CONST', 'JUMP'): (139, (0, 1)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (140, (0, 1, 3, 4, 6)),
+    ('TUPLE/2',): (141, ()),
+    ('LOAD', 'CONST', 'CALL_BUILTIN/2'): (142, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'EQ_INT', 'JUMP_IF'): (143, (0, 1, 2, 5)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (144, (0, 1, 3, 5)),
+    ('CONST', 'LOAD', 'CONST', 'REM_INT', 'JOIN/2'): (145, (0, 1, 2)),
+    ('JUMP_UNLESS', 'MOVE', 'UNWRAP', 'STORE', 'MOVE'): (146, (0, 1, 3, 4)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (150, (0, 1, 3, 5, 7)),
+    ('GT_INT', 'JUMP_UNLESS'): (151, (1,)),
+    ('LOAD', 'GET_FIELD', 'LOAD', 'GET_FIELD'): (152, (0, 1, 2, 3)),
+    ('LOAD', 'RETURN'): (153, (0,)),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP'): (154, (0, 2)),
+    ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (155, (0, 1, 3, 4)),
+    ('NEXT', 'STORE', 'LOAD', 'CALL/1'): (156, (0, 1, 2, 3)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (157, (0, 1, 3)),
+    ('DROP/1',): (158, ()),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (159, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'GET_FIELD'): (162, (0, 1)),
+    ('STORE', 'LOAD', 'LOAD'): (163, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (164, (0, 1, 3, 4)),
+    ('RANGE', 'ITERATE'): (165, (0,)),
+    ('STORE', 'LOAD', 'CALL/1'): (166, (0, 1, 2)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'CALL/1'): (167, (0, 1, 2, 3, 4)),
+    ('LOAD', 'OK', 'RETURN'): (168, (0,)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (170, (0, 1)),
+    ('SUB_INT', 'INDEX_ARRAY', 'LOAD', 'GET_FIELD', 'ADD_INT'): (171, (2, 3)),
+    ('NEXT', 'SHARE', 'STORE'): (173, (0, 2)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST', 'REM_INT'): (175, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (176, (0, 1, 3, 5, 7)),
+    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (177, (0, 1, 3)),
+    ('JUMP_UNLESS', 'LOAD', 'CONST'): (178, (0, 1, 2)),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (179, (0, 1, 3)),
+    ('LOAD_OWN', 'LOAD', 'MOVE', 'CALL_BUILTIN/3', 'POP', 'JUMP'): (180, (0, 1, 2, 3, 5)),
+    ('CONST', 'LOAD'): (182, (0, 1)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN'): (183, (0, 1, 3, 4, 5, 7, 9, 10)),
+    ('CALL_BUILTIN/2', 'POP'): (184, (0,)),
+    ('NEXT', 'STORE', 'LOAD'): (185, (0, 1, 2)),
+    ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (187, (0, 2, 3)),
+    ('CONST', 'REM_INT'): (189, (0,)),
+    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (191, (1, 2, 4, 5)),
+    ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'GET_ELEMENT'): (192, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (193, (0, 1, 2, 5, 6)),
+    ('GE_INT', 'JUMP_UNLESS'): (194, (1,)),
+    ('POP', 'LOAD', 'CONST', 'REM_INT', 'STORE', 'HASHMAP'): (195, (1, 2, 4, 5)),
+    ('LOAD', 'LOAD', 'CALL_BUILTIN/1', 'LT_INT', 'JUMP_UNLESS'): (198, (0, 1, 2, 4)),
+    ('JOIN/3',): (201, ()),
+    ('LOAD', 'CALL/1'): (203, (0, 1)),
+    ('STORE', 'LOAD', 'STORE', 'LOAD', 'LOAD'): (205, (0, 1, 2, 3, 4)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (206, (0, 1, 2, 3)),
+    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (207, (0, 2, 3, 4, 7, 8, 10)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (210, (0, 1, 2, 3, 5)),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (211, (0, 2, 3, 4)),
+    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (212, (0, 2)),
+    ('CONST', 'LOAD', 'JOIN/2'): (213, (0, 1)),
+    ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (214, (0, 1, 2, 5)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (215, (0, 1, 3, 4, 5, 7, 9)),
+    ('CONST', 'LOAD', 'GET_FIELD', 'CONST', 'LOAD', 'GET_FIELD'): (217, (0, 1, 2, 3, 4, 5)),
+    ('CALL_BUILTIN/1',): (219, (0,)),
+    ('CALL_VALUE/1',): (221, (0,)),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'MOVE', 'CALL_VALUE/1'): (222, (0, 2, 3, 4, 5)),
+    ('CONST', 'RETURN'): (223, (0,)),
+    ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (224, (0, 1, 3, 4)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (225, (0, 1, 2, 3, 4)),
+    ('CONST', 'LOAD', 'JOIN/2', 'CALL_BUILTIN/1', 'CALL_METHOD/1'): (227, (0, 1, 3, 4)),
+    ('LOAD', 'CONST', 'SUB_INT'): (228, (0, 1)),
+    ('LOAD', 'CALL_BUILTIN/1'): (231, (0, 1)),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS'): (232, (0, 1, 3)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (233, (0, 1, 3, 4, 7, 9)),
+    ('LOAD', 'TUPLE/2', 'RETURN'): (234, (0,)),
+    ('CONST', 'SUB_INT'): (236, (0,)),
+    ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (237, (0, 1, 2, 3, 5)),
+    ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (238, (0, 1, 3)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (240, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (242, (0, 1, 2, 3, 4, 6)),
+    ('POP', 'JUMP'): (243, (1,)),
+    ('CALL_BUILTIN/2', 'DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (244, (0, 3)),
+    ('STORE', 'LOAD', 'CONST'): (245, (0, 1, 2)),
+    ('CONST', 'REM_INT', 'INDEX_ARRAY'): (246, (0,)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (247, (0, 1, 3, 4, 6)),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (249, (0, 1, 3, 4, 5, 7)),
+    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (250, (0, 1)),
+    ('STRUCT/2',): (251, (0,)),
+    ('JOIN/2',): (252, ()),
+    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (253, (0, 1, 2)),
+    ('CONST', 'CONST', 'CALL_METHOD/1'): (254, (0, 1, 2)),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (255, (0, 1, 2, 3, 5, 6, 7)),
+    ('LOAD', 'CONST'): (256, (0, 1)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (257, (0, 1)),
+    ('LOAD_OWN', 'LOAD', 'CALL_BUILTIN/2'): (258, (0, 1, 2)),
+    ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (259, (0, 1, 3, 5, 7)),
+    ('LOAD', 'STORE', 'LOAD'): (260, (0, 1, 2)),
+    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (261, (2,)),
+    ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (262, (0, 1, 2, 3, 4, 5, 7)),
+    ('STORE', 'HASHMAP', 'LOAD', 'HASHMAP', 'LOAD', 'CALL_METHOD/1'): (263, (0, 1, 2, 3, 4, 5)),
+    ('ADD_INT', 'STORE', 'JUMP'): (264, (1, 2)),
+    ('LOAD_OWN', 'CALL_BUILTIN/1', 'DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (265, (0, 1, 4)),
+    ('MOVE', 'OK', 'RETURN'): (266, (0,)),
+    ('LOAD', 'GET_FIELD', 'LOAD'): (269, (0, 1, 2)),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (270, (0, 1, 3, 4)),
+    ('CALL_METHOD/1',): (271, (0,)),
+    ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (272, (0, 1, 2, 3, 6, 8, 9)),
+    ('CONST', 'DIV_INT'): (273, (0,)),
+    ('LOAD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'INDEX_ARRAY', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (277, (0, 1, 2, 4, 5, 7, 11, 12)),
+    ('LOAD', 'LOAD', 'ADD_INT'): (278, (0, 1)),
+    ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (280, (0, 1, 3, 5)),
+    ('VARIANT/1',): (281, (0,)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (284, (0, 1, 3, 4)),
+    ('CALL_BUILTIN/2',): (285, (0,)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST'): (286, (0, 1, 2, 3)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (287, (0, 1, 2, 4)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (289, (0, 1, 3, 4, 5, 7)),
+    ('STORE', 'LOAD', 'STORE', 'LOAD'): (290, (0, 1, 2, 3)),
+    ('CALL_BUILTIN/3',): (291, (0,)),
+    ('LOAD', 'MOVE', 'MOVE', 'CALL_VALUE/2'): (292, (0, 1, 2, 3)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (293, (0, 1, 3, 5)),
+    ('NEXT', 'DUP', 'GET_ELEMENT', 'CALL_VALUE/0'): (294, (0, 2, 3)),
+    ('CALL_BUILTIN/1', 'ADD_INT', 'STORE', 'JUMP'): (297, (0, 2, 3)),
+    ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (298, (0, 1, 3, 5, 7)),
+    ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (299, (0, 1, 2, 4, 7)),
+    ('EQ_INT', 'JUMP_UNLESS'): (300, (1,)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (302, (0, 1, 2, 3, 5, 6)),
+    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (306, (0, 1, 3)),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (307, (0, 1, 2, 5, 7)),
+    ('CONST', 'ARRAY/1', 'CALL_METHOD/1'): (320, (0, 2)),
+    ('CONCAT', 'STORE'): (190, (1,)),
 }
 
 # by the line of the loop that fails, how far before the next node the opcode stands that has failed
 BEHIND = {
-    471: 4, 472: 2, 473: 2, 474: 2, 475: 1, 482: 1, 483: 1, 494: 2,
-    495: 2, 500: 2, 501: 1, 514: 11, 515: 8, 516: 8, 517: 8, 518: 8,
-    519: 8, 520: 8, 521: 8, 522: 8, 523: 5, 524: 5, 525: 5, 526: 5,
-    527: 5, 528: 5, 529: 5, 530: 5, 531: 3, 532: 3, 533: 3, 534: 3,
-    535: 3, 536: 3, 537: 3, 538: 3, 539: 2, 540: 2, 541: 2, 542: 1,
-    543: 1, 544: 1, 549: 1, 603: 1, 604: 1, 613: 5, 614: 2, 615: 2,
-    616: 2, 617: 1, 618: 1, 619: 1, 620: 1, 621: 1, 622: 1, 645: 11,
-    646: 9, 647: 9, 648: 9, 649: 9, 650: 9, 651: 9, 652: 9, 653: 9,
-    654: 5, 655: 5, 656: 5, 657: 5, 658: 5, 659: 5, 660: 5, 661: 5,
-    662: 3, 663: 3, 664: 3, 665: 2, 666: 2, 667: 2, 668: 2, 669: 2,
-    670: 2, 696: 7, 697: 6, 698: 6, 699: 6, 700: 6, 701: 6, 702: 6,
-    703: 4, 704: 4, 705: 4, 706: 4, 707: 4, 708: 1, 709: 1, 710: 1,
-    717: 3, 718: 3, 727: 1, 733: 3, 734: 2, 740: 3, 741: 2, 742: 2,
-    754: 1, 755: 1, 795: 4, 796: 3, 797: 3, 798: 3, 799: 2, 800: 2,
-    801: 2, 802: 2, 803: 2, 804: 2, 814: 6, 815: 3, 816: 3, 817: 3,
-    818: 3, 819: 3, 820: 2, 821: 2, 822: 2, 823: 1, 832: 6, 833: 6,
-    834: 6, 835: 6, 836: 6, 837: 5, 838: 2, 839: 2, 840: 2, 841: 1,
-    865: 5, 866: 5, 867: 5, 868: 5, 869: 5, 875: 4, 876: 2, 882: 11,
-    883: 9, 884: 9, 885: 9, 886: 9, 887: 9, 888: 9, 889: 9, 890: 9,
-    891: 3, 892: 3, 893: 3, 894: 3, 895: 3, 896: 3, 897: 3, 898: 1,
-    899: 1, 900: 1, 901: 1, 902: 1, 903: 1, 904: 1, 905: 1, 906: 1,
-    907: 1, 908: 1, 922: 3, 927: 6, 928: 3, 929: 3, 934: 1, 944: 3,
-    945: 1, 946: 1, 947: 1, 948: 1, 949: 1, 950: 1, 951: 1, 952: 1,
-    957: 2, 958: 1, 992: 3, 993: 3, 994: 3, 995: 3, 996: 1, 1026: 2,
-    1040: 7, 1041: 6, 1042: 3, 1043: 3, 1044: 3, 1045: 3, 1046: 3, 1047: 3,
-    1048: 3, 1049: 3, 1050: 2, 1051: 2, 1052: 2, 1053: 2, 1054: 2, 1055: 2,
-    1063: 7, 1064: 7, 1065: 7, 1066: 7, 1067: 7, 1073: 6, 1074: 6, 1075: 5,
-    1076: 2, 1077: 2, 1078: 2, 1079: 2, 1114: 6, 1115: 4, 1116: 4, 1117: 4,
-    1118: 4, 1119: 4, 1120: 4, 1121: 4, 1122: 4, 1202: 1, 1203: 1, 1204: 1,
-    1205: 1, 1206: 1, 1215: 3, 1216: 3, 1217: 3, 1218: 3, 1219: 3, 1225: 2,
-    1234: 7, 1235: 4, 1236: 4, 1241: 1, 1242: 1, 1243: 1, 1253: 5, 1254: 2,
-    1255: 2, 1267: 3, 1268: 3, 1269: 3, 1270: 3, 1271: 3, 1277: 2, 1284: 7,
-    1285: 5, 1286: 5, 1287: 5, 1288: 3, 1289: 3, 1290: 3, 1291: 3, 1301: 3,
-    1302: 3, 1303: 3, 1304: 3, 1305: 3, 1311: 2, 1325: 2, 1331: 3, 1332: 3,
-    1333: 3, 1334: 3, 1335: 3, 1341: 2, 1342: 2, 1343: 1, 1349: 5, 1350: 5,
-    1351: 5, 1352: 5, 1353: 5, 1359: 4, 1367: 1, 1368: 1, 1369: 1, 1370: 1,
-    1412: 5, 1413: 3, 1414: 3, 1415: 3, 1416: 2, 1426: 5, 1427: 3, 1428: 3,
-    1429: 3, 1430: 3, 1431: 1, 1432: 1, 1433: 1, 1438: 5, 1439: 3, 1440: 3,
-    1441: 3, 1442: 3, 1443: 3, 1451: 7, 1452: 4, 1453: 4, 1466: 1, 1473: 2,
-    1474: 1, 1487: 3, 1488: 2, 1489: 1, 1490: 1, 1509: 5, 1510: 4, 1511: 2,
-    1512: 2, 1513: 2, 1514: 2, 1515: 2, 1516: 2, 1517: 2, 1542: 2, 1608: 4,
-    1609: 4, 1610: 4, 1611: 4, 1612: 4, 1613: 4, 1614: 4, 1615: 2, 1616: 2,
-    1617: 2, 1627: 2, 1640: 3, 1651: 5, 1652: 3, 1653: 3, 1654: 3, 1655: 3,
-    1656: 3, 1657: 3, 1658: 3, 1659: 3, 1670: 5, 1671: 3, 1672: 1, 1679: 2,
-    1680: 2, 1695: 5, 1696: 2, 1697: 2, 1698: 2, 1699: 1, 1709: 2, 1710: 2,
-    1711: 2, 1712: 2, 1713: 2, 1714: 2, 1715: 2, 1722: 1, 1754: 2, 1755: 1,
-    1756: 1, 1765: 9, 1766: 5, 1767: 5, 1768: 5, 1769: 5, 1770: 5, 1771: 5,
-    1772: 4, 1773: 4, 1774: 4, 1775: 2, 1776: 2, 1777: 2, 1778: 1, 1779: 1,
-    1780: 1, 1781: 1, 1782: 1, 1783: 1, 1791: 5, 1792: 2, 1793: 2, 1794: 2,
-    1804: 3, 1805: 3, 1815: 5, 1816: 3, 1817: 3, 1818: 3, 1819: 3, 1820: 3,
-    1821: 1, 1822: 1, 1823: 1, 1847: 3, 1857: 7, 1858: 7, 1859: 4, 1860: 4,
-    1866: 2, 1875: 3, 1876: 3, 1877: 3, 1878: 3, 1879: 3, 1880: 3, 1881: 3,
-    1882: 1, 1883: 1, 1884: 1, 1889: 7, 1890: 5, 1891: 5, 1892: 5, 1893: 4,
-    1894: 1, 1895: 1, 1896: 1, 1936: 1, 1937: 1, 1938: 1, 1939: 1, 1940: 1,
-    1941: 1, 1942: 1, 1943: 1, 1954: 2, 1955: 2, 1956: 2, 1962: 2, 1963: 2,
-    1970: 11, 2040: 1, 2048: 1, 2049: 1, 2050: 1, 2051: 1, 2064: 1, 2065: 1,
-    2066: 1, 2067: 1, 2080: 4, 2081: 2, 2082: 2, 2083: 2, 2084: 2, 2085: 2,
-    2086: 1, 2094: 5, 2095: 5, 2096: 5, 2097: 5, 2098: 5, 2104: 4, 2105: 4,
-    2106: 3, 2131: 3, 2132: 3, 2133: 3, 2134: 3, 2135: 3, 2164: 2, 2179: 3,
-    2180: 2, 2181: 1, 2182: 1, 2183: 1, 2217: 2, 2218: 1, 2223: 1, 2228: 3,
-    2229: 3, 2230: 3, 2236: 3, 2237: 3, 2238: 2, 2239: 2, 2240: 2, 2241: 2,
-    2242: 2, 2243: 2, 2272: 3, 2273: 3, 2274: 3, 2275: 3, 2276: 1, 2310: 7,
-    2311: 7, 2312: 5, 2313: 4, 2314: 4, 2320: 1, 2321: 1, 2322: 1, 2331: 3,
-    2332: 3, 2333: 3, 2334: 3, 2335: 3, 2336: 3, 2337: 3, 2338: 1, 2339: 1,
-    2340: 1, 2341: 1, 2342: 1, 2343: 1, 2344: 1, 2345: 1, 2346: 1, 2347: 1,
-    2348: 1, 2372: 5, 2373: 3, 2374: 3, 2375: 3, 2376: 3, 2377: 3, 2378: 3,
-    2379: 3, 2380: 3, 2381: 1, 2382: 1, 2383: 1, 2389: 2, 2390: 2, 2391: 2,
-    2392: 2, 2393: 2, 2399: 1, 2465: 1, 2466: 1, 2474: 1, 2475: 1, 2489: 3,
-    2490: 3, 2491: 3, 2492: 3, 2493: 3, 2499: 2, 2504: 6, 2505: 5, 2506: 2,
-    2507: 2, 2508: 2, 2509: 1, 2517: 6, 2518: 4, 2519: 4, 2520: 4, 2521: 4,
-    2522: 4, 2523: 4, 2524: 4, 2525: 4, 2535: 7, 2536: 5, 2537: 5, 2538: 5,
-    2539: 5, 2540: 3, 2541: 3, 2542: 3, 2543: 1, 2544: 1, 2545: 1, 2546: 1,
-    2551: 3, 2552: 1, 2585: 9, 2586: 6, 2587: 6, 2588: 6, 2589: 5, 2590: 5,
-    2591: 5, 2592: 5, 2593: 5, 2594: 5, 2595: 5, 2596: 3, 2597: 3, 2598: 3,
-    2607: 2, 2640: 2, 2641: 2, 2642: 2, 2643: 1, 2653: 8, 2654: 2, 2655: 2,
-    2656: 2, 2668: 6, 2669: 5, 2670: 5, 2675: 5, 2676: 5, 2677: 2, 2678: 2,
-    2679: 2, 2680: 2, 2681: 2, 2682: 2, 2683: 2, 2684: 2, 2685: 1, 2686: 1,
-    2691: 2, 2692: 1, 2701: 10, 2702: 9, 2703: 9, 2704: 9, 2705: 9, 2706: 9,
-    2707: 9, 2708: 9, 2709: 9, 2710: 3, 2711: 3, 2712: 3, 2713: 3, 2714: 3,
-    2715: 3, 2716: 3, 2717: 1, 2718: 1, 2719: 1, 2720: 1, 2721: 1, 2722: 1,
-    2723: 1, 2724: 1, 2725: 1, 2726: 1, 2727: 1, 2748: 3, 2749: 1, 2750: 1,
-    2751: 1, 2797: 7, 2798: 6, 2799: 2, 2800: 2, 2813: 7, 2814: 4, 2815: 4,
-    2816: 4, 2817: 3, 2818: 3, 2819: 3, 2820: 3, 2821: 3, 2822: 3, 2823: 3,
-    2824: 1, 2825: 1, 2826: 1, 2836: 2, 2837: 2, 2838: 2, 2839: 2, 2840: 2,
-    2846: 1, 2853: 3, 2862: 1, 2871: 2, 2872: 2, 2873: 2, 2874: 2, 2875: 2,
-    2876: 1, 2884: 3, 2885: 1, 2886: 1, 2887: 1, 2896: 1, 2897: 1, 2898: 1,
-    2899: 1, 2900: 1, 2901: 1, 2902: 1, 2910: 6, 2911: 3, 2912: 3, 2913: 3,
-    2914: 3, 2915: 3, 2925: 6, 2926: 6, 2927: 6, 2928: 6, 2929: 6, 2935: 5,
-    2951: 2, 2952: 2, 2953: 2, 2959: 2, 2960: 2, 2969: 2, 2970: 1, 3037: 2,
-    3059: 1, 3060: 1, 3061: 1, 3062: 1, 3063: 1, 3064: 1, 3065: 1, 3066: 1,
-    3067: 1, 3070: 7, 3071: 5, 3072: 5, 3073: 5, 3074: 4, 3075: 1, 3076: 1,
-    3077: 1, 3082: 5, 3083: 3, 3084: 3, 3085: 3, 3086: 3, 3087: 3, 3088: 3,
-    3089: 3, 3090: 3, 3114: 9, 3115: 7, 3116: 7, 3117: 7, 3118: 7, 3119: 7,
-    3120: 7, 3121: 7, 3122: 7, 3123: 3, 3124: 3, 3125: 3, 3126: 3, 3127: 3,
-    3128: 3, 3129: 3, 3130: 3, 3150: 7, 3151: 5, 3152: 5, 3153: 5, 3154: 5,
-    3155: 5, 3156: 5, 3157: 5, 3158: 5, 3159: 3, 3160: 3, 3161: 3, 3172: 3,
-    3181: 5, 3182: 2, 3183: 2, 3193: 3, 3194: 1, 3195: 1, 3196: 1, 3200: 4,
-    3224: 9, 3234: 7, 3235: 6, 3236: 5, 3237: 5, 3242: 2, 3254: 5, 3255: 5,
-    3256: 5, 3257: 5, 3258: 5, 3264: 4, 3265: 1, 3266: 1, 3267: 1, 3268: 1,
-    3269: 1, 3270: 1, 3271: 1, 3272: 1, 3281: 7, 3282: 5, 3283: 5, 3284: 5,
-    3285: 4, 3311: 5, 3312: 3, 3313: 3, 3314: 3, 3315: 3, 3316: 3, 3317: 3,
-    3332: 5, 3333: 2, 3334: 2, 3335: 2, 3349: 2, 3350: 2, 3351: 2, 3352: 2,
-    3353: 2, 3354: 2, 3355: 2, 3364: 5, 3365: 3, 3366: 3, 3367: 3, 3368: 3,
-    3369: 3, 3370: 3, 3371: 3, 3372: 3, 3383: 1, 3384: 1, 3385: 1, 3386: 1,
-    3390: 7, 3391: 5, 3392: 5, 3393: 5, 3394: 5, 3395: 5, 3396: 4, 3414: 3,
-    3415: 1, 3416: 1, 3417: 1, 3444: 4, 3445: 4, 3446: 4, 3447: 4, 3448: 4,
-    3454: 3, 3462: 7, 3463: 7, 3464: 4, 3465: 4, 3466: 4, 3467: 4, 3468: 4,
-    3469: 4, 3470: 4, 3471: 4, 3534: 1, 3543: 1, 3554: 6, 3555: 4, 3556: 4,
-    3557: 4, 3558: 4, 3559: 4, 3560: 4, 3561: 4, 3562: 4, 3583: 9, 3589: 1,
-    3638: 1, 3683: 7, 3684: 4, 3685: 4, 3690: 1, 3691: 1, 3692: 1, 3697: 7,
-    3698: 4, 3699: 4, 3700: 4, 3701: 4, 3702: 4, 3703: 4, 3704: 2, 3705: 2,
-    3706: 2, 3707: 2, 3708: 1, 3709: 1, 3710: 1, 3711: 1, 3712: 1, 3713: 1,
-    3714: 1, 3719: 1, 3751: 1, 3752: 1, 3760: 5, 3761: 5, 3762: 5, 3763: 5,
-    3764: 5, 3770: 4, 3771: 1, 3772: 1, 3773: 1, 3774: 1, 3775: 1, 3776: 1,
-    3777: 1, 3778: 1, 3790: 7, 3791: 4, 3792: 4, 3797: 1, 3798: 1, 3799: 1,
-    3800: 1, 3801: 1, 3802: 1, 3803: 1, 3804: 1, 3870: 7, 3871: 4, 3872: 4,
-    3877: 1, 3878: 1, 3879: 1, 3880: 1, 3881: 1, 3882: 1, 3883: 1, 3884: 1,
-    3889: 5, 3890: 2, 3891: 2, 3892: 2, 3893: 2, 3894: 2, 3895: 2, 3909: 6,
-    3910: 5, 3911: 4, 3912: 4, 3917: 1, 3918: 1, 3919: 1, 3920: 1, 3930: 5,
-    3931: 3, 3932: 3, 3933: 3, 3934: 3, 3935: 3, 3945: 1, 3946: 1, 3947: 1,
-    3953: 1, 3954: 1, 3960: 3, 3961: 3, 3962: 3, 3963: 3, 3964: 3, 3970: 2,
-    3976: 7, 3997: 5, 3998: 5, 3999: 2, 4006: 5, 4007: 3, 4008: 3, 4009: 3,
-    4010: 3, 4011: 3, 4012: 3, 4013: 3, 4014: 3, 4032: 4, 4033: 2, 4034: 2,
-    4035: 2, 4036: 1, 4052: 2, 4053: 2, 4054: 2, 4055: 2, 4056: 2, 4062: 1,
-    4063: 1,
+    566: 5, 567: 3, 568: 3, 569: 3, 570: 3, 571: 3, 624: 3, 625: 1,
+    626: 1, 627: 1, 642: 7, 643: 7, 644: 4, 645: 4, 646: 4, 647: 4,
+    648: 4, 649: 4, 650: 4, 651: 4, 662: 5, 663: 3, 664: 3, 665: 3,
+    666: 3, 667: 3, 668: 3, 669: 3, 670: 3, 671: 1, 672: 1, 673: 1,
+    678: 4, 679: 4, 680: 4, 681: 4, 682: 4, 688: 3, 720: 1, 721: 1,
+    722: 1, 723: 1, 724: 1, 734: 3, 735: 3, 736: 3, 737: 3, 738: 3,
+    744: 2, 752: 3, 753: 2, 773: 1, 774: 1, 779: 4, 780: 4, 781: 3,
+    782: 3, 783: 3, 784: 3, 785: 3, 786: 3, 787: 1, 788: 1, 789: 1,
+    794: 2, 795: 2, 796: 2, 797: 2, 798: 2, 799: 1, 814: 6, 815: 4,
+    816: 4, 817: 4, 818: 4, 819: 4, 820: 4, 821: 4, 822: 4, 857: 11,
+    858: 9, 859: 9, 860: 9, 861: 9, 862: 9, 863: 9, 864: 9, 865: 9,
+    866: 3, 867: 3, 868: 3, 869: 3, 870: 3, 871: 3, 872: 3, 873: 1,
+    874: 1, 875: 1, 876: 1, 877: 1, 878: 1, 879: 1, 880: 1, 881: 1,
+    882: 1, 883: 1, 895: 1, 899: 1, 900: 1, 910: 5, 911: 5, 912: 5,
+    913: 5, 914: 5, 920: 4, 937: 5, 938: 3, 939: 3, 940: 3, 941: 3,
+    942: 3, 943: 3, 944: 3, 945: 3, 956: 2, 957: 2, 961: 5, 962: 3,
+    963: 3, 964: 3, 965: 3, 966: 3, 967: 3, 968: 3, 969: 3, 995: 1,
+    996: 1, 1009: 2, 1045: 5, 1046: 5, 1047: 5, 1048: 5, 1049: 3, 1050: 2,
+    1051: 2, 1052: 2, 1053: 1, 1061: 7, 1062: 4, 1063: 4, 1076: 4, 1077: 4,
+    1078: 4, 1079: 4, 1080: 4, 1086: 3, 1087: 2, 1088: 2, 1089: 2, 1106: 4,
+    1107: 4, 1108: 4, 1109: 4, 1110: 4, 1111: 4, 1112: 4, 1113: 2, 1114: 2,
+    1115: 2, 1132: 1, 1133: 1, 1134: 1, 1135: 1, 1142: 5, 1143: 2, 1144: 2,
+    1152: 6, 1153: 3, 1154: 3, 1155: 3, 1156: 3, 1157: 3, 1168: 1, 1175: 7,
+    1176: 5, 1177: 5, 1178: 5, 1179: 4, 1194: 2, 1206: 5, 1207: 5, 1208: 5,
+    1209: 4, 1255: 11, 1259: 7, 1260: 7, 1261: 5, 1262: 4, 1263: 4, 1269: 1,
+    1270: 1, 1271: 1, 1282: 3, 1305: 5, 1306: 3, 1307: 3, 1308: 3, 1309: 2,
+    1310: 2, 1311: 2, 1312: 2, 1313: 2, 1314: 2, 1323: 8, 1324: 7, 1325: 7,
+    1326: 7, 1327: 7, 1328: 7, 1329: 7, 1330: 5, 1331: 5, 1332: 5, 1333: 5,
+    1334: 5, 1335: 2, 1336: 2, 1337: 2, 1338: 1, 1354: 1, 1355: 1, 1356: 1,
+    1357: 1, 1358: 1, 1359: 1, 1360: 1, 1361: 1, 1366: 5, 1367: 5, 1368: 2,
+    1369: 2, 1434: 3, 1443: 3, 1454: 9, 1458: 2, 1467: 2, 1468: 2, 1469: 2,
+    1470: 2, 1471: 2, 1477: 1, 1482: 1, 1483: 1, 1484: 1, 1490: 1, 1491: 1,
+    1505: 3, 1506: 3, 1518: 5, 1519: 5, 1520: 5, 1521: 5, 1522: 5, 1528: 4,
+    1529: 2, 1536: 2, 1544: 1, 1610: 1, 1616: 2, 1617: 1, 1628: 1, 1634: 5,
+    1635: 3, 1636: 1, 1645: 2, 1656: 4, 1657: 2, 1658: 2, 1659: 2, 1660: 2,
+    1661: 2, 1662: 1, 1671: 1, 1672: 1, 1673: 1, 1674: 1, 1682: 2, 1701: 6,
+    1702: 3, 1703: 3, 1708: 1, 1717: 5, 1718: 5, 1719: 5, 1725: 5, 1726: 5,
+    1727: 4, 1728: 4, 1729: 4, 1730: 4, 1731: 4, 1732: 4, 1733: 3, 1734: 3,
+    1735: 3, 1736: 2, 1737: 2, 1738: 2, 1752: 5, 1753: 1, 1754: 1, 1755: 1,
+    1756: 1, 1757: 1, 1758: 1, 1759: 1, 1790: 5, 1791: 4, 1792: 4, 1793: 4,
+    1794: 3, 1795: 3, 1800: 3, 1801: 3, 1802: 2, 1803: 2, 1804: 2, 1805: 2,
+    1806: 2, 1807: 2, 1808: 1, 1809: 1, 1810: 1, 1818: 5, 1819: 5, 1820: 5,
+    1821: 5, 1822: 5, 1823: 5, 1824: 5, 1825: 3, 1826: 3, 1827: 3, 1828: 3,
+    1829: 3, 1830: 3, 1831: 3, 1832: 3, 1833: 3, 1834: 3, 1835: 3, 1836: 1,
+    1837: 1, 1838: 1, 1839: 1, 1840: 1, 1873: 6, 1874: 5, 1875: 2, 1876: 2,
+    1877: 2, 1878: 1, 1902: 2, 1906: 5, 1907: 3, 1908: 3, 1909: 3, 1910: 2,
+    1915: 7, 1916: 5, 1917: 5, 1918: 5, 1919: 5, 1920: 5, 1921: 4, 1931: 7,
+    1932: 7, 1933: 4, 1934: 4, 1940: 2, 1949: 5, 1950: 3, 1951: 3, 1952: 3,
+    1960: 4, 1961: 2, 1962: 2, 1972: 1, 2005: 1, 2006: 1, 2014: 5, 2015: 5,
+    2016: 2, 2026: 7, 2027: 6, 2028: 5, 2029: 5, 2034: 2, 2060: 2, 2064: 3,
+    2065: 1, 2066: 1, 2067: 1, 2068: 1, 2069: 1, 2070: 1, 2071: 1, 2072: 1,
+    2078: 5, 2079: 5, 2080: 5, 2081: 5, 2082: 4, 2083: 4, 2084: 4, 2085: 4,
+    2086: 4, 2087: 4, 2088: 2, 2089: 2, 2090: 2, 2098: 9, 2099: 6, 2100: 6,
+    2101: 6, 2102: 5, 2103: 5, 2104: 5, 2105: 5, 2106: 5, 2107: 5, 2108: 5,
+    2109: 3, 2110: 3, 2111: 3, 2151: 5, 2152: 2, 2153: 2, 2154: 2, 2155: 1,
+    2156: 1, 2157: 1, 2158: 1, 2159: 1, 2160: 1, 2172: 1, 2176: 2, 2177: 2,
+    2178: 2, 2179: 2, 2180: 2, 2181: 2, 2182: 2, 2183: 1, 2184: 1, 2185: 1,
+    2186: 1, 2187: 1, 2188: 1, 2189: 1, 2210: 7, 2211: 4, 2212: 4, 2217: 1,
+    2218: 1, 2219: 1, 2233: 7, 2234: 4, 2235: 4, 2240: 1, 2241: 1, 2242: 1,
+    2243: 1, 2244: 1, 2245: 1, 2246: 1, 2247: 1, 2252: 6, 2253: 6, 2254: 6,
+    2255: 6, 2256: 6, 2257: 5, 2258: 2, 2259: 2, 2260: 2, 2261: 1, 2270: 5,
+    2271: 5, 2272: 5, 2273: 5, 2274: 5, 2280: 4, 2281: 1, 2282: 1, 2283: 1,
+    2284: 1, 2285: 1, 2286: 1, 2287: 1, 2288: 1, 2299: 4, 2300: 3, 2301: 3,
+    2302: 3, 2303: 1, 2304: 1, 2305: 1, 2354: 3, 2355: 3, 2356: 3, 2357: 3,
+    2358: 3, 2364: 2, 2370: 1, 2379: 2, 2395: 6, 2396: 4, 2397: 4, 2398: 4,
+    2399: 4, 2400: 4, 2401: 4, 2402: 4, 2403: 4, 2414: 2, 2422: 5, 2423: 2,
+    2424: 2, 2425: 2, 2435: 5, 2436: 3, 2437: 3, 2438: 3, 2439: 3, 2440: 3,
+    2441: 3, 2442: 3, 2443: 3, 2453: 4, 2454: 1, 2455: 1, 2456: 1, 2457: 1,
+    2458: 1, 2477: 4, 2478: 4, 2479: 4, 2485: 4, 2486: 4, 2487: 3, 2488: 3,
+    2489: 3, 2490: 1, 2503: 7, 2504: 5, 2505: 5, 2506: 5, 2507: 3, 2508: 3,
+    2509: 3, 2510: 3, 2521: 3, 2527: 1, 2546: 3, 2547: 3, 2548: 3, 2549: 3,
+    2550: 3, 2551: 3, 2552: 3, 2553: 1, 2554: 1, 2555: 1, 2560: 5, 2561: 3,
+    2562: 3, 2563: 3, 2564: 3, 2565: 3, 2566: 3, 2595: 7, 2596: 5, 2597: 5,
+    2598: 5, 2599: 4, 2600: 1, 2601: 1, 2602: 1, 2607: 3, 2616: 3, 2617: 3,
+    2618: 3, 2619: 3, 2620: 3, 2626: 2, 2644: 1, 2649: 2, 2650: 2, 2657: 1,
+    2658: 1, 2662: 4, 2663: 2, 2664: 2, 2665: 2, 2666: 1, 2675: 2, 2676: 2,
+    2691: 4, 2692: 4, 2693: 4, 2694: 4, 2695: 4, 2701: 3, 2723: 1, 2730: 3,
+    2731: 1, 2732: 1, 2733: 1, 2747: 4, 2748: 4, 2749: 4, 2750: 4, 2751: 4,
+    2752: 3, 2753: 3, 2754: 3, 2755: 3, 2756: 3, 2757: 3, 2758: 3, 2759: 3,
+    2779: 2, 2780: 2, 2781: 2, 2782: 2, 2783: 2, 2789: 1, 2790: 1, 2796: 7,
+    2797: 5, 2798: 5, 2799: 5, 2800: 5, 2801: 5, 2802: 5, 2803: 5, 2804: 5,
+    2805: 3, 2806: 3, 2807: 3, 2816: 6, 2817: 6, 2818: 6, 2819: 6, 2820: 6,
+    2826: 5, 2842: 5, 2843: 3, 2844: 3, 2845: 3, 2846: 3, 2847: 3, 2854: 2,
+    2855: 2, 2856: 2, 2862: 2, 2863: 2, 2869: 5, 2870: 5, 2871: 5, 2872: 5,
+    2873: 5, 2874: 5, 2875: 5, 2876: 3, 2877: 3, 2878: 3, 2879: 3, 2880: 2,
+    2881: 2, 2882: 2, 2889: 3, 2890: 3, 2891: 3, 2892: 3, 2893: 3, 2894: 3,
+    2895: 3, 2896: 1, 2897: 1, 2898: 1, 2899: 1, 2900: 1, 2901: 1, 2902: 1,
+    2903: 1, 2904: 1, 2905: 1, 2906: 1, 2915: 1, 2929: 11, 2930: 9, 2931: 9,
+    2932: 9, 2933: 9, 2934: 9, 2935: 9, 2936: 9, 2937: 9, 2938: 5, 2939: 5,
+    2940: 5, 2941: 5, 2942: 5, 2943: 5, 2944: 5, 2945: 5, 2946: 3, 2947: 3,
+    2948: 3, 2949: 2, 2950: 2, 2951: 2, 2952: 2, 2953: 2, 2954: 2, 2972: 1,
+    2973: 1, 2974: 1, 2975: 1, 2980: 2, 2981: 2, 2982: 2, 2983: 2, 2984: 2,
+    2990: 1, 3011: 4, 3012: 3, 3013: 3, 3014: 3, 3015: 2, 3016: 2, 3017: 2,
+    3018: 2, 3019: 2, 3020: 2, 3038: 1, 3039: 1, 3040: 1, 3041: 1, 3042: 1,
+    3043: 1, 3044: 1, 3045: 1, 3046: 1, 3050: 5, 3051: 5, 3052: 2, 3056: 5,
+    3057: 2, 3058: 2, 3059: 2, 3060: 1, 3069: 6, 3070: 3, 3071: 3, 3072: 3,
+    3073: 3, 3074: 3, 3075: 3, 3076: 3, 3077: 2, 3078: 2, 3079: 2, 3080: 1,
+    3089: 5, 3090: 2, 3091: 2, 3092: 2, 3093: 2, 3094: 2, 3095: 1, 3099: 1,
+    3119: 4, 3120: 2, 3121: 2, 3122: 2, 3123: 2, 3170: 1, 3193: 4, 3194: 4,
+    3195: 2, 3201: 3, 3202: 2, 3203: 1, 3204: 1, 3225: 10, 3226: 9, 3227: 9,
+    3228: 9, 3229: 9, 3230: 9, 3231: 9, 3232: 9, 3233: 9, 3234: 3, 3235: 3,
+    3236: 3, 3237: 3, 3238: 3, 3239: 3, 3240: 3, 3241: 1, 3242: 1, 3243: 1,
+    3244: 1, 3245: 1, 3246: 1, 3247: 1, 3248: 1, 3249: 1, 3250: 1, 3251: 1,
+    3259: 5, 3260: 5, 3261: 5, 3262: 5, 3263: 5, 3269: 4, 3270: 1, 3271: 1,
+    3272: 1, 3273: 1, 3274: 1, 3275: 1, 3276: 1, 3277: 1, 3282: 5, 3283: 5,
+    3284: 5, 3285: 5, 3286: 5, 3292: 4, 3293: 4, 3294: 3, 3306: 2, 3311: 2,
+    3323: 5, 3324: 2, 3325: 2, 3326: 2, 3336: 5, 3345: 9, 3346: 7, 3347: 7,
+    3348: 7, 3349: 7, 3350: 7, 3351: 7, 3352: 7, 3353: 7, 3354: 3, 3355: 3,
+    3356: 3, 3357: 3, 3358: 3, 3359: 3, 3360: 3, 3361: 3, 3428: 5, 3429: 5,
+    3430: 5, 3431: 5, 3432: 5, 3438: 4, 3439: 4, 3440: 3, 3441: 1, 3442: 1,
+    3443: 1, 3444: 1, 3469: 4, 3470: 2, 3471: 2, 3472: 2, 3473: 1, 3481: 5,
+    3482: 4, 3483: 2, 3484: 2, 3485: 2, 3486: 2, 3487: 2, 3488: 2, 3489: 2,
+    3511: 2, 3519: 4, 3520: 2, 3521: 1, 3522: 1, 3523: 1, 3564: 1, 3574: 3,
+    3583: 9, 3594: 1, 3613: 5, 3614: 4, 3615: 4, 3620: 4, 3621: 4, 3622: 1,
+    3623: 1, 3624: 1, 3625: 1, 3626: 1, 3627: 1, 3628: 1, 3629: 1, 3634: 5,
+    3635: 3, 3636: 3, 3637: 3, 3638: 3, 3639: 3, 3640: 3, 3641: 3, 3642: 1,
+    3643: 1, 3644: 1, 3655: 7, 3656: 4, 3657: 4, 3662: 1, 3663: 1, 3664: 1,
+    3665: 1, 3666: 1, 3667: 1, 3668: 1, 3669: 1, 3677: 6, 3678: 5, 3679: 4,
+    3680: 4, 3685: 1, 3686: 1, 3687: 1, 3688: 1, 3689: 1, 3690: 1, 3708: 3,
+    3709: 3, 3710: 3, 3711: 3, 3712: 3, 3725: 2, 3726: 2, 3731: 1, 3732: 1,
+    3733: 1, 3734: 1, 3752: 6, 3753: 4, 3754: 4, 3755: 4, 3756: 4, 3757: 4,
+    3758: 4, 3759: 4, 3760: 4, 3770: 7, 3771: 4, 3772: 4, 3777: 1, 3778: 1,
+    3779: 1, 3784: 2, 3785: 2, 3786: 2, 3787: 2, 3788: 2, 3789: 2, 3790: 2,
+    3810: 5, 3811: 2, 3812: 2, 3813: 2, 3814: 2, 3815: 2, 3816: 2, 3823: 7,
+    3824: 6, 3825: 2, 3826: 2, 3839: 2, 3873: 1, 3879: 2, 3894: 7, 3898: 2,
+    3899: 2, 3900: 2, 3901: 2, 3902: 2, 3903: 2, 3904: 2, 3914: 2, 3915: 1,
+    3939: 2, 3940: 2, 3941: 2, 3942: 1, 3949: 4, 3950: 4, 3951: 4, 3952: 4,
+    3953: 4, 3954: 4, 3955: 4, 3956: 3, 3957: 3, 3958: 3, 3972: 2, 3973: 2,
+    3974: 2, 3975: 2, 3976: 2, 3977: 1, 3986: 8, 3987: 2, 3988: 2, 3989: 2,
+    4001: 5, 4002: 5, 4041: 2, 4047: 5, 4048: 2, 4049: 2, 4104: 9, 4105: 5,
+    4106: 5, 4107: 5, 4108: 5, 4109: 5, 4110: 5, 4111: 4, 4112: 4, 4113: 4,
+    4114: 2, 4115: 2, 4116: 2, 4117: 1, 4118: 1, 4119: 1, 4120: 1, 4121: 1,
+    4122: 1, 4180: 5, 4181: 3, 4182: 3, 4183: 3, 4184: 3, 4185: 3, 4186: 3,
+    4187: 1, 4188: 1, 4189: 1, 4194: 2, 4202: 12, 4203: 9, 4204: 9, 4205: 9,
+    4206: 9, 4207: 9, 4208: 9, 4209: 9, 4210: 9, 4211: 6, 4212: 6, 4213: 6,
+    4214: 6, 4215: 6, 4216: 6, 4217: 6, 4218: 6, 4219: 4, 4220: 4, 4221: 4,
+    4222: 4, 4223: 4, 4224: 4, 4225: 4, 4226: 4, 4227: 3, 4228: 3, 4229: 3,
+    4230: 3, 4231: 3, 4232: 2, 4233: 2, 4234: 2, 4235: 1, 4252: 4, 4253: 2,
+    4254: 2, 4255: 2, 4256: 1, 4265: 4, 4274: 3, 4275: 3, 4276: 3, 4277: 3,
+    4278: 3, 4284: 2, 4296: 7, 4297: 5, 4298: 5, 4299: 5, 4300: 4, 4301: 1,
+    4302: 1, 4303: 1, 4309: 3, 4310: 3, 4311: 1, 4333: 3, 4334: 2, 4335: 2,
+    4336: 2, 4337: 2, 4338: 1, 4339: 1, 4340: 1, 4359: 5, 4360: 3, 4361: 3,
+    4362: 3, 4363: 3, 4364: 3, 4365: 3, 4366: 3, 4367: 3, 4376: 3, 4377: 3,
+    4378: 3, 4379: 3, 4380: 3, 4408: 3, 4409: 3, 4410: 3, 4411: 3, 4412: 2,
+    4413: 2, 4414: 2, 4415: 2, 4416: 1, 4425: 7, 4426: 5, 4427: 5, 4428: 5,
+    4429: 5, 4430: 5, 4431: 5, 4432: 3, 4433: 3, 4434: 3, 4435: 1, 4436: 1,
+    4437: 1, 4438: 1, 4443: 7, 4444: 4, 4445: 4, 4446: 4, 4447: 4, 4448: 4,
+    4449: 4, 4450: 2, 4451: 2, 4452: 2, 4453: 2, 4454: 1, 4455: 1, 4456: 1,
+    4457: 1, 4458: 1, 4459: 1, 4460: 1, 4465: 1, 4485: 7, 4486: 6, 4487: 3,
+    4488: 3, 4489: 3, 4490: 3, 4491: 3, 4492: 3, 4493: 3, 4494: 3, 4495: 2,
+    4496: 2, 4497: 2, 4498: 2, 4499: 2, 4500: 2, 4522: 3, 4523: 1, 4524: 1,
+    4525: 1, 4549: 7, 4550: 4, 4551: 4, 4552: 4, 4553: 3, 4554: 3, 4555: 3,
+    4556: 3, 4557: 3, 4558: 3, 4559: 3, 4560: 1, 4561: 1, 4562: 1, 4971: 2,
+    4972: 1,
 }
 
 
@@ -441,121 +540,292 @@ def run(machine, task):
     fuel = machine.chunk()
     try:
         while True:
-            op, arg, ins, near, far = ins
+            op, arg, ins, near, far, side = ins
             if near is None:
                 if far is None:
-                    if op < 17:
+                    if side is None:
+                        if op < 1:
+                            # JUMP
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         if op < 2:
-                            if op < 1:
-                                # JUMP
-                                ins, cost = arg
+                            # LOAD
+                            st.append(tos)
+                            tos = locs[arg]
+                            continue
+                        if op < 4:
+                            if op < 3:
+                                # STORE
+                                locs[arg] = tos
+                                tos = st.pop()
+                                continue
+                            # LOAD CONST REM_INT CONST EQ_INT JUMP_UNLESS
+                            o0, o1, o3, o5 = arg
+                            a = locs[o0]
+                            if a >= 0 and o1 > 0:
+                                value = a % o1
+                            else:
+                                value = int_rem(a, o1)
+                            if not value == o3:
+                                ins, cost = o5
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            # JUMP_UNLESS
-                            if tos is False:
-                                ins, cost = arg
+                            continue
+                        if op < 5:
+                            # TRY
+                            kind = type(tos)
+                            if kind is Ok or kind is Some:
+                                tos = tos.value
+                                continue
+                            if kind is Err:
+                                target, cost, beneath, _, here = arg
+                                if beneath:
+                                    del st[len(st) - beneath:]
+                                if target is None:
+                                    ins, locs, cells, code = frames.pop()
+                                    way = tos.way + here
+                                    tos = Err(tos.value, way if len(way) <= MOST else shortened(way))
+                                    continue
+                                ins = target
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = handled(tos, here)
+                                continue
+                            if tos is not NONE_VALUE:
+                                raise not_fallible(tos)
+                            if arg[0] is None and arg[3]:
+                                if arg[2]:
+                                    del st[len(st) - arg[2]:]
+                                ins, locs, cells, code = frames.pop()
+                                continue
+                            missing = Err(missing_value())
+                            target2, cost2, beneath2, _, here2 = arg
+                            if beneath2:
+                                del st[len(st) - beneath2:]
+                            if target2 is None:
+                                ins, locs, cells, code = frames.pop()
+                                way2 = missing.way + here2
+                                tos = Err(missing.value, way2 if len(way2) <= MOST else shortened(way2))
+                                continue
+                            ins = target2
+                            fuel -= cost2
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = handled(missing, here2)
+                            continue
+                        if op < 6:
+                            # LOAD CONST SUB_INT CALL/1
+                            o0, o1, o3 = arg
+                            r = locs[o0] - o1
+                            if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                overflow('-')
+                            arguments = [r]
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = o3
+                            ins = o3.entry
+                            fuel -= o3.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + o3.blank if o3.blank else arguments
+                            cells = [*(), *[None] * (o3.cell_count - len(()))] if o3.cell_count else NO_CELLS
+                            continue
+                        if op >= 11:
+                            # STORE LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
+                            o0, o1, o2, o4, o5, o7 = arg
+                            locs[o0] = tos
+                            index = locs[o2]
+                            items = locs[o1].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            locs[o7] = getattr(element, o4) * 1.0 * locs[o5]
+                            tos = st.pop()
+                            continue
+                        if op >= 9:
+                            if op < 10:
+                                # DIV
+                                a = st.pop()
+                                tos = div(a, tos)
+                                continue
+                            # LOAD LOAD INDEX_ARRAY CONST ADD_INT STORE
+                            o0, o1, o3, o5 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            r = element + o3
+                            if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o5] = r
+                            continue
+                        if op >= 8:
+                            # NEXT STORE CONST LOAD CONST
+                            o0, o1, o2, o3, o4 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 tos = st.pop()
                                 continue
-                            if tos is not True:
-                                raise not_bool(tos)
-                            tos = st.pop()
+                            locs[o1] = value
+                            st.append(tos)
+                            st.append(o2)
+                            st.append(locs[o3])
+                            tos = o4
                             continue
-                        if op < 4:
-                            if op < 3:
-                                # LOAD CONST ADD_INT STORE JUMP
-                                o0, o1, o3, o4 = arg
-                                r = locs[o0] + o1
-                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                    overflow('+')
-                                locs[o3] = r
-                                ins, cost = o4
+                        if op >= 7:
+                            # MAP
+                            st.append(tos)
+                            entries = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = Map.of(entries)
+                            continue
+                        # CALL/3
+                        value = st.pop()
+                        value2 = st.pop()
+                        arguments = [value2, value, tos]
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = arg
+                        ins = arg.entry
+                        fuel -= arg.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + arg.blank if arg.blank else arguments
+                        cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if side:
+                        if op < 13:
+                            # NEXT STORE
+                            o0, o1 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
+                                tos = st.pop()
                                 continue
-                            # FILL JUMP
-                            hole = st.pop()
-                            fill(hole, tos)
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                            locs[o1] = value
+                            continue
+                        if op < 14:
+                            # NEXT STORE LOAD LOAD
+                            o0, o1, o2, o3 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            st.append(tos)
+                            st.append(locs[o2])
+                            tos = locs[o3]
+                            continue
+                        if op < 17:
+                            if op < 15:
+                                # LOAD STORE LOAD LOAD
+                                o0, o1, o2, o3 = arg
+                                locs[o1] = locs[o0]
+                                st.append(tos)
+                                st.append(locs[o2])
+                                tos = locs[o3]
+                                continue
+                            if op < 16:
+                                # LOAD_CELL
+                                st.append(tos)
+                                tos = cells[arg].value
+                                continue
+                            # EMIT
+                            channel = st.pop()
+                            machine.emit(task, channel, tos)
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op < 19:
+                            if op < 18:
+                                # TUPLE/2 RETURN
+                                value = st.pop()
+                                value2 = tuple([value, tos])
+                                ins, locs, cells, code = frames.pop()
+                                tos = value2
+                                continue
+                            # STORE LOAD_OWN LOAD CALL_BUILTIN/2 POP
+                            o0, o1, o2, o3 = arg
+                            locs[o0] = tos
+                            value = locs[o1]
+                            try:
+                                if value.shared:
+                                    locs[o1] = value = own(value)
+                            except AttributeError:
+                                pass
+                            value2 = o3[0](value, locs[o2])
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
                             tos = st.pop()
                             continue
-                        if op < 10:
-                            if op >= 8:
-                                if op < 9:
-                                    # STORE CONST LOAD
-                                    o0, o1, o2 = arg
-                                    locs[o0] = tos
-                                    st.append(o1)
-                                    tos = locs[o2]
-                                    continue
-                                # GET_ELEMENT STORE LOAD
-                                o0, o1, o2 = arg
-                                locs[o1] = tos[o0]
-                                tos = locs[o2]
-                                continue
-                            if op < 5:
-                                # MOVE
-                                value = locs[arg]
-                                if machine.keeps_locals and type(value) not in PLAIN:
-                                    share(value)
+                        if op < 20:
+                            # CONST MUL_INT OK RETURN
+                            if tos < arg:
+                                pass
+                            r = tos * arg
+                            if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                overflow('*')
+                            value = Ok(r)
+                            ins, locs, cells, code = frames.pop()
+                            tos = value
+                            continue
+                        if op >= 22:
+                            if op < 23:
+                                # HASHMAP
                                 st.append(tos)
-                                tos = value
+                                tos = arg
                                 continue
-                            if op < 6:
-                                # LOAD LOAD LOAD INDEX_ARRAY LOAD LOAD INDEX_ARRAY LOAD INDEX_ARRAY MUL_INT ADD_INT STORE
-                                o0, o1, o2, o4, o5, o7, o11 = arg
-                                index = locs[o2]
-                                items = locs[o1].items
-                                if index < 0:
-                                    index_out_of_range(index, len(items))
-                                try:
-                                    element = items[index]
-                                except IndexError:
-                                    index_out_of_range(index, len(items))
-                                index2 = locs[o5]
-                                items2 = locs[o4].items
-                                if index2 < 0:
-                                    index_out_of_range(index2, len(items2))
-                                try:
-                                    element2 = items2[index2]
-                                except IndexError:
-                                    index_out_of_range(index2, len(items2))
-                                index3 = locs[o7]
-                                items3 = element2.items
-                                if index3 < 0:
-                                    index_out_of_range(index3, len(items3))
-                                try:
-                                    element3 = items3[index3]
-                                except IndexError:
-                                    index_out_of_range(index3, len(items3))
-                                r = element * element3 if element < element3 else element * element3
-                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                    overflow('*')
-                                r2 = locs[o0] + r
-                                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                                    overflow('+')
-                                locs[o11] = r2
+                            if op >= 24:
+                                # NEW_CELL
+                                cells[arg] = Cell()
                                 continue
-                            if op < 7:
-                                # LOAD CALL_BUILTIN/2
-                                o0, o1 = arg
-                                value = o1[0](tos, locs[o0])
-                                if debt:
-                                    fuel = machine.pay_debt(fuel)
-                                tos = value
-                                continue
-                            # CALL_METHOD/1
-                            receiver = st.pop()
-                            entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
-                            value = entry(machine, task, receiver, arg, [tos])
+                            # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
+                            o0, o1, o3, o4, o6 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            locs[o6] = getattr(element, o3) * 1.0 * locs[o4]
+                            continue
+                        if op >= 21:
+                            # CALL_METHOD/0
+                            entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
+                            value = entry(machine, task, tos, arg, [])
                             if value is SUSPENDED:
                                 tos = st.pop()
                                 task.state = (ins, locs, cells, code, tos)
@@ -583,301 +853,6 @@ def run(machine, task):
                                 fuel = machine.pay_debt(fuel)
                             tos = value
                             continue
-                        if op < 11:
-                            # CALL/1
-                            arguments = [tos]
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            frames.append((ins, locs, cells, code))
-                            code = arg
-                            ins = arg.entry
-                            fuel -= arg.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = arguments + arg.blank if arg.blank else arguments
-                            cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
-                            tos = st.pop()
-                            continue
-                        if op < 12:
-                            # DUP IS_ABSENT JUMP_UNLESS POP
-                            if not (tos is None or tos is NONE_VALUE):
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = st.pop()
-                            continue
-                        if op < 13:
-                            # LOAD GET_FIELD CONST ADD_INT LOAD_OWN SET_FIELD
-                            o0, o1, o2, o4, o5 = arg
-                            r = getattr(locs[o0], o1) + o2
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            value = locs[o4]
-                            try:
-                                if value.shared:
-                                    locs[o4] = value = own(value)
-                            except AttributeError:
-                                pass
-                            if not isinstance(value, Struct):
-                                raise Panic('P007', 'expected a struct in a field assignment')
-                            setattr(value, o5, r)
-                            continue
-                        if op >= 16:
-                            # CALL/2
-                            value = st.pop()
-                            arguments = [value, tos]
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            frames.append((ins, locs, cells, code))
-                            code = arg
-                            ins = arg.entry
-                            fuel -= arg.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = arguments + arg.blank if arg.blank else arguments
-                            cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
-                            tos = st.pop()
-                            continue
-                        if op < 14:
-                            # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD ADD_INT LOAD_OWN LOAD INDEX_OWN
-                            o0, o1, o3, o4, o5, o7, o9, o10 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
-                            if index < 0:
-                                index_out_of_range(index, len(items))
-                            try:
-                                element = items[index]
-                            except IndexError:
-                                index_out_of_range(index, len(items))
-                            index2 = locs[o5]
-                            items2 = locs[o4].items
-                            if index2 < 0:
-                                index_out_of_range(index2, len(items2))
-                            try:
-                                element2 = items2[index2]
-                            except IndexError:
-                                index_out_of_range(index2, len(items2))
-                            r = getattr(element, o3) + getattr(element2, o7)
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            value = locs[o9]
-                            try:
-                                if value.shared:
-                                    locs[o9] = value = own(value)
-                            except AttributeError:
-                                pass
-                            index3 = locs[o10]
-                            if type(value) is Array and type(index3) is int and (0 <= index3 < len(value.items)):
-                                value2 = value.items[index3]
-                            else:
-                                value2 = index_place(value, index3)
-                            try:
-                                if value2.shared:
-                                    value2 = own(value2)
-                                    value.items[index3 if type(value) is Array else key_of(index3)] = value2
-                            except AttributeError:
-                                pass
-                            st.append(tos)
-                            st.append(r)
-                            tos = value2
-                            continue
-                        if op < 15:
-                            # DUP IS_ABSENT JUMP_UNLESS
-                            if not (tos is None or tos is NONE_VALUE):
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # CONST LOAD_OWN LOAD SET_INDEX LOAD LOAD ADD_INT STORE
-                        o0, o1, o2, o4, o5, o7 = arg
-                        value = locs[o1]
-                        try:
-                            if value.shared:
-                                locs[o1] = value = own(value)
-                        except AttributeError:
-                            pass
-                        index = locs[o2]
-                        if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
-                            value.items[index] = o0
-                        else:
-                            write_element(value, index, o0)
-                        r = locs[o4] + locs[o5]
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o7] = r
-                        continue
-                    if op < 31:
-                        if op < 20:
-                            if op < 18:
-                                # STORE CONST LOAD GET_FIELD
-                                o0, o1, o2, o3 = arg
-                                locs[o0] = tos
-                                st.append(o1)
-                                tos = getattr(locs[o2], o3)
-                                continue
-                            if op < 19:
-                                # LOAD FAIL_MATCH
-                                value = locs[arg]
-                                raise Panic('P009', f'no arm matches {debug(value)}')
-                            # LOAD STORE
-                            o0, o1 = arg
-                            locs[o1] = locs[o0]
-                            continue
-                        if op < 22:
-                            if op < 21:
-                                # LOAD STORE LOAD LOAD
-                                o0, o1, o2, o3 = arg
-                                locs[o1] = locs[o0]
-                                st.append(tos)
-                                st.append(locs[o2])
-                                tos = locs[o3]
-                                continue
-                            # IS_ERR JUMP_UNLESS LOAD UNWRAP
-                            o1, o2 = arg
-                            if not type(tos) is Err:
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            holder = locs[o2]
-                            tos = holder.value if type(holder) in (Some, Ok, Err) else holder
-                            continue
-                        if op < 26:
-                            if op < 23:
-                                # STORE CONST
-                                o0, o1 = arg
-                                locs[o0] = tos
-                                tos = o1
-                                continue
-                            if op < 24:
-                                # CALL_METHOD/0
-                                entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
-                                value = entry(machine, task, tos, arg, [])
-                                if value is SUSPENDED:
-                                    tos = st.pop()
-                                    task.state = (ins, locs, cells, code, tos)
-                                    machine.fuel += fuel
-                                    return
-                                if type(value) is Invoke:
-                                    if value.is_tool:
-                                        ins = machine.behind_tool(ins)
-                                    callee = value.code
-                                    arguments = value.arguments
-                                    captured = value.cells
-                                    if len(frames) >= limit:
-                                        raise machine.too_deep()
-                                    frames.append((ins, locs, cells, code))
-                                    code = callee
-                                    ins = callee.entry
-                                    fuel -= callee.cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    locs = arguments + callee.blank if callee.blank else arguments
-                                    cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                                    tos = st.pop()
-                                    continue
-                                if debt:
-                                    fuel = machine.pay_debt(fuel)
-                                tos = value
-                                continue
-                            if op < 25:
-                                # TUPLE/2
-                                value = st.pop()
-                                tos = tuple([value, tos])
-                                continue
-                            # CONST ADD_INT LOAD_OWN LOAD SET_INDEX
-                            o0, o2, o3 = arg
-                            r = tos + o0
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            value = locs[o2]
-                            try:
-                                if value.shared:
-                                    locs[o2] = value = own(value)
-                            except AttributeError:
-                                pass
-                            index = locs[o3]
-                            if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
-                                value.items[index] = r
-                            else:
-                                write_element(value, index, r)
-                            tos = st.pop()
-                            continue
-                        if op < 27:
-                            # LOAD LOAD LOAD MUL_INT ADD_INT STORE JUMP
-                            o0, o1, o2, o5, o6 = arg
-                            a = locs[o1]
-                            b = locs[o2]
-                            r = a * b if a < b else a * b
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('*')
-                            r2 = locs[o0] + r
-                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                                overflow('+')
-                            locs[o5] = r2
-                            ins, cost = o6
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 29:
-                            if op >= 28:
-                                # ADD_INT STORE LOAD CONST ADD_INT STORE JUMP
-                                o1, o2, o3, o5, o6 = arg
-                                a = st.pop()
-                                r = a + tos
-                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                    overflow('+')
-                                locs[o1] = r
-                                r2 = locs[o2] + o3
-                                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                                    overflow('+')
-                                locs[o5] = r2
-                                ins, cost = o6
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            # CALL_HOST
-                            st.append(tos)
-                            args = st[len(st) - arg.argc:]
-                            del st[len(st) - arg.argc:]
-                            payload = arg.prepare(*args)
-                            value = None if arg.at_once is None else arg.at_once(payload)
-                            if value is not None:
-                                task.counter += 1
-                                tos = value
-                                continue
-                            machine.suspend(task, arg.effect, payload)
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if op < 30:
-                            # NEXT STORE CONST STORE CONST LOAD
-                            o0, o1, o2, o3, o4, o5 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            locs[o1] = value
-                            locs[o3] = o2
-                            st.append(tos)
-                            st.append(o4)
-                            tos = locs[o5]
-                            continue
                         # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
                         o0, o1, o3, o4, o5, o8, o9, o11 = arg
                         index = locs[o1]
@@ -888,7 +863,7 @@ def run(machine, task):
                             element = items[index]
                         except IndexError:
                             index_out_of_range(index, len(items))
-                        value = getattr(element, o3) - locs[o4] * 1.0 * locs[o5] + -0.0
+                        value = getattr(element, o3) - locs[o4] * 1.0 * locs[o5]
                         value2 = locs[o8]
                         try:
                             if value2.shared:
@@ -910,309 +885,29 @@ def run(machine, task):
                             raise Panic('P007', 'expected a struct in a field assignment')
                         setattr(value3, o11, value)
                         continue
-                    if op < 41:
-                        if op < 36:
-                            if op < 32:
-                                # HASHMAP
-                                st.append(tos)
-                                tos = arg
-                                continue
-                            if op >= 35:
-                                # CONST LOAD GET_FIELD JOIN/3
-                                o0, o1, o2 = arg
-                                tos = join('', [part if type(part) is str else display(part) for part in [tos, o0, getattr(locs[o1], o2)]])
-                                continue
-                            if op >= 34:
-                                # LOAD CONST LT_INT JUMP_UNLESS LOAD OK JUMP
-                                o0, o1, o3, o4, o6 = arg
-                                if not locs[o0] < o1:
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                value = Ok(locs[o4])
-                                ins, cost2 = o6
-                                fuel -= cost2
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                st.append(tos)
-                                tos = value
-                                continue
-                            if op >= 33:
-                                # LOAD LOAD INDEX_ARRAY GET_FIELD
-                                o0, o1, o3 = arg
-                                index = locs[o1]
-                                items = locs[o0].items
-                                if index < 0:
-                                    index_out_of_range(index, len(items))
-                                try:
-                                    element = items[index]
-                                except IndexError:
-                                    index_out_of_range(index, len(items))
-                                st.append(tos)
-                                tos = getattr(element, o3)
-                                continue
-                            # LOAD JOIN/1 CALL_METHOD/2
-                            o0, o2 = arg
-                            value = join('', [part if type(part) is str else display(part) for part in [locs[o0]]])
-                            receiver = st.pop()
-                            entry = o2.cache.get(type(receiver)) or method_entry(machine, receiver, o2)
-                            value2 = entry(machine, task, receiver, o2, [tos, value])
-                            if value2 is SUSPENDED:
-                                tos = st.pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            if type(value2) is Invoke:
-                                if value2.is_tool:
-                                    ins = machine.behind_tool(ins)
-                                callee = value2.code
-                                arguments = value2.arguments
-                                captured = value2.cells
-                                if len(frames) >= limit:
-                                    raise machine.too_deep()
-                                frames.append((ins, locs, cells, code))
-                                code = callee
-                                ins = callee.entry
-                                fuel -= callee.cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                locs = arguments + callee.blank if callee.blank else arguments
-                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                                tos = st.pop()
-                                continue
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = value2
+                    if op < 28:
+                        if op < 26:
+                            # RETURN
+                            ins, locs, cells, code = frames.pop()
                             continue
-                        if op < 38:
-                            if op >= 37:
-                                # MOVE UNWRAP STORE MOVE
-                                o0, o2, o3 = arg
-                                value = locs[o0]
-                                if machine.keeps_locals and type(value) not in PLAIN:
-                                    share(value)
-                                locs[o2] = value.value if type(value) in (Some, Ok, Err) else value
-                                value2 = locs[o3]
-                                if machine.keeps_locals and type(value2) not in PLAIN:
-                                    share(value2)
-                                st.append(tos)
-                                tos = value2
-                                continue
-                            # CALL_VALUE
-                            st.append(tos)
-                            args = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            callee = st.pop()
-                            if type(callee) is not Closure or callee.function.argc != arg:
-                                raise bad_call(callee, arg)
-                            callee2 = callee.function
-                            captured = callee.cells
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            frames.append((ins, locs, cells, code))
-                            code = callee2
-                            ins = callee2.entry
-                            fuel -= callee2.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = args + callee2.blank if callee2.blank else args
-                            cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
-                            tos = st.pop()
-                            continue
-                        if op < 39:
-                            # LOAD LOAD INDEX_ARRAY
+                        if op < 27:
+                            # LOAD STORE
                             o0, o1 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
-                            if index < 0:
-                                index_out_of_range(index, len(items))
-                            try:
-                                element = items[index]
-                            except IndexError:
-                                index_out_of_range(index, len(items))
-                            st.append(tos)
-                            tos = element
-                            continue
-                        if op < 40:
-                            # LOAD STORE LOAD LOAD INDEX_ARRAY LOAD_OWN LOAD SET_INDEX
-                            o0, o1, o2, o3, o5, o6 = arg
                             locs[o1] = locs[o0]
-                            index = locs[o3]
-                            items = locs[o2].items
-                            if index < 0:
-                                index_out_of_range(index, len(items))
-                            try:
-                                element = items[index]
-                            except IndexError:
-                                index_out_of_range(index, len(items))
-                            value = locs[o5]
-                            try:
-                                if value.shared:
-                                    locs[o5] = value = own(value)
-                            except AttributeError:
-                                pass
-                            index2 = locs[o6]
-                            if type(value) is Array and type(index2) is int and (0 <= index2 < len(value.items)):
-                                value.items[index2] = element
-                            else:
-                                write_element(value, index2, element)
                             continue
-                        # NEXT SHARE STORE LOAD LOAD SHARE LOAD SHARE
-                        o0, o2, o3, o4, o6 = arg
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        if type(value) not in PLAIN:
-                            share(value)
-                        locs[o2] = value
-                        value2 = locs[o3]
-                        value3 = locs[o4]
-                        if type(value3) not in PLAIN:
-                            share(value3)
-                        value4 = locs[o6]
-                        if type(value4) not in PLAIN:
-                            share(value4)
-                        st.append(tos)
-                        st.append(value2)
-                        st.append(value3)
-                        tos = value4
+                        # STORE LOAD
+                        o0, o1 = arg
+                        locs[o0] = tos
+                        tos = locs[o1]
                         continue
-                    if op < 45:
-                        if op < 43:
-                            if op < 42:
-                                # SOME
-                                tos = Some(tos)
-                                continue
-                            # DROP
-                            st.append(tos)
-                            del st[len(st) - arg:]
-                            tos = st.pop()
+                    if op < 30:
+                        if op < 29:
+                            # INDEX
+                            object2 = st.pop()
+                            tos = read_index(object2, tos)
                             continue
-                        if op < 44:
-                            # NIL
-                            st.append(tos)
-                            tos = None
-                            continue
-                        # SUB_INT
-                        a = st.pop()
-                        r = a - tos
-                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        overflow('-')
-                    if op < 48:
-                        if op < 46:
-                            # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
-                            o0, o1, o3, o4, o6 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
-                            if index < 0:
-                                index_out_of_range(index, len(items))
-                            try:
-                                element = items[index]
-                            except IndexError:
-                                index_out_of_range(index, len(items))
-                            locs[o6] = getattr(element, o3) * 1.0 * locs[o4]
-                            continue
-                        if op < 47:
-                            # CHECK
-                            tos = check(tos, arg)
-                            continue
-                        # LEDGER
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    if op < 50:
-                        if op < 49:
-                            # VARIANT
-                            st.append(tos)
-                            payload = st[len(st) - arg.decl.variants[arg.variant].arity:]
-                            del st[len(st) - arg.decl.variants[arg.variant].arity:]
-                            tos = EnumValue(arg.decl, arg.variant, tuple(payload))
-                            continue
-                        # NE_INT
-                        a = st.pop()
-                        tos = a != tos
-                        continue
-                    if op < 52:
-                        if op < 51:
-                            # GT
-                            a = st.pop()
-                            tos = greater(a, tos)
-                            continue
-                        # START
-                        st.append(tos)
-                        args = st[len(st) - arg.argc:]
-                        del st[len(st) - arg.argc:]
-                        tos = machine.start_task(task, arg, args, cells)
-                        continue
-                    if op < 54:
-                        if op < 53:
-                            # CONFIGURE
-                            machine.configure(arg, tos)
-                            tos = st.pop()
-                            continue
-                        # ADD
-                        a = st.pop()
-                        tos = add(a, tos)
-                        continue
-                    if op < 56:
-                        if op < 55:
-                            # LE_INT
-                            a = st.pop()
-                            tos = a <= tos
-                            continue
-                        # CELL_OWN
-                        cell = cells[arg]
-                        if getattr(cell.value, 'shared', False):
-                            cell.value = own(cell.value)
-                        st.append(tos)
-                        tos = cell.value
-                        continue
-                    if op < 58:
-                        if op < 57:
-                            # TRY_CAST
-                            tos = try_cast(tos, arg)
-                            continue
-                        # NEG
-                        tos = negate(tos)
-                        continue
-                    if op < 59:
-                        # LE
-                        a = st.pop()
-                        tos = less_equal(a, tos)
-                        continue
-                    # SWAP
-                    a = st.pop()
-                    st.append(tos)
-                    tos = a
-                    continue
-                if far:
-                    if op < 62:
-                        if op < 61:
-                            # NEXT STORE
-                            o0, o1 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            locs[o1] = value
-                            continue
-                        # NEXT STORE CONST CONST
-                        o0, o1, o2, o3 = arg
+                        # NEXT STORE LOAD CONST LOAD CONST
+                        o0, o1, o2, o3, o4, o5 = arg
                         for value in tos:
                             break
                         else:
@@ -1224,429 +919,20 @@ def run(machine, task):
                             continue
                         locs[o1] = value
                         st.append(tos)
-                        st.append(o2)
-                        tos = o3
+                        st.append(locs[o2])
+                        st.append(o3)
+                        st.append(locs[o4])
+                        tos = o5
                         continue
-                    if op < 73:
-                        if op >= 71:
-                            if op < 72:
-                                # LOAD LOAD NE_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
-                                o0, o1, o3, o4, o5, o7 = arg
-                                if not locs[o0] != locs[o1]:
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                r = locs[o4] + o5
-                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                    overflow('+')
-                                locs[o7] = r
-                                continue
-                            # CONST RETURN
-                            ins, locs, cells, code = frames.pop()
-                            st.append(tos)
-                            tos = arg
+                    if op < 33:
+                        if op < 31:
+                            # ITERATE
+                            tos = iterate(tos, machine)
                             continue
-                        if op < 63:
-                            # LOAD CONST LT_INT JUMP_UNLESS LOAD RETURN
-                            o0, o1, o3, o4 = arg
-                            if not locs[o0] < o1:
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            value = locs[o4]
-                            ins, locs, cells, code = frames.pop()
-                            st.append(tos)
-                            tos = value
+                        if op < 32:
+                            # GET_ELEMENT
+                            tos = tos[arg]
                             continue
-                        if op < 64:
-                            # NEXT STORE LOAD LOAD
-                            o0, o1, o2, o3 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            locs[o1] = value
-                            st.append(tos)
-                            st.append(locs[o2])
-                            tos = locs[o3]
-                            continue
-                        if op < 65:
-                            # LOAD LOAD ADD_INT CONST REM_INT CONST EQ_INT JUMP_UNLESS
-                            o0, o1, o3, o5, o7 = arg
-                            r = locs[o0] + locs[o1]
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            if r >= 0 and o3 > 0:
-                                value = r % o3
-                            else:
-                                value = int_rem(r, o3)
-                            if not value == o5:
-                                ins, cost = o7
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op < 66:
-                            # NEXT STORE LOAD CONST
-                            o0, o1, o2, o3 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            locs[o1] = value
-                            st.append(tos)
-                            st.append(locs[o2])
-                            tos = o3
-                            continue
-                        if op < 68:
-                            if op < 67:
-                                # ARRAY
-                                st.append(tos)
-                                items = st[len(st) - arg:]
-                                del st[len(st) - arg:]
-                                tos = Array(items)
-                                continue
-                            # POP CONST CONST
-                            o1, o2 = arg
-                            st.append(o1)
-                            tos = o2
-                            continue
-                        if op < 69:
-                            # NEXT SHARE STORE LOAD
-                            o0, o2, o3 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            if type(value) not in PLAIN:
-                                share(value)
-                            locs[o2] = value
-                            st.append(tos)
-                            tos = locs[o3]
-                            continue
-                        if op < 70:
-                            # NEXT STORE LOAD CONST LOAD CONST
-                            o0, o1, o2, o3, o4, o5 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            locs[o1] = value
-                            st.append(tos)
-                            st.append(locs[o2])
-                            st.append(o3)
-                            st.append(locs[o4])
-                            tos = o5
-                            continue
-                        # CALL_BUILTIN/1 CALL_METHOD/1
-                        o0, o1 = arg
-                        value = o0[0](tos)
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        receiver = st.pop()
-                        entry = o1.cache.get(type(receiver)) or method_entry(machine, receiver, o1)
-                        value2 = entry(machine, task, receiver, o1, [value])
-                        if value2 is SUSPENDED:
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value2) is Invoke:
-                            if value2.is_tool:
-                                ins = machine.behind_tool(ins)
-                            callee = value2.code
-                            arguments = value2.arguments
-                            captured = value2.cells
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            frames.append((ins, locs, cells, code))
-                            code = callee
-                            ins = callee.entry
-                            fuel -= callee.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = arguments + callee.blank if callee.blank else arguments
-                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                            tos = st.pop()
-                            continue
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        tos = value2
-                        continue
-                    if op < 76:
-                        if op < 74:
-                            # CLOSURE
-                            st.append(tos)
-                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
-                            continue
-                        if op < 75:
-                            # IS_OK
-                            tos = type(tos) is Ok
-                            continue
-                        # LOAD CONST ADD_INT STORE LOAD STORE
-                        o0, o1, o3, o4, o5 = arg
-                        r = locs[o0] + o1
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o3] = r
-                        locs[o5] = locs[o4]
-                        continue
-                    if op < 78:
-                        if op < 77:
-                            # RANGE
-                            start = st.pop()
-                            tos = RangeValue.checked(start, tos, arg == 1)
-                            continue
-                        # CONST LOAD MUL_INT CONST ADD_INT STORE
-                        o0, o1, o3, o5 = arg
-                        b = locs[o1]
-                        r = o0 * b if o0 < b else o0 * b
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('*')
-                        r2 = r + o3
-                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                            overflow('+')
-                        locs[o5] = r2
-                        continue
-                    if op < 79:
-                        # LOAD CONST REM_INT CONST EQ_INT RETURN
-                        o0, o1, o3 = arg
-                        a = locs[o0]
-                        if a >= 0 and o1 > 0:
-                            value = a % o1
-                        else:
-                            value = int_rem(a, o1)
-                        ins, locs, cells, code = frames.pop()
-                        st.append(tos)
-                        tos = value == o3
-                        continue
-                    if op < 81:
-                        if op < 80:
-                            # LOAD CONST GE_INT JUMP_UNLESS LOAD CONST LE_INT JUMP_UNLESS
-                            o0, o1, o3, o4, o5, o7 = arg
-                            if not locs[o0] >= o1:
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if not locs[o4] <= o5:
-                                ins, cost2 = o7
-                                fuel -= cost2
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # LOAD OK RETURN
-                        value = Ok(locs[arg])
-                        ins, locs, cells, code = frames.pop()
-                        st.append(tos)
-                        tos = value
-                        continue
-                    if op < 82:
-                        # DUP IS JUMP_UNLESS
-                        o1, o2 = arg
-                        value = matches(tos, o1)
-                        if value is False:
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if value is not True:
-                            raise not_bool(value)
-                        continue
-                    if op < 84:
-                        if op < 83:
-                            # LOAD IS_VARIANT JUMP_UNLESS LOAD
-                            o0, o1, o2, o3 = arg
-                            value = locs[o0]
-                            if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            st.append(tos)
-                            tos = locs[o3]
-                            continue
-                        # IS_ERROR
-                        tos = arg.matches(tos)
-                        continue
-                    if op < 85:
-                        # JOIN/3
-                        value = st.pop()
-                        value2 = st.pop()
-                        tos = join('', [part if type(part) is str else display(part) for part in [value2, value, tos]])
-                        continue
-                    if op < 86:
-                        # LOAD STORE LOAD LOAD_OWN LOAD SET_INDEX
-                        o0, o1, o2, o3, o4 = arg
-                        locs[o1] = locs[o0]
-                        value = locs[o2]
-                        value2 = locs[o3]
-                        try:
-                            if value2.shared:
-                                locs[o3] = value2 = own(value2)
-                        except AttributeError:
-                            pass
-                        index = locs[o4]
-                        if type(value2) is Array and type(index) is int and (0 <= index < len(value2.items)):
-                            value2.items[index] = value
-                        else:
-                            write_element(value2, index, value)
-                        continue
-                    if op < 89:
-                        if op < 87:
-                            # FIELD_OWN
-                            value = getattr(tos, arg)
-                            try:
-                                if value.shared:
-                                    value = own(value)
-                                    setattr(tos, arg, value)
-                            except AttributeError:
-                                pass
-                            tos = value
-                            continue
-                        if op < 88:
-                            # INDEX
-                            object2 = st.pop()
-                            tos = read_index(object2, tos)
-                            continue
-                        # LOAD CONST CONST
-                        o0, o1, o2 = arg
-                        st.append(tos)
-                        st.append(locs[o0])
-                        st.append(o1)
-                        tos = o2
-                        continue
-                    if op < 91:
-                        if op < 90:
-                            # JOIN/1
-                            tos = join('', [part if type(part) is str else display(part) for part in [tos]])
-                            continue
-                        # PIPELINE
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    if op < 93:
-                        if op < 92:
-                            # ADD_FLOAT
-                            a = st.pop()
-                            tos = a + tos + -0.0
-                            continue
-                        # PRINT
-                        st.append(tos)
-                        values = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        machine.print(task, values, '')
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 95:
-                        if op < 94:
-                            # AGENT
-                            st.append(tos)
-                            tos = arg
-                            continue
-                        # AWAIT
-                        outcome = machine.await_value(task, tos)
-                        if outcome is SUSPENDED:
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = outcome
-                        continue
-                    if op < 96:
-                        # MCP
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    if op < 97:
-                        # CHANGES_SELF
-                        tos = changes_self(machine, tos, arg)
-                        continue
-                    # SET_MEMBER
-                    value = st.pop()
-                    store_member(tos, arg, value)
-                    tos = st.pop()
-                    continue
-                if op < 100:
-                    if op < 99:
-                        # LOAD
-                        st.append(tos)
-                        tos = locs[arg]
-                        continue
-                    # LOAD_OWN SWAP CALL_BUILTIN/2 POP JUMP
-                    o0, o2, o4 = arg
-                    value = locs[o0]
-                    try:
-                        if value.shared:
-                            locs[o0] = value = own(value)
-                    except AttributeError:
-                        pass
-                    value2 = o2[0](value, tos)
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    ins, cost = o4
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    tos = st.pop()
-                    continue
-                if op < 103:
-                    if op < 101:
-                        # LOAD CONST SUB_INT
-                        o0, o1 = arg
-                        r = locs[o0] - o1
-                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                            st.append(tos)
-                            tos = r
-                            continue
-                        overflow('-')
-                    if op < 102:
-                        # SHARE
-                        if type(tos) not in PLAIN:
-                            share(tos)
-                        continue
-                    # LOAD CONST NE_INT JUMP_UNLESS
-                    o0, o1, o3 = arg
-                    if not locs[o0] != o1:
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 113:
-                    if op >= 112:
                         # LOAD LOAD INDEX_ARRAY LOAD GT_INT JUMP_UNLESS
                         o0, o1, o3, o5 = arg
                         index = locs[o1]
@@ -1664,49 +950,160 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op >= 110:
-                        if op < 111:
-                            # LOAD GET_ELEMENT STORE LOAD STORE JUMP
-                            o0, o1, o2, o3, o4, o5 = arg
-                            locs[o2] = locs[o0][o1]
-                            locs[o4] = locs[o3]
+                    if op < 35:
+                        if op >= 34:
+                            # STORE LOAD GET_FIELD
+                            o0, o1, o2 = arg
+                            locs[o0] = tos
+                            tos = getattr(locs[o1], o2)
+                            continue
+                        # LOAD LOAD INDEX_ARRAY LOAD LT_INT JUMP_UNLESS
+                        o0, o1, o3, o5 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        if not element < locs[o3]:
                             ins, cost = o5
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # STORE LOAD CONST
-                        o0, o1, o2 = arg
-                        locs[o0] = tos
-                        st.append(locs[o1])
-                        tos = o2
                         continue
-                    if op >= 107:
-                        if op < 108:
-                            # GET_MEMBER
-                            tos = get_member(tos, arg)
-                            continue
-                        if op < 109:
-                            # GT_INT
+                    if op < 37:
+                        if op < 36:
+                            # NE_INT
                             a = st.pop()
-                            tos = a > tos
+                            tos = a != tos
                             continue
-                        # POP LOAD CONST ADD_INT STORE JUMP
-                        o1, o2, o4, o5 = arg
-                        r = locs[o1] + o2
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o4] = r
+                        # SET_INDEX
+                        object2 = st.pop()
+                        value = st.pop()
+                        if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
+                            object2.items[tos] = value
+                        else:
+                            write_element(object2, tos, value)
+                        tos = st.pop()
+                        continue
+                    if op < 39:
+                        if op >= 38:
+                            # EQ JUMP_UNLESS
+                            a = st.pop()
+                            value = equal(a, tos)
+                            if value is False:
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            if value is not True:
+                                raise not_bool(value)
+                            tos = st.pop()
+                            continue
+                        # HASHMAP LOAD CALL_METHOD/1
+                        o0, o1, o2 = arg
+                        entry = o2.cache.get(type(o0)) or method_entry(machine, o0, o2)
+                        value = entry(machine, task, o0, o2, [locs[o1]])
+                        if value is SUSPENDED:
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value) is Invoke:
+                            if value.is_tool:
+                                ins = machine.behind_tool(ins)
+                            callee = value.code
+                            arguments = value.arguments
+                            captured = value.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        st.append(tos)
+                        tos = value
+                        continue
+                    if op < 40:
+                        # ARRAY/0
+                        st.append(tos)
+                        tos = Array([])
+                        continue
+                    if op >= 42:
+                        # MOVE GET_ELEMENT STORE MOVE STORE JUMP
+                        o0, o1, o2, o3, o4, o5 = arg
+                        value = locs[o0]
+                        if machine.keeps_locals and type(value) not in PLAIN:
+                            share(value)
+                        locs[o2] = value[o1]
+                        value2 = locs[o3]
+                        if machine.keeps_locals and type(value2) not in PLAIN:
+                            share(value2)
+                        locs[o4] = value2
                         ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op >= 41:
+                        # LOAD CONST GE_INT JUMP_UNLESS LOAD CONST LE_INT JUMP_UNLESS
+                        o0, o1, o3, o4, o5, o7 = arg
+                        if not locs[o0] >= o1:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if not locs[o4] <= o5:
+                            ins, cost2 = o7
+                            fuel -= cost2
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # NEXT STORE MOVE LOAD CALL/2
+                    o0, o1, o2, o3, o4 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         tos = st.pop()
                         continue
-                    if op < 105:
-                        if op >= 104:
-                            # LOAD_OWN SWAP CALL_BUILTIN/2
-                            o0, o2 = arg
+                    locs[o1] = value
+                    value2 = locs[o2]
+                    if machine.keeps_locals and type(value2) not in PLAIN:
+                        share(value2)
+                    arguments = [value2, locs[o3]]
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = o4
+                    ins = o4.entry
+                    fuel -= o4.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = arguments + o4.blank if o4.blank else arguments
+                    cells = [*(), *[None] * (o4.cell_count - len(()))] if o4.cell_count else NO_CELLS
+                    continue
+                if far:
+                    if side is None:
+                        if op < 44:
+                            # LOAD_OWN SWAP CALL_BUILTIN/2 POP JUMP
+                            o0, o2, o4 = arg
                             value = locs[o0]
                             try:
                                 if value.shared:
@@ -1716,8 +1113,433 @@ def run(machine, task):
                             value2 = o2[0](value, tos)
                             if debt:
                                 fuel = machine.pay_debt(fuel)
-                            tos = value2
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
                             continue
+                        if op < 46:
+                            if op < 45:
+                                # ADD_INT
+                                a = st.pop()
+                                r = a + tos
+                                if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                    overflow('+')
+                                tos = r
+                                continue
+                            # ADD_INT RETURN
+                            a = st.pop()
+                            r = a + tos
+                            if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            ins, locs, cells, code = frames.pop()
+                            tos = r
+                            continue
+                        if op < 48:
+                            if op < 47:
+                                # LOAD LOAD LE_INT JUMP_UNLESS LOAD STORE
+                                o0, o1, o3, o4, o5 = arg
+                                if not locs[o0] <= locs[o1]:
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                locs[o5] = locs[o4]
+                                continue
+                            # LOAD GET_FIELD CONST REM_INT CONST EQ_INT JUMP_UNLESS
+                            o0, o1, o2, o4, o6 = arg
+                            a = getattr(locs[o0], o1)
+                            if a >= 0 and o2 > 0:
+                                value = a % o2
+                            else:
+                                value = int_rem(a, o2)
+                            if not value == o4:
+                                ins, cost = o6
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op < 50:
+                            if op < 49:
+                                # LOAD CALL_BUILTIN/2
+                                o0, o1 = arg
+                                value = o1[0](tos, locs[o0])
+                                if debt:
+                                    fuel = machine.pay_debt(fuel)
+                                tos = value
+                                continue
+                            # LOAD LOAD SUB_INT STORE LOAD LOAD EQ_INT JUMP_IF
+                            o0, o1, o3, o4, o5, o7 = arg
+                            r = locs[o0] - locs[o1]
+                            if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                overflow('-')
+                            locs[o3] = r
+                            if locs[o4] == locs[o5]:
+                                ins, cost = o7
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op < 53:
+                            if op >= 51:
+                                if op >= 52:
+                                    # IS_OK
+                                    tos = type(tos) is Ok
+                                    continue
+                                # LOAD LOAD MUL_INT
+                                o0, o1 = arg
+                                a = locs[o0]
+                                b = locs[o1]
+                                if a < b:
+                                    pass
+                                r = a * b
+                                if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                    overflow('*')
+                                st.append(tos)
+                                tos = r
+                                continue
+                            # TUPLE/2 STORE LOAD GET_ELEMENT LOAD CALL/2
+                            o1, o2, o3, o4, o5 = arg
+                            value = st.pop()
+                            value2 = tuple([value, tos])
+                            locs[o1] = value2
+                            arguments = [locs[o2][o3], locs[o4]]
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = o5
+                            ins = o5.entry
+                            fuel -= o5.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + o5.blank if o5.blank else arguments
+                            cells = [*(), *[None] * (o5.cell_count - len(()))] if o5.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if op < 54:
+                            # INDEX_OWN
+                            object2 = st.pop()
+                            if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
+                                value = object2.items[tos]
+                            else:
+                                value = index_place(object2, tos)
+                            try:
+                                if value.shared:
+                                    value = own(value)
+                                    object2.items[tos if type(object2) is Array else key_of(tos)] = value
+                            except AttributeError:
+                                pass
+                            tos = value
+                            continue
+                        if op < 55:
+                            # FIELD_OWN
+                            value = getattr(tos, arg)
+                            try:
+                                if value.shared:
+                                    value = own(value)
+                                    setattr(tos, arg, value)
+                            except AttributeError:
+                                pass
+                            tos = value
+                            continue
+                        if op < 56:
+                            # IS
+                            tos = matches(tos, arg)
+                            continue
+                        if op < 57:
+                            # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT STORE
+                            o0, o1, o3, o4, o7, o8, o11 = arg
+                            locs[o11] = locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + locs[o7] * 1.0 * locs[o8]
+                            continue
+                        # STORE LOAD IS_VARIANT JUMP_UNLESS LOAD LOAD ADD_INT JUMP
+                        o0, o1, o2, o3, o4, o5, o7 = arg
+                        locs[o0] = tos
+                        value = locs[o1]
+                        if not (type(value) is EnumValue and value.decl is o2.decl and (value.variant == o2.variant)):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        r = locs[o4] + locs[o5]
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        ins, cost2 = o7
+                        fuel -= cost2
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = r
+                        continue
+                    if side:
+                        if op < 60:
+                            if op < 59:
+                                # LOAD CONST EQ_INT JUMP_UNLESS
+                                o0, o1, o3 = arg
+                                if not locs[o0] == o1:
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # JUMP_IF
+                            if tos is True:
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            if tos is not False:
+                                raise not_bool(tos)
+                            tos = st.pop()
+                            continue
+                        if op < 62:
+                            if op >= 61:
+                                # UNWRAP CONST ADD_INT LOAD_OWN LOAD SET_INDEX
+                                o1, o3, o4 = arg
+                                r = (tos.value if type(tos) in (Some, Ok, Err) else tos) + o1
+                                if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                    overflow('+')
+                                value = locs[o3]
+                                try:
+                                    if value.shared:
+                                        locs[o3] = value = own(value)
+                                except AttributeError:
+                                    pass
+                                index = locs[o4]
+                                if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                                    value.items[index] = r
+                                else:
+                                    write_element(value, index, r)
+                                tos = st.pop()
+                                continue
+                            # CONST LOAD_OWN LOAD SET_INDEX LOAD LOAD ADD_INT STORE JUMP
+                            o0, o1, o2, o4, o5, o7, o8 = arg
+                            value = locs[o1]
+                            try:
+                                if value.shared:
+                                    locs[o1] = value = own(value)
+                            except AttributeError:
+                                pass
+                            index = locs[o2]
+                            if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                                value.items[index] = o0
+                            else:
+                                write_element(value, index, o0)
+                            r = locs[o4] + locs[o5]
+                            if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o7] = r
+                            ins, cost = o8
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op < 64:
+                            if op >= 63:
+                                # SUB_INT
+                                a = st.pop()
+                                r = a - tos
+                                if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                    overflow('-')
+                                tos = r
+                                continue
+                            # INDEX_ARRAY GET_FIELD
+                            array = st.pop()
+                            items = array.items
+                            if tos < 0:
+                                index_out_of_range(tos, len(items))
+                            try:
+                                element = items[tos]
+                            except IndexError:
+                                index_out_of_range(tos, len(items))
+                            tos = getattr(element, arg)
+                            continue
+                        if op < 65:
+                            # STORE LOAD IS_SOME JUMP_UNLESS LOAD UNWRAP
+                            o0, o1, o3, o4 = arg
+                            locs[o0] = tos
+                            if not type(locs[o1]) is Some:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            holder = locs[o4]
+                            tos = holder.value if type(holder) in (Some, Ok, Err) else holder
+                            continue
+                        if op < 66:
+                            # SLIDE/1
+                            value = st.pop()
+                            continue
+                        if op < 67:
+                            # THROW
+                            target, cost, beneath, _, here = arg
+                            if beneath:
+                                del st[len(st) - beneath:]
+                            if target is None:
+                                ins, locs, cells, code = frames.pop()
+                                tos = begun(tos, here)
+                                continue
+                            ins = target
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = thrown(tos, here)
+                            continue
+                        # CALL_METHOD
+                        st.append(tos)
+                        args = st[len(st) - arg.argc:]
+                        del st[len(st) - arg.argc:]
+                        receiver = st.pop()
+                        entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
+                        value = entry(machine, task, receiver, arg, args)
+                        if value is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value) is Invoke:
+                            if value.is_tool:
+                                ins = machine.behind_tool(ins)
+                            callee = value.code
+                            arguments = value.arguments
+                            captured = value.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value
+                        continue
+                    if op < 70:
+                        if op >= 69:
+                            # LOAD CONST NE_INT JUMP_UNLESS
+                            o0, o1, o3 = arg
+                            if not locs[o0] != o1:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # LOAD LOAD LT_INT JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not locs[o0] < locs[o1]:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 72:
+                        if op >= 71:
+                            # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD ADD_FLOAT STORE
+                            o0, o1, o3, o4, o7, o9 = arg
+                            locs[o9] = locs[o0] * 1.0 * locs[o1] - locs[o3] * 1.0 * locs[o4] + locs[o7]
+                            continue
+                        # LOAD LOAD LOAD
+                        o0, o1, o2 = arg
+                        st.append(tos)
+                        st.append(locs[o0])
+                        st.append(locs[o1])
+                        tos = locs[o2]
+                        continue
+                    if op < 74:
+                        if op >= 73:
+                            # NEXT STORE CONST
+                            o0, o1, o2 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            st.append(tos)
+                            tos = o2
+                            continue
+                        # JUMP_UNLESS LOAD
+                        o0, o1 = arg
+                        if tos is False:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        tos = locs[o1]
+                        continue
+                    if op >= 78:
+                        if op >= 79:
+                            if op < 80:
+                                # CAST
+                                tos = cast(tos, arg)
+                                continue
+                            # FALSE
+                            st.append(tos)
+                            tos = False
+                            continue
+                        # STORE LOAD IS_NIL JUMP_IF
+                        o0, o1, o3 = arg
+                        locs[o0] = tos
+                        if locs[o1] is None:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        tos = st.pop()
+                        continue
+                    if op >= 77:
+                        # NEXT STORE CONST STORE CONST LOAD
+                        o0, o1, o2, o3, o4, o5 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        locs[o1] = value
+                        locs[o3] = o2
+                        st.append(tos)
+                        st.append(o4)
+                        tos = locs[o5]
+                        continue
+                    if op >= 76:
+                        # LOAD CONST CONST
+                        o0, o1, o2 = arg
+                        st.append(tos)
+                        st.append(locs[o0])
+                        st.append(o1)
+                        tos = o2
+                        continue
+                    if op >= 75:
                         # LOAD CALL_METHOD/0
                         o0, o1 = arg
                         receiver = locs[o0]
@@ -1748,1897 +1570,6 @@ def run(machine, task):
                             fuel = machine.pay_debt(fuel)
                         st.append(tos)
                         tos = value
-                        continue
-                    if op < 106:
-                        # IS_NIL JUMP_IF LOAD
-                        o1, o2 = arg
-                        if tos is None:
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        tos = locs[o2]
-                        continue
-                    # LOAD GET_FIELD LOAD CONST REM_INT ADD_INT CONST SUB_INT LOAD_OWN SET_FIELD
-                    o0, o1, o2, o3, o6, o8, o9 = arg
-                    value = getattr(locs[o0], o1)
-                    a = locs[o2]
-                    if a >= 0 and o3 > 0:
-                        value2 = a % o3
-                    else:
-                        value2 = int_rem(a, o3)
-                    r = value + value2
-                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                        overflow('+')
-                    r2 = r - o6
-                    if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                        overflow('-')
-                    value3 = locs[o8]
-                    try:
-                        if value3.shared:
-                            locs[o8] = value3 = own(value3)
-                    except AttributeError:
-                        pass
-                    if not isinstance(value3, Struct):
-                        raise Panic('P007', 'expected a struct in a field assignment')
-                    setattr(value3, o9, r2)
-                    continue
-                if op < 116:
-                    if op < 114:
-                        # LOAD LOAD LOAD ADD_INT EQ_INT JUMP_IF
-                        o0, o1, o2, o5 = arg
-                        r = locs[o1] + locs[o2]
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        if locs[o0] == r:
-                            ins, cost = o5
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 115:
-                        # STORE LOAD GET_ELEMENT LOAD
-                        o0, o1, o2, o3 = arg
-                        locs[o0] = tos
-                        st.append(locs[o1][o2])
-                        tos = locs[o3]
-                        continue
-                    # POP CONST
-                    tos = arg
-                    continue
-                if op < 124:
-                    if op < 117:
-                        # LOAD LOAD_CELL MUL_INT CONST ADD_INT RETURN
-                        o0, o1, o3 = arg
-                        a = locs[o0]
-                        b = cells[o1].value
-                        r = a * b if a < b else a * b
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('*')
-                        r2 = r + o3
-                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                            overflow('+')
-                        ins, locs, cells, code = frames.pop()
-                        st.append(tos)
-                        tos = r2
-                        continue
-                    if op < 118:
-                        # MAP
-                        st.append(tos)
-                        entries = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = Map.of(entries)
-                        continue
-                    if op < 120:
-                        if op < 119:
-                            # CALL_BUILTIN
-                            st.append(tos)
-                            args = st[len(st) - arg[1]:]
-                            del st[len(st) - arg[1]:]
-                            value = arg[0](*args)
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = value
-                            continue
-                        # LOAD LOAD LE_INT JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not locs[o0] <= locs[o1]:
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 121:
-                        # STORE LOAD IS_OK JUMP_UNLESS LOAD UNWRAP POP JUMP
-                        o0, o1, o3, o4, o7 = arg
-                        locs[o0] = tos
-                        if not type(locs[o1]) is Ok:
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        holder = locs[o4]
-                        ins, cost2 = o7
-                        fuel -= cost2
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    if op < 122:
-                        # LOAD_OWN SWAP CALL_BUILTIN/2 POP
-                        o0, o2 = arg
-                        value = locs[o0]
-                        try:
-                            if value.shared:
-                                locs[o0] = value = own(value)
-                        except AttributeError:
-                            pass
-                        value2 = o2[0](value, tos)
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        tos = st.pop()
-                        continue
-                    if op < 123:
-                        # LOAD CONST ADD_INT STORE LOAD CONST SUB_INT STORE
-                        o0, o1, o3, o4, o5, o7 = arg
-                        r = locs[o0] + o1
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o3] = r
-                        r2 = locs[o4] - o5
-                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                            overflow('-')
-                        locs[o7] = r2
-                        continue
-                    # CALL_METHOD
-                    st.append(tos)
-                    args = st[len(st) - arg.argc:]
-                    del st[len(st) - arg.argc:]
-                    receiver = st.pop()
-                    entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
-                    value = entry(machine, task, receiver, arg, args)
-                    if value is SUSPENDED:
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if type(value) is Invoke:
-                        if value.is_tool:
-                            ins = machine.behind_tool(ins)
-                        callee = value.code
-                        arguments = value.arguments
-                        captured = value.cells
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        frames.append((ins, locs, cells, code))
-                        code = callee
-                        ins = callee.entry
-                        fuel -= callee.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = arguments + callee.blank if callee.blank else arguments
-                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                        tos = st.pop()
-                        continue
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    tos = value
-                    continue
-                if op < 126:
-                    if op < 125:
-                        # INDEX_ARRAY GET_FIELD
-                        array = st.pop()
-                        items = array.items
-                        if tos < 0:
-                            index_out_of_range(tos, len(items))
-                        try:
-                            element = items[tos]
-                        except IndexError:
-                            index_out_of_range(tos, len(items))
-                        tos = getattr(element, arg)
-                        continue
-                    # CONST SUB_INT
-                    r = tos - arg
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    overflow('-')
-                if op < 127:
-                    # JUMP_UNLESS LOAD CONST
-                    o0, o1, o2 = arg
-                    if tos is False:
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    if tos is not True:
-                        raise not_bool(tos)
-                    st.append(locs[o1])
-                    tos = o2
-                    continue
-                if op < 129:
-                    if op < 128:
-                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT STORE
-                        o0, o1, o3, o4, o7, o8, o11 = arg
-                        locs[o11] = locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] * 1.0 * locs[o8] + -0.0
-                        continue
-                    # NEG_INT
-                    tos = negate(tos)
-                    continue
-                if op < 131:
-                    if op < 130:
-                        # IS_NIL
-                        tos = tos is None
-                        continue
-                    # TAKE_ENTRY
-                    map2 = st.pop()
-                    at = key_of(tos)
-                    if at not in map2.items:
-                        tos = NONE_VALUE
-                        continue
-                    value = map2.items[at]
-                    if type(value) not in PLAIN and (map2.shared or machine.keeps_locals):
-                        share(value)
-                    tos = Some(value)
-                    continue
-                if op < 133:
-                    if op < 132:
-                        # CAST
-                        tos = cast(tos, arg)
-                        continue
-                    # DIV_INT
-                    a = st.pop()
-                    if a >= 0 and tos > 0:
-                        tos = a // tos
-                        continue
-                    tos = int_div(a, tos)
-                    continue
-                if op < 134:
-                    # RACE
-                    st.append(tos)
-                    tasks = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    value = machine.race(task, tasks)
-                    if value is SUSPENDED:
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    tos = value
-                    continue
-                if op < 135:
-                    # LT
-                    a = st.pop()
-                    tos = less(a, tos)
-                    continue
-                # SET_PART
-                object2 = st.pop()
-                value = st.pop()
-                tos = store_index(object2, tos, value)
-                continue
-            if near:
-                if far is None:
-                    if op < 148:
-                        if op < 138:
-                            if op < 137:
-                                # POP JUMP
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            # LOAD CONST
-                            o0, o1 = arg
-                            st.append(tos)
-                            st.append(locs[o0])
-                            tos = o1
-                            continue
-                        if op >= 145:
-                            if op < 146:
-                                # ADD_INT RETURN
-                                a = st.pop()
-                                r = a + tos
-                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                    overflow('+')
-                                ins, locs, cells, code = frames.pop()
-                                tos = r
-                                continue
-                            if op < 147:
-                                # SLIDE/1
-                                value = st.pop()
-                                continue
-                            # ITERATE
-                            tos = iterate(tos, machine)
-                            continue
-                        if op >= 144:
-                            # NEXT SHARE
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            if type(value) not in PLAIN:
-                                share(value)
-                            st.append(tos)
-                            tos = value
-                            continue
-                        if op >= 143:
-                            # LOAD CONST DIV_INT STORE JUMP
-                            o0, o1, o3, o4 = arg
-                            a = locs[o0]
-                            if a >= 0 and o1 > 0:
-                                value = a // o1
-                            else:
-                                value = int_div(a, o1)
-                            locs[o3] = value
-                            ins, cost = o4
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op >= 142:
-                            # NEXT SHARE STORE LOAD LOAD SHARE
-                            o0, o2, o3, o4 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            if type(value) not in PLAIN:
-                                share(value)
-                            locs[o2] = value
-                            value2 = locs[o3]
-                            value3 = locs[o4]
-                            if type(value3) not in PLAIN:
-                                share(value3)
-                            st.append(tos)
-                            st.append(value2)
-                            tos = value3
-                            continue
-                        if op >= 140:
-                            if op < 141:
-                                # CALL_BUILTIN/1
-                                value = arg[0](tos)
-                                if debt:
-                                    fuel = machine.pay_debt(fuel)
-                                tos = value
-                                continue
-                            # RETURN
-                            ins, locs, cells, code = frames.pop()
-                            continue
-                        if op >= 139:
-                            # POP
-                            tos = st.pop()
-                            continue
-                        # NEXT DUP GET_ELEMENT CALL_VALUE/0
-                        o0, o2, o3 = arg
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        callee = value[o2]
-                        if type(callee) is not Closure or callee.function.argc != o3:
-                            raise bad_call(callee, o3)
-                        callee2 = callee.function
-                        arguments = []
-                        captured = callee.cells
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        frames.append((ins, locs, cells, code))
-                        code = callee2
-                        ins = callee2.entry
-                        fuel -= callee2.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = arguments + callee2.blank if callee2.blank else arguments
-                        cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
-                        st.append(tos)
-                        tos = value
-                        continue
-                    if op < 155:
-                        if op < 151:
-                            if op < 149:
-                                # CONST EQ_INT JUMP_UNLESS
-                                o0, o2 = arg
-                                if not tos == o0:
-                                    ins, cost = o2
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    tos = st.pop()
-                                    continue
-                                tos = st.pop()
-                                continue
-                            if op >= 150:
-                                # OK
-                                tos = Ok(tos)
-                                continue
-                            # LOAD JOIN/2 CALL_BUILTIN/1 CALL_METHOD/1
-                            o0, o2, o3 = arg
-                            value = join('', [part if type(part) is str else display(part) for part in [tos, locs[o0]]])
-                            value2 = o2[0](value)
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            receiver = st.pop()
-                            entry = o3.cache.get(type(receiver)) or method_entry(machine, receiver, o3)
-                            value3 = entry(machine, task, receiver, o3, [value2])
-                            if value3 is SUSPENDED:
-                                tos = st.pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            if type(value3) is Invoke:
-                                if value3.is_tool:
-                                    ins = machine.behind_tool(ins)
-                                callee = value3.code
-                                arguments = value3.arguments
-                                captured = value3.cells
-                                if len(frames) >= limit:
-                                    raise machine.too_deep()
-                                frames.append((ins, locs, cells, code))
-                                code = callee
-                                ins = callee.entry
-                                fuel -= callee.cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                locs = arguments + callee.blank if callee.blank else arguments
-                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                                tos = st.pop()
-                                continue
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = value3
-                            continue
-                        if op < 153:
-                            if op < 152:
-                                # LOAD STORE LOAD
-                                o0, o1, o2 = arg
-                                locs[o1] = locs[o0]
-                                st.append(tos)
-                                tos = locs[o2]
-                                continue
-                            # CONST STORE
-                            o0, o1 = arg
-                            locs[o1] = o0
-                            continue
-                        if op >= 154:
-                            # JUMP_UNLESS LOAD_OWN LOAD SHARE
-                            o0, o1, o2 = arg
-                            if tos is False:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            if tos is not True:
-                                raise not_bool(tos)
-                            value = locs[o1]
-                            try:
-                                if value.shared:
-                                    locs[o1] = value = own(value)
-                            except AttributeError:
-                                pass
-                            value2 = locs[o2]
-                            if type(value2) not in PLAIN:
-                                share(value2)
-                            st.append(value)
-                            tos = value2
-                            continue
-                        # CALL_VALUE/1
-                        callee = st.pop()
-                        if type(callee) is not Closure or callee.function.argc != arg:
-                            raise bad_call(callee, arg)
-                        callee2 = callee.function
-                        arguments = [tos]
-                        captured = callee.cells
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        frames.append((ins, locs, cells, code))
-                        code = callee2
-                        ins = callee2.entry
-                        fuel -= callee2.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = arguments + callee2.blank if callee2.blank else arguments
-                        cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
-                        tos = st.pop()
-                        continue
-                    if op < 158:
-                        if op < 156:
-                            # MOVE GET_ELEMENT STORE MOVE
-                            o0, o1, o2, o3 = arg
-                            value = locs[o0]
-                            if machine.keeps_locals and type(value) not in PLAIN:
-                                share(value)
-                            locs[o2] = value[o1]
-                            value2 = locs[o3]
-                            if machine.keeps_locals and type(value2) not in PLAIN:
-                                share(value2)
-                            st.append(tos)
-                            tos = value2
-                            continue
-                        if op < 157:
-                            # DUP
-                            st.append(tos)
-                            continue
-                        # STORE_CELL
-                        cells[arg].value = tos
-                        tos = st.pop()
-                        continue
-                    if op < 164:
-                        if op >= 161:
-                            if op < 162:
-                                # MODEL
-                                st.append(tos)
-                                tos = arg
-                                continue
-                            if op < 163:
-                                # IS
-                                tos = matches(tos, arg)
-                                continue
-                            # JOIN
-                            st.append(tos)
-                            parts = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = join('', [part if type(part) is str else display(part) for part in parts])
-                            continue
-                        if op < 159:
-                            # STORE LOAD IS_VARIANT JUMP_UNLESS LOAD LOAD ADD_INT JUMP
-                            o0, o1, o2, o3, o4, o5, o7 = arg
-                            locs[o0] = tos
-                            value = locs[o1]
-                            if not (type(value) is EnumValue and value.decl is o2.decl and (value.variant == o2.variant)):
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            r = locs[o4] + locs[o5]
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            ins, cost2 = o7
-                            fuel -= cost2
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = r
-                            continue
-                        if op < 160:
-                            # LOAD_OWN LOAD INDEX_OWN SET_FIELD
-                            o0, o1, o3 = arg
-                            value = locs[o0]
-                            try:
-                                if value.shared:
-                                    locs[o0] = value = own(value)
-                            except AttributeError:
-                                pass
-                            index = locs[o1]
-                            if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
-                                value2 = value.items[index]
-                            else:
-                                value2 = index_place(value, index)
-                            try:
-                                if value2.shared:
-                                    value2 = own(value2)
-                                    value.items[index if type(value) is Array else key_of(index)] = value2
-                            except AttributeError:
-                                pass
-                            if not isinstance(value2, Struct):
-                                raise Panic('P007', 'expected a struct in a field assignment')
-                            setattr(value2, o3, tos)
-                            tos = st.pop()
-                            continue
-                        # CALL
-                        st.append(tos)
-                        args = st[len(st) - arg.argc:]
-                        del st[len(st) - arg.argc:]
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        frames.append((ins, locs, cells, code))
-                        code = arg
-                        ins = arg.entry
-                        fuel -= arg.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = args + arg.blank if arg.blank else args
-                        cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
-                        tos = st.pop()
-                        continue
-                    if op < 165:
-                        # LOAD LOAD INDEX_ARRAY CONST ADD_INT STORE
-                        o0, o1, o3, o5 = arg
-                        index = locs[o1]
-                        items = locs[o0].items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
-                        try:
-                            element = items[index]
-                        except IndexError:
-                            index_out_of_range(index, len(items))
-                        r = element + o3
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o5] = r
-                        continue
-                    if op < 167:
-                        if op < 166:
-                            # NEXT STORE CONST
-                            o0, o1, o2 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            locs[o1] = value
-                            st.append(tos)
-                            tos = o2
-                            continue
-                        # SLIDE
-                        del st[len(st) - arg:]
-                        continue
-                    if op < 169:
-                        if op < 168:
-                            # TAKE_INDEX
-                            object2 = st.pop()
-                            value = read_index(object2, tos)
-                            if type(value) not in PLAIN and (machine.keeps_locals or getattr(object2, 'shared', True)):
-                                share(value)
-                            tos = value
-                            continue
-                        # LOAD_CELL
-                        st.append(tos)
-                        tos = cells[arg].value
-                        continue
-                    if op >= 171:
-                        if op < 172:
-                            # TOOL
-                            st.append(tos)
-                            tos = arg
-                            continue
-                        if op < 173:
-                            # MEMBER_OWN
-                            value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                            if getattr(value, 'shared', False):
-                                value = own(value)
-                                store_member(tos, arg, value)
-                            tos = value
-                            continue
-                        # SUB
-                        a = st.pop()
-                        tos = sub(a, tos)
-                        continue
-                    if op < 170:
-                        # AWAIT_ALL
-                        st.append(tos)
-                        tasks = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        value = machine.join(task, tasks)
-                        if value is SUSPENDED:
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
-                        continue
-                    # PARALLEL
-                    iterable = st.pop()
-                    value = machine.parallel(task, arg, cells, iterable, tos)
-                    if value is SUSPENDED:
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    tos = value
-                    continue
-                if far:
-                    if op < 216:
-                        if op < 214:
-                            if op < 213:
-                                # STORE LOAD
-                                o0, o1 = arg
-                                locs[o0] = tos
-                                tos = locs[o1]
-                                continue
-                            # GET_FIELD
-                            tos = getattr(tos, arg)
-                            continue
-                        if op < 215:
-                            # STORE JUMP
-                            o0, o1 = arg
-                            locs[o0] = tos
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        # INT
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    if op < 223:
-                        if op < 217:
-                            # NEXT STORE LOAD STORE
-                            o0, o1, o2, o3 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            locs[o1] = value
-                            locs[o3] = locs[o2]
-                            continue
-                        if op < 218:
-                            # LOAD STORE LOAD CONST ADD_INT STORE JUMP
-                            o0, o1, o2, o3, o5, o6 = arg
-                            locs[o1] = locs[o0]
-                            r = locs[o2] + o3
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            locs[o5] = r
-                            ins, cost = o6
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 219:
-                            # LOAD LOAD INDEX_ARRAY GET_FIELD CONST LT_INT JUMP_IF
-                            o0, o1, o3, o4, o6 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
-                            if index < 0:
-                                index_out_of_range(index, len(items))
-                            try:
-                                element = items[index]
-                            except IndexError:
-                                index_out_of_range(index, len(items))
-                            if getattr(element, o3) < o4:
-                                ins, cost = o6
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op >= 222:
-                            # LOAD CONST MUL_INT CONST ADD_INT CONST REM_INT STORE
-                            o0, o1, o3, o5, o7 = arg
-                            a = locs[o0]
-                            r = a * o1 if a < o1 else a * o1
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('*')
-                            r2 = r + o3
-                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                                overflow('+')
-                            if r2 >= 0 and o5 > 0:
-                                value = r2 % o5
-                            else:
-                                value = int_rem(r2, o5)
-                            locs[o7] = value
-                            continue
-                        if op < 220:
-                            # CONST LOAD JOIN/2 CALL_METHOD/2
-                            o0, o1, o3 = arg
-                            value = join('', [part if type(part) is str else display(part) for part in [o0, locs[o1]]])
-                            receiver = st.pop()
-                            entry = o3.cache.get(type(receiver)) or method_entry(machine, receiver, o3)
-                            value2 = entry(machine, task, receiver, o3, [tos, value])
-                            if value2 is SUSPENDED:
-                                tos = st.pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            if type(value2) is Invoke:
-                                if value2.is_tool:
-                                    ins = machine.behind_tool(ins)
-                                callee = value2.code
-                                arguments = value2.arguments
-                                captured = value2.cells
-                                if len(frames) >= limit:
-                                    raise machine.too_deep()
-                                frames.append((ins, locs, cells, code))
-                                code = callee
-                                ins = callee.entry
-                                fuel -= callee.cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                locs = arguments + callee.blank if callee.blank else arguments
-                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                                tos = st.pop()
-                                continue
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = value2
-                            continue
-                        if op < 221:
-                            # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
-                            o0, o1, o2, o5, o7, o9 = arg
-                            r = locs[o1] + o2
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            items = locs[o0].items
-                            if r < 0:
-                                index_out_of_range(r, len(items))
-                            try:
-                                element = items[r]
-                            except IndexError:
-                                index_out_of_range(r, len(items))
-                            r2 = element + o5
-                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                                overflow('+')
-                            if not r2 < locs[o7]:
-                                ins, cost = o9
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # CONST CONST CALL_METHOD/1
-                        o0, o1, o2 = arg
-                        entry = o2.cache.get(type(o0)) or method_entry(machine, o0, o2)
-                        value = entry(machine, task, o0, o2, [o1])
-                        if value is SUSPENDED:
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value) is Invoke:
-                            if value.is_tool:
-                                ins = machine.behind_tool(ins)
-                            callee = value.code
-                            arguments = value.arguments
-                            captured = value.cells
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            frames.append((ins, locs, cells, code))
-                            code = callee
-                            ins = callee.entry
-                            fuel -= callee.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = arguments + callee.blank if callee.blank else arguments
-                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                            continue
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        st.append(tos)
-                        tos = value
-                        continue
-                    if op < 229:
-                        if op >= 227:
-                            if op < 228:
-                                # CONST MUL_INT OK RETURN
-                                r = tos * arg if tos < arg else tos * arg
-                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                    overflow('*')
-                                value = Ok(r)
-                                ins, locs, cells, code = frames.pop()
-                                tos = value
-                                continue
-                            # IS_VARIANT
-                            tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
-                            continue
-                        if op < 225:
-                            if op >= 224:
-                                # LOAD GET_ELEMENT LOAD GET_ELEMENT LOAD GET_ELEMENT ADD_INT CONST REM_INT
-                                o0, o1, o2, o3, o4, o5, o7 = arg
-                                r = locs[o2][o3] + locs[o4][o5]
-                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                    overflow('+')
-                                value = locs[o0][o1]
-                                if r >= 0 and o7 > 0:
-                                    st.append(tos)
-                                    st.append(value)
-                                    tos = r % o7
-                                    continue
-                                st.append(tos)
-                                st.append(value)
-                                tos = int_rem(r, o7)
-                                continue
-                            # CONST JUMP_UNLESS LOAD LOAD INDEX_ARRAY SHARE STORE
-                            o0, o1, o2, o3, o6 = arg
-                            if o0 is False:
-                                ins, cost = o1
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if o0 is not True:
-                                raise not_bool(o0)
-                            index = locs[o3]
-                            items = locs[o2].items
-                            if index < 0:
-                                index_out_of_range(index, len(items))
-                            try:
-                                element = items[index]
-                            except IndexError:
-                                index_out_of_range(index, len(items))
-                            if type(element) not in PLAIN:
-                                share(element)
-                            locs[o6] = element
-                            continue
-                        if op < 226:
-                            # LOAD IS_VARIANT JUMP_UNLESS
-                            o0, o1, o2 = arg
-                            value = locs[o0]
-                            if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
-                        o0, o2, o3, o4, o7, o8, o10 = arg
-                        index = locs[o0]
-                        items = tos.items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
-                        try:
-                            element = items[index]
-                        except IndexError:
-                            index_out_of_range(index, len(items))
-                        value = getattr(element, o2) + locs[o3] * 1.0 * locs[o4] + -0.0
-                        value2 = locs[o7]
-                        try:
-                            if value2.shared:
-                                locs[o7] = value2 = own(value2)
-                        except AttributeError:
-                            pass
-                        index2 = locs[o8]
-                        if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
-                            value3 = value2.items[index2]
-                        else:
-                            value3 = index_place(value2, index2)
-                        try:
-                            if value3.shared:
-                                value3 = own(value3)
-                                value2.items[index2 if type(value2) is Array else key_of(index2)] = value3
-                        except AttributeError:
-                            pass
-                        if not isinstance(value3, Struct):
-                            raise Panic('P007', 'expected a struct in a field assignment')
-                        setattr(value3, o10, value)
-                        tos = st.pop()
-                        continue
-                    if op < 232:
-                        if op < 230:
-                            # ARRAY/2
-                            value = st.pop()
-                            tos = Array([value, tos])
-                            continue
-                        if op < 231:
-                            # REM_INT
-                            a = st.pop()
-                            if a >= 0 and tos > 0:
-                                tos = a % tos
-                                continue
-                            tos = int_rem(a, tos)
-                            continue
-                        # LOAD_CELL CONST ADD_INT STORE_CELL
-                        o0, o1, o3 = arg
-                        r = cells[o0].value + o1
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        cells[o3].value = r
-                        continue
-                    if op >= 237:
-                        if op < 238:
-                            # SETTLE
-                            outcome = machine.settle(task, tos, len(frames))
-                            if outcome is SUSPENDED:
-                                tos = st.pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            tos = outcome
-                            continue
-                        if op < 239:
-                            # DIV
-                            a = st.pop()
-                            tos = div(a, tos)
-                            continue
-                        if op < 240:
-                            # POW
-                            a = st.pop()
-                            tos = power(a, tos)
-                            continue
-                        # CHECK_PAYLOAD
-                        tos = check(tos, arg, 'P415')
-                        continue
-                    if op >= 234:
-                        if op < 235:
-                            # GET_ERROR
-                            tos = get_error_member(tos, arg)
-                            continue
-                        if op < 236:
-                            # WRAP
-                            tos = NONE_VALUE if tos is None else Some(tos)
-                            continue
-                        # NOT
-                        if tos is True:
-                            tos = False
-                            continue
-                        if tos is False:
-                            tos = True
-                            continue
-                        raise not_bool(tos)
-                    if op < 233:
-                        # LOAD STORE LOAD CONST GT_INT JUMP_UNLESS CONST JUMP
-                        o0, o1, o2, o3, o5, o6, o7 = arg
-                        locs[o1] = locs[o0]
-                        if not locs[o2] > o3:
-                            ins, cost = o5
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        ins, cost2 = o7
-                        fuel -= cost2
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        st.append(tos)
-                        tos = o6
-                        continue
-                    # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT STORE
-                    o0, o1, o2, o5, o7 = arg
-                    r = locs[o1] + o2
-                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                        overflow('+')
-                    items = locs[o0].items
-                    if r < 0:
-                        index_out_of_range(r, len(items))
-                    try:
-                        element = items[r]
-                    except IndexError:
-                        index_out_of_range(r, len(items))
-                    r2 = element + o5
-                    if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                        overflow('+')
-                    locs[o7] = r2
-                    continue
-                if op < 243:
-                    if op < 242:
-                        # STORE
-                        locs[arg] = tos
-                        tos = st.pop()
-                        continue
-                    # NEXT STORE LOAD
-                    o0, o1, o2 = arg
-                    for value in tos:
-                        break
-                    else:
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    locs[o1] = value
-                    st.append(tos)
-                    tos = locs[o2]
-                    continue
-                if op < 245:
-                    if op < 244:
-                        # LOAD LOAD LT_INT JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not locs[o0] < locs[o1]:
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    # CONST CONST
-                    o0, o1 = arg
-                    st.append(tos)
-                    st.append(o0)
-                    tos = o1
-                    continue
-                if op < 253:
-                    if op < 247:
-                        if op < 246:
-                            # ADD_INT STORE JUMP
-                            o1, o2 = arg
-                            a = st.pop()
-                            r = a + tos
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            locs[o1] = r
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        # LOAD CONST ADD_INT STORE
-                        o0, o1, o3 = arg
-                        r = locs[o0] + o1
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o3] = r
-                        continue
-                    if op >= 251:
-                        if op < 252:
-                            # POP LOAD
-                            tos = locs[arg]
-                            continue
-                        # LOAD_OWN CALL_BUILTIN/2
-                        o0, o1 = arg
-                        value = locs[o0]
-                        try:
-                            if value.shared:
-                                locs[o0] = value = own(value)
-                        except AttributeError:
-                            pass
-                        value2 = o1[0](tos, value)
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        tos = value2
-                        continue
-                    if op < 248:
-                        # LOAD GET_FIELD CONST REM_INT CONST EQ_INT JUMP_UNLESS
-                        o0, o1, o2, o4, o6 = arg
-                        a = getattr(locs[o0], o1)
-                        if a >= 0 and o2 > 0:
-                            value = a % o2
-                        else:
-                            value = int_rem(a, o2)
-                        if not value == o4:
-                            ins, cost = o6
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 249:
-                        # NEXT STORE LOAD CONST LOAD CONST REM_INT
-                        o0, o1, o2, o3, o4, o5 = arg
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        locs[o1] = value
-                        value2 = locs[o2]
-                        a = locs[o4]
-                        if a >= 0 and o5 > 0:
-                            st.append(tos)
-                            st.append(value2)
-                            st.append(o3)
-                            tos = a % o5
-                            continue
-                        st.append(tos)
-                        st.append(value2)
-                        st.append(o3)
-                        tos = int_rem(a, o5)
-                        continue
-                    if op < 250:
-                        # JUMP_UNLESS LOAD JUMP
-                        o0, o1, o2 = arg
-                        if tos is False:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        if tos is not True:
-                            raise not_bool(tos)
-                        value = locs[o1]
-                        ins, cost2 = o2
-                        fuel -= cost2
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = value
-                        continue
-                    # CONST ARRAY/1 CALL_METHOD/1
-                    o0, o2 = arg
-                    value = Array([o0])
-                    entry = o2.cache.get(type(tos)) or method_entry(machine, tos, o2)
-                    value2 = entry(machine, task, tos, o2, [value])
-                    if value2 is SUSPENDED:
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if type(value2) is Invoke:
-                        if value2.is_tool:
-                            ins = machine.behind_tool(ins)
-                        callee = value2.code
-                        arguments = value2.arguments
-                        captured = value2.cells
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        frames.append((ins, locs, cells, code))
-                        code = callee
-                        ins = callee.entry
-                        fuel -= callee.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = arguments + callee.blank if callee.blank else arguments
-                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                        tos = st.pop()
-                        continue
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    tos = value2
-                    continue
-                if op >= 266:
-                    if op < 267:
-                        # TRUE
-                        st.append(tos)
-                        tos = True
-                        continue
-                    if op < 268:
-                        # SET_ELEMENT
-                        value = st.pop()
-                        tos = with_element(tos, arg, value)
-                        continue
-                    if op < 269:
-                        # MUL
-                        a = st.pop()
-                        tos = mul(a, tos)
-                        continue
-                    # FLUSH
-                    machine.flush(task)
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op >= 263:
-                    if op < 264:
-                        # CONCAT
-                        a = st.pop()
-                        tos = concat(a, tos)
-                        continue
-                    if op < 265:
-                        # INT_TO_FLOAT
-                        tos = float(tos) if type(tos) is int else tos
-                        continue
-                    # ERR
-                    tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
-                    continue
-                if op >= 260:
-                    if op < 261:
-                        # LOAD LOAD LOAD
-                        o0, o1, o2 = arg
-                        st.append(tos)
-                        st.append(locs[o0])
-                        st.append(locs[o1])
-                        tos = locs[o2]
-                        continue
-                    if op < 262:
-                        # LENGTH
-                        tos = length(tos)
-                        continue
-                    # TAKE_FIELD
-                    value = getattr(tos, arg)
-                    if (tos.shared or machine.keeps_locals) and type(value) not in PLAIN:
-                        share(value)
-                    tos = value
-                    continue
-                if op >= 258:
-                    if op < 259:
-                        # NEW_CELL
-                        cells[arg] = Cell()
-                        continue
-                    # CONCAT__STORE
-                    a = st.pop()
-                    if (len(a) + len(tos)) * 4 > limits.surely:
-                        check_concat(a, tos)
-                    if locs[arg] is a:
-                        locs[arg] = None
-                    a += tos
-                    locs[arg] = a
-                    tos = st.pop()
-                    continue
-                if op < 254:
-                    # LOAD LOAD ADD_INT STORE LOAD LOAD ADD_INT STORE
-                    o0, o1, o3, o4, o5, o7 = arg
-                    r = locs[o0] + locs[o1]
-                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                        overflow('+')
-                    locs[o3] = r
-                    r2 = locs[o4] + locs[o5]
-                    if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                        overflow('+')
-                    locs[o7] = r2
-                    continue
-                if op < 255:
-                    # LOAD LOAD INDEX_ARRAY CONST GE_INT JUMP_UNLESS
-                    o0, o1, o3, o5 = arg
-                    index = locs[o1]
-                    items = locs[o0].items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    if not element >= o3:
-                        ins, cost = o5
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op >= 257:
-                    # SET_INDEX
-                    object2 = st.pop()
-                    value = st.pop()
-                    if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
-                        object2.items[tos] = value
-                    else:
-                        write_element(object2, tos, value)
-                    tos = st.pop()
-                    continue
-                if op >= 256:
-                    # JOIN/2
-                    value = st.pop()
-                    tos = join('', [part if type(part) is str else display(part) for part in [value, tos]])
-                    continue
-                # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD SUB_FLOAT STORE
-                o0, o1, o3, o4, o5, o7, o9 = arg
-                index = locs[o1]
-                items = locs[o0].items
-                if index < 0:
-                    index_out_of_range(index, len(items))
-                try:
-                    element = items[index]
-                except IndexError:
-                    index_out_of_range(index, len(items))
-                index2 = locs[o5]
-                items2 = locs[o4].items
-                if index2 < 0:
-                    index_out_of_range(index2, len(items2))
-                try:
-                    element2 = items2[index2]
-                except IndexError:
-                    index_out_of_range(index2, len(items2))
-                locs[o9] = getattr(element, o3) - getattr(element2, o7) + -0.0
-                continue
-            if far is None:
-                if op < 186:
-                    if op < 176:
-                        if op < 175:
-                            # EMIT
-                            channel = st.pop()
-                            machine.emit(task, channel, tos)
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        # CONST
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    if op >= 185:
-                        # LOAD LOAD INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
-                        o0, o1, o3, o5, o7 = arg
-                        index = locs[o1]
-                        items = locs[o0].items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
-                        try:
-                            element = items[index]
-                        except IndexError:
-                            index_out_of_range(index, len(items))
-                        r = element + o3
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        if not r < locs[o5]:
-                            ins, cost = o7
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op >= 183:
-                        if op < 184:
-                            # LOAD CONST EQ_INT JUMP_UNLESS
-                            o0, o1, o3 = arg
-                            if not locs[o0] == o1:
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # LOAD LOAD LE_INT JUMP_UNLESS LOAD STORE
-                        o0, o1, o3, o4, o5 = arg
-                        if not locs[o0] <= locs[o1]:
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        locs[o5] = locs[o4]
-                        continue
-                    if op >= 181:
-                        if op < 182:
-                            # LOAD LOAD SUB_INT STORE
-                            o0, o1, o3 = arg
-                            r = locs[o0] - locs[o1]
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('-')
-                            locs[o3] = r
-                            continue
-                        # LOAD GET_FIELD CONST GT_INT JUMP_UNLESS
-                        o0, o1, o2, o4 = arg
-                        if not getattr(locs[o0], o1) > o2:
-                            ins, cost = o4
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op >= 179:
-                        if op < 180:
-                            # NEXT
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            st.append(tos)
-                            tos = value
-                            continue
-                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT CONST LE_INT JUMP_UNLESS
-                        o0, o1, o3, o4, o7, o9 = arg
-                        if not locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 <= o7:
-                            ins, cost = o9
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 177:
-                        # LOAD IS_VARIANT JUMP_UNLESS LOAD GET_PAYLOAD STORE LOAD STORE
-                        o0, o1, o2, o3, o4, o5, o6, o7 = arg
-                        value = locs[o0]
-                        if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
-                            ins, cost = o2
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        locs[o5] = locs[o3].payload[o4]
-                        locs[o7] = locs[o6]
-                        continue
-                    if op < 178:
-                        # CALL_BUILTIN/2
-                        value = st.pop()
-                        value2 = arg[0](value, tos)
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        tos = value2
-                        continue
-                    # NEXT STORE LOAD LOAD INDEX_ARRAY STORE
-                    o0, o1, o2, o3, o5 = arg
-                    for value in tos:
-                        break
-                    else:
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    locs[o1] = value
-                    index = locs[o3]
-                    items = locs[o2].items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    locs[o5] = element
-                    continue
-                if op < 188:
-                    if op < 187:
-                        # UNWRAP
-                        tos = tos.value if type(tos) in (Some, Ok, Err) else tos
-                        continue
-                    # LOAD LOAD SUB_INT STORE LOAD LOAD EQ_INT JUMP_IF
-                    o0, o1, o3, o4, o5, o7 = arg
-                    r = locs[o0] - locs[o1]
-                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                        overflow('-')
-                    locs[o3] = r
-                    if locs[o4] == locs[o5]:
-                        ins, cost = o7
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 190:
-                    if op < 189:
-                        # INDEX_ARRAY
-                        array = st.pop()
-                        items = array.items
-                        if tos < 0:
-                            index_out_of_range(tos, len(items))
-                        try:
-                            element = items[tos]
-                        except IndexError:
-                            index_out_of_range(tos, len(items))
-                        tos = element
-                        continue
-                    # GET_ELEMENT
-                    tos = tos[arg]
-                    continue
-                if op < 191:
-                    # LOAD LOAD DIV_INT LOAD LOAD REM_INT
-                    o0, o1, o3, o4 = arg
-                    a = locs[o0]
-                    b = locs[o1]
-                    if a >= 0 and b > 0:
-                        value = a // b
-                    else:
-                        value = int_div(a, b)
-                    a2 = locs[o3]
-                    b2 = locs[o4]
-                    if a2 >= 0 and b2 > 0:
-                        st.append(tos)
-                        st.append(value)
-                        tos = a2 % b2
-                        continue
-                    st.append(tos)
-                    st.append(value)
-                    tos = int_rem(a2, b2)
-                    continue
-                if op < 193:
-                    if op < 192:
-                        # LOAD LOAD LOAD SUB_INT EQ_INT JUMP_UNLESS
-                        o0, o1, o2, o5 = arg
-                        r = locs[o1] - locs[o2]
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('-')
-                        if not locs[o0] == r:
-                            ins, cost = o5
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    # EQ
-                    a = st.pop()
-                    tos = equal(a, tos)
-                    continue
-                if op < 194:
-                    # LOAD_OWN LOAD CALL_BUILTIN/2
-                    o0, o1, o2 = arg
-                    value = locs[o0]
-                    try:
-                        if value.shared:
-                            locs[o0] = value = own(value)
-                    except AttributeError:
-                        pass
-                    value2 = o2[0](value, locs[o1])
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    st.append(tos)
-                    tos = value2
-                    continue
-                if op < 195:
-                    # LOAD LOAD INDEX_ARRAY CONST LE_INT JUMP_UNLESS
-                    o0, o1, o3, o5 = arg
-                    index = locs[o1]
-                    items = locs[o0].items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    if not element <= o3:
-                        ins, cost = o5
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 197:
-                    if op < 196:
-                        # CALL_BUILTIN/2 POP
-                        value = st.pop()
-                        value2 = arg[0](value, tos)
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        tos = st.pop()
-                        continue
-                    # LOAD CONST REM_INT STORE LOAD CONST EQ_INT JUMP_UNLESS
-                    o0, o1, o3, o4, o5, o7 = arg
-                    a = locs[o0]
-                    if a >= 0 and o1 > 0:
-                        value = a % o1
-                    else:
-                        value = int_rem(a, o1)
-                    locs[o3] = value
-                    if not locs[o4] == o5:
-                        ins, cost = o7
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 200:
-                    if op < 198:
-                        # GET_PAYLOAD
-                        tos = tos.payload[arg]
-                        continue
-                    if op < 199:
-                        # IS_SOME
-                        tos = type(tos) is Some
-                        continue
-                    # LOAD LOAD ADD_INT RETURN
-                    o0, o1 = arg
-                    r = locs[o0] + locs[o1]
-                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                        overflow('+')
-                    ins, locs, cells, code = frames.pop()
-                    st.append(tos)
-                    tos = r
-                    continue
-                if op < 202:
-                    if op < 201:
-                        # JUMP_IF
-                        if tos is True:
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        if tos is not False:
-                            raise not_bool(tos)
-                        tos = st.pop()
-                        continue
-                    # LOAD RETURN
-                    value = locs[arg]
-                    ins, locs, cells, code = frames.pop()
-                    st.append(tos)
-                    tos = value
-                    continue
-                if op < 203:
-                    # NEXT STORE CONST LOAD CONST
-                    o0, o1, o2, o3, o4 = arg
-                    for value in tos:
-                        break
-                    else:
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    locs[o1] = value
-                    st.append(tos)
-                    st.append(o2)
-                    st.append(locs[o3])
-                    tos = o4
-                    continue
-                if op < 204:
-                    # STORE LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
-                    o0, o1, o2, o4, o5, o7 = arg
-                    locs[o0] = tos
-                    index = locs[o2]
-                    items = locs[o1].items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    locs[o7] = getattr(element, o4) * 1.0 * locs[o5]
-                    tos = st.pop()
-                    continue
-                if op < 206:
-                    if op < 205:
-                        # TUPLE
-                        st.append(tos)
-                        items = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = tuple(items)
-                        continue
-                    # NE
-                    a = st.pop()
-                    tos = not equal(a, tos)
-                    continue
-                if op >= 208:
-                    if op < 209:
-                        # IS_ERR
-                        tos = type(tos) is Err
-                        continue
-                    if op < 210:
-                        # FAIL_LENGTH
-                        raise wrong_length(arg, tos)
-                    if op < 211:
-                        # MUL_FLOAT
-                        a = st.pop()
-                        tos = a * 1.0 * tos
-                        continue
-                    # SUB_FLOAT
-                    a = st.pop()
-                    tos = a - tos + -0.0
-                    continue
-                if op >= 207:
-                    # ERROR
-                    st.append(tos)
-                    fields = st[len(st) - arg.count:]
-                    del st[len(st) - arg.count:]
-                    tos = arg.make(fields)
-                    continue
-                # POP_TRY
-                if type(tos) is Err:
-                    target, cost, beneath, _, here = arg
-                    if beneath:
-                        del st[len(st) - beneath:]
-                    if target is None:
-                        ins, locs, cells, code = frames.pop()
-                        way = tos.way + here
-                        tos = Err(tos.value, way if len(way) <= MOST else shortened(way))
-                        continue
-                    ins = target
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    tos = handled(tos, here)
-                    continue
-                tos = st.pop()
-                continue
-            if far:
-                if op < 279:
-                    if op >= 277:
-                        if op < 278:
-                            # CONST JUMP
-                            o0, o1 = arg
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            st.append(tos)
-                            tos = o0
-                            continue
-                        # LOAD JUMP
-                        o0, o1 = arg
-                        value = locs[o0]
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        st.append(tos)
-                        tos = value
-                        continue
-                    if op >= 276:
-                        # LOAD LOAD INDEX_ARRAY GET_FIELD CONST GT_INT JUMP_UNLESS
-                        o0, o1, o3, o4, o6 = arg
-                        index = locs[o1]
-                        items = locs[o0].items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
-                        try:
-                            element = items[index]
-                        except IndexError:
-                            index_out_of_range(index, len(items))
-                        if not getattr(element, o3) > o4:
-                            ins, cost = o6
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op >= 274:
-                        if op < 275:
-                            # LOAD_OWN
-                            value = locs[arg]
-                            try:
-                                if value.shared:
-                                    locs[arg] = value = own(value)
-                            except AttributeError:
-                                pass
-                            st.append(tos)
-                            tos = value
-                            continue
-                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD ADD_FLOAT STORE
-                        o0, o1, o3, o4, o7, o9 = arg
-                        locs[o9] = locs[o0] * 1.0 * locs[o1] - locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] + -0.0
-                        continue
-                    if op < 272:
-                        if op >= 271:
-                            # LOAD LOAD
-                            o0, o1 = arg
-                            st.append(tos)
-                            st.append(locs[o0])
-                            tos = locs[o1]
-                            continue
-                        # TRY
-                        kind = type(tos)
-                        if kind is Ok or kind is Some:
-                            tos = tos.value
-                            continue
-                        if kind is Err:
-                            target, cost, beneath, _, here = arg
-                            if beneath:
-                                del st[len(st) - beneath:]
-                            if target is None:
-                                ins, locs, cells, code = frames.pop()
-                                way = tos.way + here
-                                tos = Err(tos.value, way if len(way) <= MOST else shortened(way))
-                                continue
-                            ins = target
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = handled(tos, here)
-                            continue
-                        if tos is not NONE_VALUE:
-                            raise not_fallible(tos)
-                        if arg[0] is None and arg[3]:
-                            if arg[2]:
-                                del st[len(st) - arg[2]:]
-                            ins, locs, cells, code = frames.pop()
-                            continue
-                        missing = Err(missing_value())
-                        target2, cost2, beneath2, _, here2 = arg
-                        if beneath2:
-                            del st[len(st) - beneath2:]
-                        if target2 is None:
-                            ins, locs, cells, code = frames.pop()
-                            way2 = missing.way + here2
-                            tos = Err(missing.value, way2 if len(way2) <= MOST else shortened(way2))
-                            continue
-                        ins = target2
-                        fuel -= cost2
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = handled(missing, here2)
-                        continue
-                    if op < 273:
-                        # CONST LOAD
-                        o0, o1 = arg
-                        st.append(tos)
-                        st.append(o0)
-                        tos = locs[o1]
                         continue
                     # CALL_METHOD/2
                     value = st.pop()
@@ -3672,55 +1603,163 @@ def run(machine, task):
                         fuel = machine.pay_debt(fuel)
                     tos = value2
                     continue
-                if op < 285:
-                    if op >= 283:
-                        if op < 284:
-                            # MEMORY
+                if side is None:
+                    if op < 83:
+                        if op >= 82:
+                            # LOAD LOAD
+                            o0, o1 = arg
                             st.append(tos)
-                            tos = arg
+                            st.append(locs[o0])
+                            tos = locs[o1]
                             continue
-                        # LOAD CONST EQ_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
-                        o0, o1, o3, o4, o5, o7 = arg
-                        if not locs[o0] == o1:
-                            ins, cost = o3
+                        # LOAD IS_VARIANT JUMP_UNLESS
+                        o0, o1, o2 = arg
+                        value = locs[o0]
+                        if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                            ins, cost = o2
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        r = locs[o4] + o5
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o7] = r
                         continue
-                    if op >= 282:
-                        # LOAD LOAD CONST DIV_INT CONST REM_INT INDEX_ARRAY STORE
-                        o0, o1, o2, o4, o7 = arg
-                        value = locs[o0]
-                        a = locs[o1]
-                        if a >= 0 and o2 > 0:
-                            value2 = a // o2
-                        else:
-                            value2 = int_div(a, o2)
-                        if value2 >= 0 and o4 > 0:
-                            value3 = value2 % o4
-                        else:
-                            value3 = int_rem(value2, o4)
-                        items = value.items
-                        if value3 < 0:
-                            index_out_of_range(value3, len(items))
-                        try:
-                            element = items[value3]
-                        except IndexError:
-                            index_out_of_range(value3, len(items))
-                        locs[o7] = element
+                    if op < 85:
+                        if op >= 84:
+                            # CONST CONST
+                            o0, o1 = arg
+                            st.append(tos)
+                            st.append(o0)
+                            tos = o1
+                            continue
+                        # LOAD GET_ELEMENT STORE LOAD STORE JUMP
+                        o0, o1, o2, o3, o4, o5 = arg
+                        locs[o2] = locs[o0][o1]
+                        locs[o4] = locs[o3]
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    if op < 280:
-                        # CONST CALL_METHOD/1
+                    if op < 87:
+                        if op >= 86:
+                            # LOAD CONST MUL_INT
+                            o0, o1 = arg
+                            a = locs[o0]
+                            if a < o1:
+                                pass
+                            r = a * o1
+                            if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                overflow('*')
+                            st.append(tos)
+                            tos = r
+                            continue
+                        # LOAD CONST DIV_INT STORE JUMP
+                        o0, o1, o3, o4 = arg
+                        a = locs[o0]
+                        if a >= 0 and o1 > 0:
+                            value = a // o1
+                        else:
+                            value = int_div(a, o1)
+                        locs[o3] = value
+                        ins, cost = o4
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 89:
+                        if op >= 88:
+                            # NEXT POP
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            continue
+                        # LOAD CONST DIV_INT
                         o0, o1 = arg
-                        entry = o1.cache.get(type(tos)) or method_entry(machine, tos, o1)
-                        value = entry(machine, task, tos, o1, [o0])
-                        if value is SUSPENDED:
+                        a = locs[o0]
+                        if a >= 0 and o1 > 0:
+                            st.append(tos)
+                            tos = a // o1
+                            continue
+                        st.append(tos)
+                        tos = int_div(a, o1)
+                        continue
+                    if op < 90:
+                        # STRUCT
+                        st.append(tos)
+                        fields = st[len(st) - len(arg.decl.fields):]
+                        del st[len(st) - len(arg.decl.fields):]
+                        tos = arg.of(fields)
+                        continue
+                    if op < 92:
+                        if op >= 91:
+                            # LOAD CONST LT_INT JUMP_UNLESS LOAD OK JUMP
+                            o0, o1, o3, o4, o6 = arg
+                            if not locs[o0] < o1:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            value = Ok(locs[o4])
+                            ins, cost2 = o6
+                            fuel -= cost2
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            st.append(tos)
+                            tos = value
+                            continue
+                        # JUMP_UNLESS LOAD_OWN MOVE CALL_BUILTIN/2 POP JUMP
+                        o0, o1, o2, o3, o5 = arg
+                        if tos is False:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             tos = st.pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        value = locs[o1]
+                        try:
+                            if value.shared:
+                                locs[o1] = value = own(value)
+                        except AttributeError:
+                            pass
+                        value2 = locs[o2]
+                        if machine.keeps_locals and type(value2) not in PLAIN:
+                            share(value2)
+                        value3 = o3[0](value, value2)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        ins, cost2 = o5
+                        fuel -= cost2
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    if op >= 95:
+                        # STORE_CELL
+                        cells[arg].value = tos
+                        tos = st.pop()
+                        continue
+                    if op < 93:
+                        # HASHMAP LOAD LOAD LOAD MUL_INT CALL_METHOD/2
+                        o0, o1, o2, o3, o5 = arg
+                        a = locs[o2]
+                        b = locs[o3]
+                        if a < b:
+                            pass
+                        r = a * b
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        entry = o5.cache.get(type(o0)) or method_entry(machine, o0, o5)
+                        value = entry(machine, task, o0, o5, [locs[o1], r])
+                        if value is SUSPENDED:
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
@@ -3740,23 +1779,1483 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             locs = arguments + callee.blank if callee.blank else arguments
                             cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                            tos = st.pop()
                             continue
                         if debt:
                             fuel = machine.pay_debt(fuel)
+                        st.append(tos)
                         tos = value
                         continue
-                    if op < 281:
-                        # ARRAY/2 EMIT
+                    if op < 94:
+                        # LOAD CALL_BUILTIN/1 JUMP_IF LOAD_OWN CALL_BUILTIN/1 CALL_BUILTIN/1
+                        o0, o1, o2, o3, o4, o5 = arg
+                        value = o1[0](locs[o0])
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        if value is True:
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if value is not False:
+                            raise not_bool(value)
+                        value2 = locs[o3]
+                        try:
+                            if value2.shared:
+                                locs[o3] = value2 = own(value2)
+                        except AttributeError:
+                            pass
+                        value3 = o4[0](value2)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        value4 = o5[0](value3)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        st.append(tos)
+                        tos = value4
+                        continue
+                    # LOAD_OWN LOAD INDEX_OWN LOAD SET_INDEX JUMP
+                    o0, o1, o3, o5 = arg
+                    value = locs[o0]
+                    try:
+                        if value.shared:
+                            locs[o0] = value = own(value)
+                    except AttributeError:
+                        pass
+                    index = locs[o1]
+                    if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                        value2 = value.items[index]
+                    else:
+                        value2 = index_place(value, index)
+                    try:
+                        if value2.shared:
+                            value2 = own(value2)
+                            value.items[index if type(value) is Array else key_of(index)] = value2
+                    except AttributeError:
+                        pass
+                    index2 = locs[o3]
+                    if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
+                        value2.items[index2] = tos
+                    else:
+                        write_element(value2, index2, tos)
+                    ins, cost = o5
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    tos = st.pop()
+                    continue
+                if side:
+                    if op < 97:
+                        # CALL/2
                         value = st.pop()
-                        value2 = Array([value, tos])
-                        channel = st.pop()
-                        machine.emit(task, channel, value2)
+                        arguments = [value, tos]
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = arg
+                        ins = arg.entry
+                        fuel -= arg.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + arg.blank if arg.blank else arguments
+                        cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if op < 99:
+                        if op < 98:
+                            # CONST ADD_INT
+                            r = tos + arg
+                            if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            tos = r
+                            continue
+                        # LOAD STORE LOAD CONST ADD_INT STORE JUMP
+                        o0, o1, o2, o3, o5, o6 = arg
+                        locs[o1] = locs[o0]
+                        r = locs[o2] + o3
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o5] = r
+                        ins, cost = o6
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 100:
+                        # CALL/1
+                        arguments = [tos]
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = arg
+                        ins = arg.entry
+                        fuel -= arg.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + arg.blank if arg.blank else arguments
+                        cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if op < 102:
+                        if op < 101:
+                            # LOAD GET_PAYLOAD STORE
+                            o0, o1, o2 = arg
+                            locs[o2] = locs[o0].payload[o1]
+                            continue
+                        # LOAD CONST ADD_INT STORE LOAD STORE
+                        o0, o1, o3, o4, o5 = arg
+                        r = locs[o0] + o1
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o3] = r
+                        locs[o5] = locs[o4]
+                        continue
+                    if op < 103:
+                        # LOAD CONST REM_INT STORE LOAD CONST EQ_INT JUMP_UNLESS
+                        o0, o1, o3, o4, o5, o7 = arg
+                        a = locs[o0]
+                        if a >= 0 and o1 > 0:
+                            value = a % o1
+                        else:
+                            value = int_rem(a, o1)
+                        locs[o3] = value
+                        if not locs[o4] == o5:
+                            ins, cost = o7
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 104:
+                        # STORE LOAD IS_OK JUMP_UNLESS LOAD UNWRAP POP JUMP
+                        o0, o1, o3, o4, o7 = arg
+                        locs[o0] = tos
+                        if not type(locs[o1]) is Ok:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        holder = locs[o4]
+                        ins, cost2 = o7
+                        fuel -= cost2
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    if op < 105:
+                        # CONST CONST CALL_BUILTIN/3 CONST CONST CALL_BUILTIN/3
+                        o0, o1, o2, o3, o4, o5 = arg
+                        value = o2[0](tos, o0, o1)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        value2 = o5[0](value, o3, o4)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value2
+                        continue
+                    if op < 106:
+                        # LOAD IS_ERR JUMP_UNLESS LOAD UNWRAP
+                        o0, o2, o3 = arg
+                        if not type(locs[o0]) is Err:
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        holder = locs[o3]
+                        st.append(tos)
+                        tos = holder.value if type(holder) in (Some, Ok, Err) else holder
+                        continue
+                    # CONST CALL_METHOD/1
+                    o0, o1 = arg
+                    entry = o1.cache.get(type(tos)) or method_entry(machine, tos, o1)
+                    value = entry(machine, task, tos, o1, [o0])
+                    if value is SUSPENDED:
                         tos = st.pop()
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    # NEXT STORE LOAD LOAD INDEX_ARRAY JUMP_UNLESS
+                    if type(value) is Invoke:
+                        if value.is_tool:
+                            ins = machine.behind_tool(ins)
+                        callee = value.code
+                        arguments = value.arguments
+                        captured = value.cells
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = callee
+                        ins = callee.entry
+                        fuel -= callee.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + callee.blank if callee.blank else arguments
+                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = value
+                    continue
+                if op < 109:
+                    if op < 108:
+                        # STORE JUMP
+                        o0, o1 = arg
+                        locs[o0] = tos
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    # STORE LOAD GET_ELEMENT STORE LOAD STORE
+                    o0, o1, o2, o3, o4, o5 = arg
+                    locs[o0] = tos
+                    locs[o3] = locs[o1][o2]
+                    locs[o5] = locs[o4]
+                    tos = st.pop()
+                    continue
+                if op < 111:
+                    if op >= 110:
+                        # UNWRAP
+                        tos = tos.value if type(tos) in (Some, Ok, Err) else tos
+                        continue
+                    # LOAD IS_VARIANT JUMP_UNLESS LOAD GET_PAYLOAD STORE LOAD STORE
+                    o0, o1, o2, o3, o4, o5, o6, o7 = arg
+                    value = locs[o0]
+                    if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                        ins, cost = o2
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    locs[o5] = locs[o3].payload[o4]
+                    locs[o7] = locs[o6]
+                    continue
+                if op >= 115:
+                    if op < 116:
+                        # ADD_FLOAT
+                        a = st.pop()
+                        tos = a + tos + -0.0
+                        continue
+                    if op < 117:
+                        # FILL
+                        hole = st.pop()
+                        fill(hole, tos)
+                        tos = st.pop()
+                        continue
+                    if op < 118:
+                        # NIL
+                        st.append(tos)
+                        tos = None
+                        continue
+                    # ERR
+                    tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
+                    continue
+                if op >= 113:
+                    if op >= 114:
+                        # LOAD GET_ELEMENT STORE
+                        o0, o1, o2 = arg
+                        locs[o2] = locs[o0][o1]
+                        continue
+                    # LOAD LOAD INDEX_ARRAY GET_FIELD
+                    o0, o1, o3 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    st.append(tos)
+                    tos = getattr(element, o3)
+                    continue
+                if op < 112:
+                    # JOIN/3 LOAD_OWN SWAP CALL_BUILTIN/2 POP JUMP
+                    o1, o3, o5 = arg
+                    value = st.pop()
+                    value2 = st.pop()
+                    value3 = join('', [part if type(part) is str else display(part) for part in [value2, value, tos]])
+                    value4 = locs[o1]
+                    try:
+                        if value4.shared:
+                            locs[o1] = value4 = own(value4)
+                    except AttributeError:
+                        pass
+                    value5 = o3[0](value4, value3)
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    ins, cost = o5
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    tos = st.pop()
+                    continue
+                # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
+                o0, o1, o2, o5, o7, o9 = arg
+                r = locs[o1] + o2
+                if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                    overflow('+')
+                items = locs[o0].items
+                if r < 0:
+                    index_out_of_range(r, len(items))
+                try:
+                    element = items[r]
+                except IndexError:
+                    index_out_of_range(r, len(items))
+                r2 = element + o5
+                if (r2 > 1073741823 or r2 < -1073741823) and (not INT_MIN <= r2 <= INT_MAX):
+                    overflow('+')
+                if not r2 < locs[o7]:
+                    ins, cost = o9
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                continue
+            if near:
+                if far is None:
+                    if side is None:
+                        if op < 122:
+                            if op >= 120:
+                                if op >= 121:
+                                    # POP
+                                    tos = st.pop()
+                                    continue
+                                # SHARE
+                                if type(tos) not in PLAIN:
+                                    share(tos)
+                                continue
+                            # JUMP_UNLESS
+                            if tos is False:
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            if tos is not True:
+                                raise not_bool(tos)
+                            tos = st.pop()
+                            continue
+                        if op < 124:
+                            if op >= 123:
+                                # GT_INT
+                                a = st.pop()
+                                tos = a > tos
+                                continue
+                            # LOAD GET_FIELD CONST ADD_INT LOAD_OWN SET_FIELD
+                            o0, o1, o2, o4, o5 = arg
+                            r = getattr(locs[o0], o1) + o2
+                            if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            value = locs[o4]
+                            try:
+                                if value.shared:
+                                    locs[o4] = value = own(value)
+                            except AttributeError:
+                                pass
+                            if not isinstance(value, Struct):
+                                raise Panic('P007', 'expected a struct in a field assignment')
+                            setattr(value, o5, r)
+                            continue
+                        if op < 127:
+                            if op < 125:
+                                # GET_FIELD
+                                tos = getattr(tos, arg)
+                                continue
+                            if op < 126:
+                                # CONST STORE
+                                o0, o1 = arg
+                                locs[o1] = o0
+                                continue
+                            # LOAD_OWN FIELD_OWN LOAD
+                            o0, o1, o2 = arg
+                            value = locs[o0]
+                            try:
+                                if value.shared:
+                                    locs[o0] = value = own(value)
+                            except AttributeError:
+                                pass
+                            value2 = getattr(value, o1)
+                            try:
+                                if value2.shared:
+                                    value2 = own(value2)
+                                    setattr(value, o1, value2)
+                            except AttributeError:
+                                pass
+                            st.append(tos)
+                            st.append(value2)
+                            tos = locs[o2]
+                            continue
+                        if op >= 133:
+                            if op >= 134:
+                                if op < 135:
+                                    # MEMORY
+                                    st.append(tos)
+                                    tos = arg
+                                    continue
+                                # NOT
+                                if tos is True:
+                                    tos = False
+                                    continue
+                                if tos is False:
+                                    tos = True
+                                    continue
+                                raise not_bool(tos)
+                            # LOAD CONST EQ_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
+                            o0, o1, o3, o4, o5, o7 = arg
+                            if not locs[o0] == o1:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            r = locs[o4] + o5
+                            if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o7] = r
+                            continue
+                        if op >= 132:
+                            # LE_INT
+                            a = st.pop()
+                            tos = a <= tos
+                            continue
+                        if op >= 130:
+                            if op < 131:
+                                # DUP
+                                st.append(tos)
+                                continue
+                            # LOAD LOAD LT_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
+                            o0, o1, o3, o4, o5, o7 = arg
+                            if not locs[o0] < locs[o1]:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            index = locs[o5]
+                            items = locs[o4].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            locs[o7] = element
+                            continue
+                        if op >= 129:
+                            # ADD_INT STORE LOAD CONST ADD_INT STORE JUMP
+                            o1, o2, o3, o5, o6 = arg
+                            a = st.pop()
+                            r = a + tos
+                            if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o1] = r
+                            r2 = locs[o2] + o3
+                            if (r2 > 1073741823 or r2 < -1073741823) and (not INT_MIN <= r2 <= INT_MAX):
+                                overflow('+')
+                            locs[o5] = r2
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if op < 128:
+                            # NEXT STORE LOAD LOAD INDEX_ARRAY JUMP_UNLESS
+                            o0, o1, o2, o3, o5 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            index = locs[o3]
+                            items = locs[o2].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            if element is False:
+                                ins, cost2 = o5
+                                fuel -= cost2
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            if element is not True:
+                                raise not_bool(element)
+                            continue
+                        # CONST CALL_BUILTIN/2 CONST ADD_INT CALL_METHOD/2
+                        o0, o1, o2, o4 = arg
+                        value = o1[0](tos, o0)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        r = value + o2
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        value2 = st.pop()
+                        receiver = st.pop()
+                        entry = o4.cache.get(type(receiver)) or method_entry(machine, receiver, o4)
+                        value3 = entry(machine, task, receiver, o4, [value2, r])
+                        if value3 is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value3) is Invoke:
+                            if value3.is_tool:
+                                ins = machine.behind_tool(ins)
+                            callee = value3.code
+                            arguments = value3.arguments
+                            captured = value3.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value3
+                        continue
+                    if side:
+                        if op < 138:
+                            if op < 137:
+                                # NEXT
+                                for value in tos:
+                                    break
+                                else:
+                                    ins, cost = arg
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    tos = st.pop()
+                                    continue
+                                st.append(tos)
+                                tos = value
+                                continue
+                            # NEXT STORE LOAD STORE
+                            o0, o1, o2, o3 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            locs[o3] = locs[o2]
+                            continue
+                        if op < 140:
+                            if op >= 139:
+                                # CONST JUMP
+                                o0, o1 = arg
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                st.append(tos)
+                                tos = o0
+                                continue
+                            # LOAD CONST REM_INT
+                            o0, o1 = arg
+                            a = locs[o0]
+                            if a >= 0 and o1 > 0:
+                                st.append(tos)
+                                tos = a % o1
+                                continue
+                            st.append(tos)
+                            tos = int_rem(a, o1)
+                            continue
+                        if op < 142:
+                            if op >= 141:
+                                # TUPLE/2
+                                value = st.pop()
+                                tos = tuple([value, tos])
+                                continue
+                            # LOAD LOAD INDEX_ARRAY GET_FIELD CONST GT_INT JUMP_UNLESS
+                            o0, o1, o3, o4, o6 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            if not getattr(element, o3) > o4:
+                                ins, cost = o6
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op < 144:
+                            if op < 143:
+                                # LOAD CONST CALL_BUILTIN/2
+                                o0, o1, o2 = arg
+                                value = o2[0](locs[o0], o1)
+                                if debt:
+                                    fuel = machine.pay_debt(fuel)
+                                st.append(tos)
+                                tos = value
+                                continue
+                            # LOAD LOAD LOAD ADD_INT EQ_INT JUMP_IF
+                            o0, o1, o2, o5 = arg
+                            r = locs[o1] + locs[o2]
+                            if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            if locs[o0] == r:
+                                ins, cost = o5
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op < 145:
+                            # LOAD LOAD INDEX_ARRAY CONST GE_INT JUMP_UNLESS
+                            o0, o1, o3, o5 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            if not element >= o3:
+                                ins, cost = o5
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op < 146:
+                            # CONST LOAD CONST REM_INT JOIN/2
+                            o0, o1, o2 = arg
+                            a = locs[o1]
+                            if a >= 0 and o2 > 0:
+                                value = a % o2
+                            else:
+                                value = int_rem(a, o2)
+                            st.append(tos)
+                            tos = join('', [part if type(part) is str else display(part) for part in [o0, value]])
+                            continue
+                        if op >= 147:
+                            if op < 148:
+                                # SOME
+                                tos = Some(tos)
+                                continue
+                            # PRINTLN
+                            st.append(tos)
+                            values = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            machine.print(task, values, '\n')
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # JUMP_UNLESS MOVE UNWRAP STORE MOVE
+                        o0, o1, o3, o4 = arg
+                        if tos is False:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        value = locs[o1]
+                        if machine.keeps_locals and type(value) not in PLAIN:
+                            share(value)
+                        locs[o3] = value.value if type(value) in (Some, Ok, Err) else value
+                        value2 = locs[o4]
+                        if machine.keeps_locals and type(value2) not in PLAIN:
+                            share(value2)
+                        tos = value2
+                        continue
+                    if op < 151:
+                        if op < 150:
+                            # CONST
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        # LOAD LOAD ADD_INT CONST REM_INT CONST EQ_INT JUMP_UNLESS
+                        o0, o1, o3, o5, o7 = arg
+                        r = locs[o0] + locs[o1]
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        if r >= 0 and o3 > 0:
+                            value = r % o3
+                        else:
+                            value = int_rem(r, o3)
+                        if not value == o5:
+                            ins, cost = o7
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 153:
+                        if op >= 152:
+                            # LOAD GET_FIELD LOAD GET_FIELD
+                            o0, o1, o2, o3 = arg
+                            st.append(tos)
+                            st.append(getattr(locs[o0], o1))
+                            tos = getattr(locs[o2], o3)
+                            continue
+                        # GT_INT JUMP_UNLESS
+                        a = st.pop()
+                        if not a > tos:
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        tos = st.pop()
+                        continue
+                    if op < 155:
+                        if op < 154:
+                            # LOAD RETURN
+                            value = locs[arg]
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = value
+                            continue
+                        # LOAD_OWN SWAP CALL_BUILTIN/2 POP
+                        o0, o2 = arg
+                        value = locs[o0]
+                        try:
+                            if value.shared:
+                                locs[o0] = value = own(value)
+                        except AttributeError:
+                            pass
+                        value2 = o2[0](value, tos)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = st.pop()
+                        continue
+                    if op < 156:
+                        # LOAD LOAD DIV_INT LOAD LOAD REM_INT
+                        o0, o1, o3, o4 = arg
+                        a = locs[o0]
+                        b = locs[o1]
+                        if a >= 0 and b > 0:
+                            value = a // b
+                        else:
+                            value = int_div(a, b)
+                        a2 = locs[o3]
+                        b2 = locs[o4]
+                        if a2 >= 0 and b2 > 0:
+                            st.append(tos)
+                            st.append(value)
+                            tos = a2 % b2
+                            continue
+                        st.append(tos)
+                        st.append(value)
+                        tos = int_rem(a2, b2)
+                        continue
+                    if op >= 160:
+                        if op < 161:
+                            # SUB_FLOAT
+                            a = st.pop()
+                            tos = a - tos + -0.0
+                            continue
+                        # SWAP
+                        a = st.pop()
+                        st.append(tos)
+                        tos = a
+                        continue
+                    if op >= 158:
+                        if op < 159:
+                            # DROP/1
+                            tos = st.pop()
+                            continue
+                        # LOAD CONST ADD_INT STORE LOAD CONST SUB_INT STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        r = locs[o0] + o1
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o3] = r
+                        r2 = locs[o4] - o5
+                        if (r2 > 1073741823 or r2 < -1073741823) and (not INT_MIN <= r2 <= INT_MAX):
+                            overflow('-')
+                        locs[o7] = r2
+                        continue
+                    if op >= 157:
+                        # LOAD LOAD LE_INT JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not locs[o0] <= locs[o1]:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # NEXT STORE LOAD CALL/1
+                    o0, o1, o2, o3 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    locs[o1] = value
+                    arguments = [locs[o2]]
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = o3
+                    ins = o3.entry
+                    fuel -= o3.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = arguments + o3.blank if o3.blank else arguments
+                    cells = [*(), *[None] * (o3.cell_count - len(()))] if o3.cell_count else NO_CELLS
+                    continue
+                if far:
+                    if side is None:
+                        if op < 164:
+                            if op < 163:
+                                # LOAD GET_FIELD
+                                o0, o1 = arg
+                                st.append(tos)
+                                tos = getattr(locs[o0], o1)
+                                continue
+                            # STORE LOAD LOAD
+                            o0, o1, o2 = arg
+                            locs[o0] = tos
+                            st.append(locs[o1])
+                            tos = locs[o2]
+                            continue
+                        if op < 166:
+                            if op >= 165:
+                                # RANGE ITERATE
+                                start = st.pop()
+                                value = RangeValue.checked(start, tos, arg == 1)
+                                tos = iterate(value, machine)
+                                continue
+                            # LOAD LOAD SUB_INT STORE JUMP
+                            o0, o1, o3, o4 = arg
+                            r = locs[o0] - locs[o1]
+                            if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                overflow('-')
+                            locs[o3] = r
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op < 168:
+                            if op < 167:
+                                # STORE LOAD CALL/1
+                                o0, o1, o2 = arg
+                                locs[o0] = tos
+                                arguments = [locs[o1]]
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                frames.append((ins, locs, cells, code))
+                                code = o2
+                                ins = o2.entry
+                                fuel -= o2.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = arguments + o2.blank if o2.blank else arguments
+                                cells = [*(), *[None] * (o2.cell_count - len(()))] if o2.cell_count else NO_CELLS
+                                tos = st.pop()
+                                continue
+                            # NEXT STORE LOAD LOAD CALL/1
+                            o0, o1, o2, o3, o4 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            value2 = locs[o2]
+                            arguments = [locs[o3]]
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = o4
+                            ins = o4.entry
+                            fuel -= o4.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + o4.blank if o4.blank else arguments
+                            cells = [*(), *[None] * (o4.cell_count - len(()))] if o4.cell_count else NO_CELLS
+                            st.append(tos)
+                            tos = value2
+                            continue
+                        if op < 170:
+                            if op >= 169:
+                                # GET_MEMBER
+                                tos = get_member(tos, arg)
+                                continue
+                            # LOAD OK RETURN
+                            value = Ok(locs[arg])
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = value
+                            continue
+                        if op < 171:
+                            # LOAD LOAD ADD_INT RETURN
+                            o0, o1 = arg
+                            r = locs[o0] + locs[o1]
+                            if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = r
+                            continue
+                        if op >= 172:
+                            # TAKE_INDEX
+                            object2 = st.pop()
+                            value = read_index(object2, tos)
+                            if type(value) not in PLAIN and (machine.keeps_locals or getattr(object2, 'shared', True)):
+                                share(value)
+                            tos = value
+                            continue
+                        # SUB_INT INDEX_ARRAY LOAD GET_FIELD ADD_INT
+                        o2, o3 = arg
+                        a = st.pop()
+                        r = a - tos
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('-')
+                        array = st.pop()
+                        items = array.items
+                        if r < 0:
+                            index_out_of_range(r, len(items))
+                        try:
+                            element = items[r]
+                        except IndexError:
+                            index_out_of_range(r, len(items))
+                        r2 = element + getattr(locs[o2], o3)
+                        if (r2 > 1073741823 or r2 < -1073741823) and (not INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        tos = r2
+                        continue
+                    if side:
+                        if op < 175:
+                            if op >= 174:
+                                # LOAD_OWN
+                                value = locs[arg]
+                                try:
+                                    if value.shared:
+                                        locs[arg] = value = own(value)
+                                except AttributeError:
+                                    pass
+                                st.append(tos)
+                                tos = value
+                                continue
+                            # NEXT SHARE STORE
+                            o0, o2 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            if type(value) not in PLAIN:
+                                share(value)
+                            locs[o2] = value
+                            continue
+                        if op < 177:
+                            if op >= 176:
+                                # LOAD LOAD INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
+                                o0, o1, o3, o5, o7 = arg
+                                index = locs[o1]
+                                items = locs[o0].items
+                                if index < 0:
+                                    index_out_of_range(index, len(items))
+                                try:
+                                    element = items[index]
+                                except IndexError:
+                                    index_out_of_range(index, len(items))
+                                r = element + o3
+                                if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                    overflow('+')
+                                if not r < locs[o5]:
+                                    ins, cost = o7
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                continue
+                            # NEXT STORE LOAD CONST LOAD CONST REM_INT
+                            o0, o1, o2, o3, o4, o5 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            value2 = locs[o2]
+                            a = locs[o4]
+                            if a >= 0 and o5 > 0:
+                                st.append(tos)
+                                st.append(value2)
+                                st.append(o3)
+                                tos = a % o5
+                                continue
+                            st.append(tos)
+                            st.append(value2)
+                            st.append(o3)
+                            tos = int_rem(a, o5)
+                            continue
+                        if op < 178:
+                            # LOAD CONST REM_INT CONST EQ_INT RETURN
+                            o0, o1, o3 = arg
+                            a = locs[o0]
+                            if a >= 0 and o1 > 0:
+                                value = a % o1
+                            else:
+                                value = int_rem(a, o1)
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = value == o3
+                            continue
+                        if op < 179:
+                            # JUMP_UNLESS LOAD CONST
+                            o0, o1, o2 = arg
+                            if tos is False:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            if tos is not True:
+                                raise not_bool(tos)
+                            st.append(locs[o1])
+                            tos = o2
+                            continue
+                        if op >= 180:
+                            # LOAD_OWN LOAD MOVE CALL_BUILTIN/3 POP JUMP
+                            o0, o1, o2, o3, o5 = arg
+                            value = locs[o0]
+                            try:
+                                if value.shared:
+                                    locs[o0] = value = own(value)
+                            except AttributeError:
+                                pass
+                            value2 = locs[o1]
+                            value3 = locs[o2]
+                            if machine.keeps_locals and type(value3) not in PLAIN:
+                                share(value3)
+                            value4 = o3[0](value, value2, value3)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                        o0, o1, o3 = arg
+                        value = locs[o0]
+                        try:
+                            if value.shared:
+                                locs[o0] = value = own(value)
+                        except AttributeError:
+                            pass
+                        index = locs[o1]
+                        if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                            value2 = value.items[index]
+                        else:
+                            value2 = index_place(value, index)
+                        try:
+                            if value2.shared:
+                                value2 = own(value2)
+                                value.items[index if type(value) is Array else key_of(index)] = value2
+                        except AttributeError:
+                            pass
+                        if not isinstance(value2, Struct):
+                            raise Panic('P007', 'expected a struct in a field assignment')
+                        setattr(value2, o3, tos)
+                        tos = st.pop()
+                        continue
+                    if op < 183:
+                        if op >= 182:
+                            # CONST LOAD
+                            o0, o1 = arg
+                            st.append(tos)
+                            st.append(o0)
+                            tos = locs[o1]
+                            continue
+                        # SET_FIELD
+                        value = st.pop()
+                        if not isinstance(tos, Struct):
+                            raise Panic('P007', 'expected a struct in a field assignment')
+                        setattr(tos, arg, value)
+                        tos = st.pop()
+                        continue
+                    if op < 184:
+                        # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD ADD_INT LOAD_OWN LOAD INDEX_OWN
+                        o0, o1, o3, o4, o5, o7, o9, o10 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        index2 = locs[o5]
+                        items2 = locs[o4].items
+                        if index2 < 0:
+                            index_out_of_range(index2, len(items2))
+                        try:
+                            element2 = items2[index2]
+                        except IndexError:
+                            index_out_of_range(index2, len(items2))
+                        r = getattr(element, o3) + getattr(element2, o7)
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        value = locs[o9]
+                        try:
+                            if value.shared:
+                                locs[o9] = value = own(value)
+                        except AttributeError:
+                            pass
+                        index3 = locs[o10]
+                        if type(value) is Array and type(index3) is int and (0 <= index3 < len(value.items)):
+                            value2 = value.items[index3]
+                        else:
+                            value2 = index_place(value, index3)
+                        try:
+                            if value2.shared:
+                                value2 = own(value2)
+                                value.items[index3 if type(value) is Array else key_of(index3)] = value2
+                        except AttributeError:
+                            pass
+                        st.append(tos)
+                        st.append(r)
+                        tos = value2
+                        continue
+                    if op < 185:
+                        # CALL_BUILTIN/2 POP
+                        value = st.pop()
+                        value2 = arg[0](value, tos)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = st.pop()
+                        continue
+                    if op < 186:
+                        # NEXT STORE LOAD
+                        o0, o1, o2 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        locs[o1] = value
+                        st.append(tos)
+                        tos = locs[o2]
+                        continue
+                    if op < 187:
+                        # TAKE_ENTRY
+                        map2 = st.pop()
+                        at = key_of(tos)
+                        if at not in map2.items:
+                            tos = NONE_VALUE
+                            continue
+                        value = map2.items[at]
+                        if type(value) not in PLAIN and (map2.shared or machine.keeps_locals):
+                            share(value)
+                        tos = Some(value)
+                        continue
+                    if op >= 188:
+                        # WRAP
+                        tos = NONE_VALUE if tos is None else Some(tos)
+                        continue
+                    # CONST ADD_INT LOAD_OWN LOAD SET_INDEX
+                    o0, o2, o3 = arg
+                    r = tos + o0
+                    if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    value = locs[o2]
+                    try:
+                        if value.shared:
+                            locs[o2] = value = own(value)
+                    except AttributeError:
+                        pass
+                    index = locs[o3]
+                    if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                        value.items[index] = r
+                    else:
+                        write_element(value, index, r)
+                    tos = st.pop()
+                    continue
+                if side is None:
+                    if op < 191:
+                        if op < 190:
+                            # CONST REM_INT
+                            if tos >= 0 and arg > 0:
+                                tos = tos % arg
+                                continue
+                            tos = int_rem(tos, arg)
+                            continue
+                        # CONCAT__STORE
+                        a = st.pop()
+                        if (len(a) + len(tos)) * 4 > limits.surely:
+                            check_concat(a, tos)
+                        if locs[arg] is a:
+                            locs[arg] = None
+                        a += tos
+                        locs[arg] = a
+                        tos = st.pop()
+                        continue
+                    if op < 193:
+                        if op >= 192:
+                            # STORE LOAD GET_ELEMENT STORE LOAD GET_ELEMENT
+                            o0, o1, o2, o3, o4, o5 = arg
+                            locs[o0] = tos
+                            locs[o3] = locs[o1][o2]
+                            tos = locs[o4][o5]
+                            continue
+                        # POP LOAD CONST ADD_INT STORE JUMP
+                        o1, o2, o4, o5 = arg
+                        r = locs[o1] + o2
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o4] = r
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    if op < 194:
+                        # LOAD LOAD LOAD MUL_INT ADD_INT STORE JUMP
+                        o0, o1, o2, o5, o6 = arg
+                        a = locs[o1]
+                        b = locs[o2]
+                        if a < b:
+                            pass
+                        r = a * b
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        r2 = locs[o0] + r
+                        if (r2 > 1073741823 or r2 < -1073741823) and (not INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        locs[o5] = r2
+                        ins, cost = o6
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 196:
+                        if op >= 195:
+                            # POP LOAD CONST REM_INT STORE HASHMAP
+                            o1, o2, o4, o5 = arg
+                            a = locs[o1]
+                            if a >= 0 and o2 > 0:
+                                value = a % o2
+                            else:
+                                value = int_rem(a, o2)
+                            locs[o4] = value
+                            tos = o5
+                            continue
+                        # GE_INT JUMP_UNLESS
+                        a = st.pop()
+                        if not a >= tos:
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        tos = st.pop()
+                        continue
+                    if op < 198:
+                        if op < 197:
+                            # OK
+                            tos = Ok(tos)
+                            continue
+                        # GET_PAYLOAD
+                        tos = tos.payload[arg]
+                        continue
+                    if op < 199:
+                        # LOAD LOAD CALL_BUILTIN/1 LT_INT JUMP_UNLESS
+                        o0, o1, o2, o4 = arg
+                        value = locs[o0]
+                        value2 = o2[0](locs[o1])
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        if not value < value2:
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op >= 200:
+                        # LEDGER
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    # CALL_HOST
+                    st.append(tos)
+                    args = st[len(st) - arg.argc:]
+                    del st[len(st) - arg.argc:]
+                    payload = arg.prepare(*args)
+                    value = None if arg.at_once is None else arg.at_once(payload)
+                    if value is not None:
+                        task.counter += 1
+                        tos = value
+                        continue
+                    machine.suspend(task, arg.effect, payload)
+                    tos = st.pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if side:
+                    if op < 203:
+                        if op >= 202:
+                            # MUL_INT
+                            a = st.pop()
+                            if a < tos:
+                                pass
+                            r = a * tos
+                            if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                overflow('*')
+                            tos = r
+                            continue
+                        # JOIN/3
+                        value = st.pop()
+                        value2 = st.pop()
+                        tos = join('', [part if type(part) is str else display(part) for part in [value2, value, tos]])
+                        continue
+                    if op < 204:
+                        # LOAD CALL/1
+                        o0, o1 = arg
+                        arguments = [locs[o0]]
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = o1
+                        ins = o1.entry
+                        fuel -= o1.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + o1.blank if o1.blank else arguments
+                        cells = [*(), *[None] * (o1.cell_count - len(()))] if o1.cell_count else NO_CELLS
+                        continue
+                    if op < 206:
+                        if op < 205:
+                            # REM_INT
+                            a = st.pop()
+                            if a >= 0 and tos > 0:
+                                tos = a % tos
+                                continue
+                            tos = int_rem(a, tos)
+                            continue
+                        # STORE LOAD STORE LOAD LOAD
+                        o0, o1, o2, o3, o4 = arg
+                        locs[o0] = tos
+                        locs[o2] = locs[o1]
+                        st.append(locs[o3])
+                        tos = locs[o4]
+                        continue
+                    if op < 207:
+                        # LOAD IS_VARIANT JUMP_UNLESS LOAD
+                        o0, o1, o2, o3 = arg
+                        value = locs[o0]
+                        if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        st.append(tos)
+                        tos = locs[o3]
+                        continue
+                    if op >= 208:
+                        if op >= 209:
+                            # EQ
+                            a = st.pop()
+                            tos = equal(a, tos)
+                            continue
+                        # VARIANT
+                        st.append(tos)
+                        payload = st[len(st) - arg.decl.variants[arg.variant].arity:]
+                        del st[len(st) - arg.decl.variants[arg.variant].arity:]
+                        tos = EnumValue(arg.decl, arg.variant, tuple(payload))
+                        continue
+                    # LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                    o0, o2, o3, o4, o7, o8, o10 = arg
+                    index = locs[o0]
+                    items = tos.items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    value = getattr(element, o2) + locs[o3] * 1.0 * locs[o4]
+                    value2 = locs[o7]
+                    try:
+                        if value2.shared:
+                            locs[o7] = value2 = own(value2)
+                    except AttributeError:
+                        pass
+                    index2 = locs[o8]
+                    if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
+                        value3 = value2.items[index2]
+                    else:
+                        value3 = index_place(value2, index2)
+                    try:
+                        if value3.shared:
+                            value3 = own(value3)
+                            value2.items[index2 if type(value2) is Array else key_of(index2)] = value3
+                    except AttributeError:
+                        pass
+                    if not isinstance(value3, Struct):
+                        raise Panic('P007', 'expected a struct in a field assignment')
+                    setattr(value3, o10, value)
+                    tos = st.pop()
+                    continue
+                if op < 211:
+                    # NEXT STORE LOAD LOAD INDEX_ARRAY STORE
                     o0, o1, o2, o3, o5 = arg
                     for value in tos:
                         break
@@ -3776,280 +3275,11 @@ def run(machine, task):
                         element = items[index]
                     except IndexError:
                         index_out_of_range(index, len(items))
-                    if element is False:
-                        ins, cost2 = o5
-                        fuel -= cost2
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if element is not True:
-                        raise not_bool(element)
+                    locs[o5] = element
                     continue
-                if op < 286:
-                    # LOAD LOAD LT_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
-                    o0, o1, o3, o4, o5, o7 = arg
-                    if not locs[o0] < locs[o1]:
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    index = locs[o5]
-                    items = locs[o4].items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    locs[o7] = element
-                    continue
-                if op < 288:
-                    if op < 287:
-                        # EQ_INT
-                        a = st.pop()
-                        tos = a == tos
-                        continue
-                    # THROW
-                    target, cost, beneath, _, here = arg
-                    if beneath:
-                        del st[len(st) - beneath:]
-                    if target is None:
-                        ins, locs, cells, code = frames.pop()
-                        tos = begun(tos, here)
-                        continue
-                    ins = target
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    tos = thrown(tos, here)
-                    continue
-                if op >= 296:
-                    if op < 297:
-                        # ERR_FROM
-                        failed = st.pop()
-                        tos = Err(tos, failed.way if type(failed) is Err else ())
-                        continue
-                    if op < 298:
-                        # ASK_FOR
-                        payload = st.pop()
-                        channel = st.pop()
-                        machine.ask(task, channel, payload, tos, arg)
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # REM
-                    a = st.pop()
-                    tos = rem(a, tos)
-                    continue
-                if op >= 292:
-                    if op < 294:
-                        if op < 293:
-                            # GE_INT
-                            a = st.pop()
-                            tos = a >= tos
-                            continue
-                        # PARSE_AS
-                        text = st.pop()
-                        result, holes = parse_as(text, tos, *arg)
-                        st.append(result)
-                        tos = holes
-                        continue
-                    if op < 295:
-                        # GE
-                        a = st.pop()
-                        tos = greater_equal(a, tos)
-                        continue
-                    # SCHEMA
-                    st.append(tos)
-                    tos = arg
-                    continue
-                if op < 289:
-                    # LOAD LOAD LE_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
-                    o0, o1, o3, o4, o5, o7 = arg
-                    if not locs[o0] <= locs[o1]:
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    index = locs[o5]
-                    items = locs[o4].items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    locs[o7] = element
-                    continue
-                if op < 290:
-                    # LOAD LOAD_CELL CONST DIV_INT GT_INT RETURN
-                    o0, o1, o2 = arg
-                    value = locs[o0]
-                    a = cells[o1].value
-                    if a >= 0 and o2 > 0:
-                        value2 = a // o2
-                    else:
-                        value2 = int_div(a, o2)
-                    ins, locs, cells, code = frames.pop()
-                    st.append(tos)
-                    tos = value > value2
-                    continue
-                if op >= 291:
-                    # SET_FIELD
-                    value = st.pop()
-                    if not isinstance(tos, Struct):
-                        raise Panic('P007', 'expected a struct in a field assignment')
-                    setattr(tos, arg, value)
-                    tos = st.pop()
-                    continue
-                # LOAD IS_VARIANT JUMP_UNLESS LOAD CONST MUL_INT JUMP
-                o0, o1, o2, o3, o4, o6 = arg
-                value = locs[o0]
-                if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
-                    ins, cost = o2
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                a = locs[o3]
-                r = a * o4 if a < o4 else a * o4
-                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                    overflow('*')
-                ins, cost2 = o6
-                fuel -= cost2
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                st.append(tos)
-                tos = r
-                continue
-            if op < 300:
-                # LOAD CONST REM_INT CONST EQ_INT JUMP_UNLESS
-                o0, o1, o3, o5 = arg
-                a = locs[o0]
-                if a >= 0 and o1 > 0:
-                    value = a % o1
-                else:
-                    value = int_rem(a, o1)
-                if not value == o3:
-                    ins, cost = o5
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                continue
-            if op < 301:
-                # JUMP_UNLESS LOAD
-                o0, o1 = arg
-                if tos is False:
-                    ins, cost = o0
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    tos = st.pop()
-                    continue
-                if tos is not True:
-                    raise not_bool(tos)
-                tos = locs[o1]
-                continue
-            if op < 303:
-                if op < 302:
-                    # NEXT STORE CONST LOAD
-                    o0, o1, o2, o3 = arg
-                    for value in tos:
-                        break
-                    else:
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    locs[o1] = value
-                    st.append(tos)
-                    st.append(o2)
-                    tos = locs[o3]
-                    continue
-                # CONST LOAD MUL_FLOAT LOAD MUL_FLOAT LOAD ADD_FLOAT STORE
-                o0, o1, o3, o5, o7 = arg
-                locs[o7] = o0 * 1.0 * locs[o1] * 1.0 * locs[o3] + locs[o5] + -0.0
-                continue
-            if op < 305:
-                if op < 304:
-                    # ADD_INT
-                    a = st.pop()
-                    r = a + tos
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    overflow('+')
-                # MUL_INT
-                a = st.pop()
-                r = a * tos if a < tos else a * tos
-                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                    tos = r
-                    continue
-                overflow('*')
-            if op < 306:
-                # STORE LOAD GET_ELEMENT STORE LOAD STORE
-                o0, o1, o2, o3, o4, o5 = arg
-                locs[o0] = tos
-                locs[o3] = locs[o1][o2]
-                locs[o5] = locs[o4]
-                tos = st.pop()
-                continue
-            if op < 308:
-                if op < 307:
-                    # LOAD LOAD INDEX_ARRAY LOAD LT_INT JUMP_UNLESS
-                    o0, o1, o3, o5 = arg
-                    index = locs[o1]
-                    items = locs[o0].items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    if not element < locs[o3]:
-                        ins, cost = o5
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                # DROP/1
-                tos = st.pop()
-                continue
-            if op < 310:
-                if op < 309:
-                    # LT_INT
-                    a = st.pop()
-                    tos = a < tos
-                    continue
-                # LOAD CONST SUB_INT STORE JUMP
-                o0, o1, o3, o4 = arg
-                r = locs[o0] - o1
-                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                    overflow('-')
-                locs[o3] = r
-                ins, cost = o4
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 311:
-                # STRUCT
-                st.append(tos)
-                fields = st[len(st) - len(arg.decl.fields):]
-                del st[len(st) - len(arg.decl.fields):]
-                tos = arg.of(fields)
-                continue
-            if op < 314:
-                if op < 312:
-                    # NEXT SHARE STORE
-                    o0, o2 = arg
+                if op < 212:
+                    # NEXT SHARE STORE LOAD LOAD SHARE
+                    o0, o2, o3, o4 = arg
                     for value in tos:
                         break
                     else:
@@ -4062,58 +3292,1331 @@ def run(machine, task):
                     if type(value) not in PLAIN:
                         share(value)
                     locs[o2] = value
+                    value2 = locs[o3]
+                    value3 = locs[o4]
+                    if type(value3) not in PLAIN:
+                        share(value3)
+                    st.append(tos)
+                    st.append(value2)
+                    tos = value3
                     continue
-                if op < 313:
-                    # CONST REM_INT
-                    if tos >= 0 and arg > 0:
-                        tos = tos % arg
+                if op < 214:
+                    if op >= 213:
+                        # CONST LOAD JOIN/2
+                        o0, o1 = arg
+                        st.append(tos)
+                        tos = join('', [part if type(part) is str else display(part) for part in [o0, locs[o1]]])
                         continue
-                    tos = int_rem(tos, arg)
+                    # CONST EQ_INT JUMP_UNLESS
+                    o0, o2 = arg
+                    if not tos == o0:
+                        ins, cost = o2
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    tos = st.pop()
                     continue
-                # FALSE
+                if op < 215:
+                    # LOAD LOAD LOAD SUB_INT EQ_INT JUMP_UNLESS
+                    o0, o1, o2, o5 = arg
+                    r = locs[o1] - locs[o2]
+                    if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                        overflow('-')
+                    if not locs[o0] == r:
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op >= 217:
+                    # CONST LOAD GET_FIELD CONST LOAD GET_FIELD
+                    o0, o1, o2, o3, o4, o5 = arg
+                    st.append(tos)
+                    st.append(o0)
+                    st.append(getattr(locs[o1], o2))
+                    st.append(o3)
+                    tos = getattr(locs[o4], o5)
+                    continue
+                if op < 216:
+                    # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD SUB_FLOAT STORE
+                    o0, o1, o3, o4, o5, o7, o9 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    index2 = locs[o5]
+                    items2 = locs[o4].items
+                    if index2 < 0:
+                        index_out_of_range(index2, len(items2))
+                    try:
+                        element2 = items2[index2]
+                    except IndexError:
+                        index_out_of_range(index2, len(items2))
+                    locs[o9] = getattr(element, o3) - getattr(element2, o7) + -0.0
+                    continue
+                # CALL
                 st.append(tos)
-                tos = False
+                args = st[len(st) - arg.argc:]
+                del st[len(st) - arg.argc:]
+                if len(frames) >= limit:
+                    raise machine.too_deep()
+                frames.append((ins, locs, cells, code))
+                code = arg
+                ins = arg.entry
+                fuel -= arg.cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                locs = args + arg.blank if arg.blank else args
+                cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
+                tos = st.pop()
                 continue
-            if op < 315:
-                # INDEX_OWN
-                object2 = st.pop()
-                if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
-                    value = object2.items[tos]
-                else:
-                    value = index_place(object2, tos)
-                try:
-                    if value.shared:
-                        value = own(value)
-                        object2.items[tos if type(object2) is Array else key_of(tos)] = value
-                except AttributeError:
-                    pass
+            if far is None:
+                if side is None:
+                    if op < 221:
+                        if op < 219:
+                            # INT
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        if op < 220:
+                            # CALL_BUILTIN/1
+                            value = arg[0](tos)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value
+                            continue
+                        # INDEX_ARRAY
+                        array = st.pop()
+                        items = array.items
+                        if tos < 0:
+                            index_out_of_range(tos, len(items))
+                        try:
+                            element = items[tos]
+                        except IndexError:
+                            index_out_of_range(tos, len(items))
+                        tos = element
+                        continue
+                    if op < 223:
+                        if op < 222:
+                            # CALL_VALUE/1
+                            callee = st.pop()
+                            if type(callee) is not Closure or callee.function.argc != arg:
+                                raise bad_call(callee, arg)
+                            callee2 = callee.function
+                            arguments = [tos]
+                            captured = callee.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee2
+                            ins = callee2.entry
+                            fuel -= callee2.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee2.blank if callee2.blank else arguments
+                            cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        # NEXT SHARE STORE LOAD MOVE CALL_VALUE/1
+                        o0, o2, o3, o4, o5 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if type(value) not in PLAIN:
+                            share(value)
+                        locs[o2] = value
+                        value2 = locs[o3]
+                        value3 = locs[o4]
+                        if machine.keeps_locals and type(value3) not in PLAIN:
+                            share(value3)
+                        if type(value2) is not Closure or value2.function.argc != o5:
+                            raise bad_call(value2, o5)
+                        callee = value2.function
+                        arguments = [value3]
+                        captured = value2.cells
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = callee
+                        ins = callee.entry
+                        fuel -= callee.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + callee.blank if callee.blank else arguments
+                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                        continue
+                    if op < 225:
+                        if op < 224:
+                            # CONST RETURN
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        # LOAD CONST SUB_INT STORE JUMP
+                        o0, o1, o3, o4 = arg
+                        r = locs[o0] - o1
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('-')
+                        locs[o3] = r
+                        ins, cost = o4
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 226:
+                        # LOAD STORE LOAD LOAD_OWN LOAD SET_INDEX
+                        o0, o1, o2, o3, o4 = arg
+                        locs[o1] = locs[o0]
+                        value = locs[o2]
+                        value2 = locs[o3]
+                        try:
+                            if value2.shared:
+                                locs[o3] = value2 = own(value2)
+                        except AttributeError:
+                            pass
+                        index = locs[o4]
+                        if type(value2) is Array and type(index) is int and (0 <= index < len(value2.items)):
+                            value2.items[index] = value
+                        else:
+                            write_element(value2, index, value)
+                        continue
+                    if op < 227:
+                        # RANGE
+                        start = st.pop()
+                        tos = RangeValue.checked(start, tos, arg == 1)
+                        continue
+                    if op >= 228:
+                        if op >= 229:
+                            # CELL_OWN
+                            cell = cells[arg]
+                            if getattr(cell.value, 'shared', False):
+                                cell.value = own(cell.value)
+                            st.append(tos)
+                            tos = cell.value
+                            continue
+                        # LOAD CONST SUB_INT
+                        o0, o1 = arg
+                        r = locs[o0] - o1
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('-')
+                        st.append(tos)
+                        tos = r
+                        continue
+                    # CONST LOAD JOIN/2 CALL_BUILTIN/1 CALL_METHOD/1
+                    o0, o1, o3, o4 = arg
+                    value = join('', [part if type(part) is str else display(part) for part in [o0, locs[o1]]])
+                    value2 = o3[0](value)
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    entry = o4.cache.get(type(tos)) or method_entry(machine, tos, o4)
+                    value3 = entry(machine, task, tos, o4, [value2])
+                    if value3 is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if type(value3) is Invoke:
+                        if value3.is_tool:
+                            ins = machine.behind_tool(ins)
+                        callee = value3.code
+                        arguments = value3.arguments
+                        captured = value3.cells
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = callee
+                        ins = callee.entry
+                        fuel -= callee.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + callee.blank if callee.blank else arguments
+                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = value3
+                    continue
+                if side:
+                    if op < 232:
+                        if op < 231:
+                            # MOVE
+                            value = locs[arg]
+                            if machine.keeps_locals and type(value) not in PLAIN:
+                                share(value)
+                            st.append(tos)
+                            tos = value
+                            continue
+                        # LOAD CALL_BUILTIN/1
+                        o0, o1 = arg
+                        value = o1[0](locs[o0])
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        st.append(tos)
+                        tos = value
+                        continue
+                    if op < 234:
+                        if op < 233:
+                            # LOAD CONST LT_INT JUMP_UNLESS
+                            o0, o1, o3 = arg
+                            if not locs[o0] < o1:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT CONST LE_INT JUMP_UNLESS
+                        o0, o1, o3, o4, o7, o9 = arg
+                        if not locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] <= o7:
+                            ins, cost = o9
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 237:
+                        if op < 235:
+                            # LOAD TUPLE/2 RETURN
+                            value = tuple([tos, locs[arg]])
+                            ins, locs, cells, code = frames.pop()
+                            tos = value
+                            continue
+                        if op >= 236:
+                            # CONST SUB_INT
+                            r = tos - arg
+                            if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                                overflow('-')
+                            tos = r
+                            continue
+                        # ARRAY
+                        st.append(tos)
+                        items = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = Array(items)
+                        continue
+                    if op < 238:
+                        # CONST JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
+                        o0, o1, o2, o3, o5 = arg
+                        if o0 is False:
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if o0 is not True:
+                            raise not_bool(o0)
+                        index = locs[o3]
+                        items = locs[o2].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        locs[o5] = element
+                        continue
+                    if op < 239:
+                        # LOAD LOAD_CELL MUL_INT CONST ADD_INT RETURN
+                        o0, o1, o3 = arg
+                        a = locs[o0]
+                        b = cells[o1].value
+                        if a < b:
+                            pass
+                        r = a * b
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        r2 = r + o3
+                        if (r2 > 1073741823 or r2 < -1073741823) and (not INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        ins, locs, cells, code = frames.pop()
+                        st.append(tos)
+                        tos = r2
+                        continue
+                    if op < 240:
+                        # IS_SOME
+                        tos = type(tos) is Some
+                        continue
+                    if op < 241:
+                        # LOAD LOAD LE_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        if not locs[o0] <= locs[o1]:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        index = locs[o5]
+                        items = locs[o4].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        locs[o7] = element
+                        continue
+                    if op < 242:
+                        # CHECK
+                        tos = check(tos, arg)
+                        continue
+                    # LOAD IS_VARIANT JUMP_UNLESS LOAD CONST MUL_INT JUMP
+                    o0, o1, o2, o3, o4, o6 = arg
+                    value = locs[o0]
+                    if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                        ins, cost = o2
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    a = locs[o3]
+                    if a < o4:
+                        pass
+                    r = a * o4
+                    if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                        overflow('*')
+                    ins, cost2 = o6
+                    fuel -= cost2
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    st.append(tos)
+                    tos = r
+                    continue
+                if op < 245:
+                    if op < 244:
+                        # POP JUMP
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    # CALL_BUILTIN/2 DUP IS_ABSENT JUMP_UNLESS
+                    o0, o3 = arg
+                    value = st.pop()
+                    value2 = o0[0](value, tos)
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    if not (value2 is None or value2 is NONE_VALUE):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = value2
+                        continue
+                    tos = value2
+                    continue
+                if op < 247:
+                    if op < 246:
+                        # STORE LOAD CONST
+                        o0, o1, o2 = arg
+                        locs[o0] = tos
+                        st.append(locs[o1])
+                        tos = o2
+                        continue
+                    # CONST REM_INT INDEX_ARRAY
+                    if tos >= 0 and arg > 0:
+                        value = tos % arg
+                    else:
+                        value = int_rem(tos, arg)
+                    array = st.pop()
+                    items = array.items
+                    if value < 0:
+                        index_out_of_range(value, len(items))
+                    try:
+                        element = items[value]
+                    except IndexError:
+                        index_out_of_range(value, len(items))
+                    tos = element
+                    continue
+                if op < 249:
+                    if op >= 248:
+                        # CONCAT
+                        a = st.pop()
+                        tos = concat(a, tos)
+                        continue
+                    # LOAD LOAD INDEX_ARRAY GET_FIELD CONST LT_INT JUMP_IF
+                    o0, o1, o3, o4, o6 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    if getattr(element, o3) < o4:
+                        ins, cost = o6
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 250:
+                    # LOAD LOAD NE_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
+                    o0, o1, o3, o4, o5, o7 = arg
+                    if not locs[o0] != locs[o1]:
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    r = locs[o4] + o5
+                    if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    locs[o7] = r
+                    continue
+                if op < 251:
+                    # LOAD_OWN LOAD SET_INDEX
+                    o0, o1 = arg
+                    value = locs[o0]
+                    try:
+                        if value.shared:
+                            locs[o0] = value = own(value)
+                    except AttributeError:
+                        pass
+                    index = locs[o1]
+                    if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                        value.items[index] = tos
+                    else:
+                        write_element(value, index, tos)
+                    tos = st.pop()
+                    continue
+                if op < 253:
+                    if op < 252:
+                        # STRUCT/2
+                        value = st.pop()
+                        tos = arg.of([value, tos])
+                        continue
+                    # JOIN/2
+                    value = st.pop()
+                    tos = join('', [part if type(part) is str else display(part) for part in [value, tos]])
+                    continue
+                if op < 254:
+                    # LOAD LOAD_CELL CONST DIV_INT GT_INT RETURN
+                    o0, o1, o2 = arg
+                    value = locs[o0]
+                    a = cells[o1].value
+                    if a >= 0 and o2 > 0:
+                        value2 = a // o2
+                    else:
+                        value2 = int_div(a, o2)
+                    ins, locs, cells, code = frames.pop()
+                    st.append(tos)
+                    tos = value > value2
+                    continue
+                if op >= 255:
+                    # LOAD STORE LOAD CONST GT_INT JUMP_UNLESS CONST JUMP
+                    o0, o1, o2, o3, o5, o6, o7 = arg
+                    locs[o1] = locs[o0]
+                    if not locs[o2] > o3:
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    ins, cost2 = o7
+                    fuel -= cost2
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    st.append(tos)
+                    tos = o6
+                    continue
+                # CONST CONST CALL_METHOD/1
+                o0, o1, o2 = arg
+                entry = o2.cache.get(type(o0)) or method_entry(machine, o0, o2)
+                value = entry(machine, task, o0, o2, [o1])
+                if value is SUSPENDED:
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if type(value) is Invoke:
+                    if value.is_tool:
+                        ins = machine.behind_tool(ins)
+                    callee = value.code
+                    arguments = value.arguments
+                    captured = value.cells
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = callee
+                    ins = callee.entry
+                    fuel -= callee.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = arguments + callee.blank if callee.blank else arguments
+                    cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                    continue
+                if debt:
+                    fuel = machine.pay_debt(fuel)
+                st.append(tos)
                 tos = value
                 continue
+            if far:
+                if side is None:
+                    if op < 258:
+                        if op < 257:
+                            # LOAD CONST
+                            o0, o1 = arg
+                            st.append(tos)
+                            st.append(locs[o0])
+                            tos = o1
+                            continue
+                        # LOAD LOAD INDEX_ARRAY
+                        o0, o1 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        st.append(tos)
+                        tos = element
+                        continue
+                    if op < 260:
+                        if op >= 259:
+                            # CONST LOAD MUL_FLOAT LOAD MUL_FLOAT LOAD ADD_FLOAT STORE
+                            o0, o1, o3, o5, o7 = arg
+                            locs[o7] = o0 * 1.0 * locs[o1] * locs[o3] + locs[o5]
+                            continue
+                        # LOAD_OWN LOAD CALL_BUILTIN/2
+                        o0, o1, o2 = arg
+                        value = locs[o0]
+                        try:
+                            if value.shared:
+                                locs[o0] = value = own(value)
+                        except AttributeError:
+                            pass
+                        value2 = o2[0](value, locs[o1])
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        st.append(tos)
+                        tos = value2
+                        continue
+                    if op < 262:
+                        if op < 261:
+                            # LOAD STORE LOAD
+                            o0, o1, o2 = arg
+                            locs[o1] = locs[o0]
+                            st.append(tos)
+                            tos = locs[o2]
+                            continue
+                        # DUP IS_ABSENT JUMP_UNLESS
+                        if not (tos is None or tos is NONE_VALUE):
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op >= 266:
+                        if op >= 267:
+                            if op >= 268:
+                                # MODEL
+                                st.append(tos)
+                                tos = arg
+                                continue
+                            # GE_INT
+                            a = st.pop()
+                            tos = a >= tos
+                            continue
+                        # MOVE OK RETURN
+                        value = locs[arg]
+                        if machine.keeps_locals and type(value) not in PLAIN:
+                            share(value)
+                        value2 = Ok(value)
+                        ins, locs, cells, code = frames.pop()
+                        st.append(tos)
+                        tos = value2
+                        continue
+                    if op >= 265:
+                        # LOAD_OWN CALL_BUILTIN/1 DUP IS_ABSENT JUMP_UNLESS
+                        o0, o1, o4 = arg
+                        value = locs[o0]
+                        try:
+                            if value.shared:
+                                locs[o0] = value = own(value)
+                        except AttributeError:
+                            pass
+                        value2 = o1[0](value)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        if not (value2 is None or value2 is NONE_VALUE):
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            st.append(tos)
+                            tos = value2
+                            continue
+                        st.append(tos)
+                        tos = value2
+                        continue
+                    if op >= 264:
+                        # ADD_INT STORE JUMP
+                        o1, o2 = arg
+                        a = st.pop()
+                        r = a + tos
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o1] = r
+                        ins, cost = o2
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    if op < 263:
+                        # LOAD GET_ELEMENT LOAD GET_ELEMENT LOAD GET_ELEMENT ADD_INT CONST REM_INT
+                        o0, o1, o2, o3, o4, o5, o7 = arg
+                        r = locs[o2][o3] + locs[o4][o5]
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        value = locs[o0][o1]
+                        if r >= 0 and o7 > 0:
+                            st.append(tos)
+                            st.append(value)
+                            tos = r % o7
+                            continue
+                        st.append(tos)
+                        st.append(value)
+                        tos = int_rem(r, o7)
+                        continue
+                    # STORE HASHMAP LOAD HASHMAP LOAD CALL_METHOD/1
+                    o0, o1, o2, o3, o4, o5 = arg
+                    locs[o0] = tos
+                    value = locs[o2]
+                    entry = o5.cache.get(type(o3)) or method_entry(machine, o3, o5)
+                    value2 = entry(machine, task, o3, o5, [locs[o4]])
+                    if value2 is SUSPENDED:
+                        st.append(o1)
+                        tos = value
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if type(value2) is Invoke:
+                        if value2.is_tool:
+                            ins = machine.behind_tool(ins)
+                        callee = value2.code
+                        arguments = value2.arguments
+                        captured = value2.cells
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = callee
+                        ins = callee.entry
+                        fuel -= callee.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + callee.blank if callee.blank else arguments
+                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                        st.append(o1)
+                        tos = value
+                        continue
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    st.append(o1)
+                    st.append(value)
+                    tos = value2
+                    continue
+                if side:
+                    if op < 271:
+                        if op < 270:
+                            # LOAD GET_FIELD LOAD
+                            o0, o1, o2 = arg
+                            st.append(tos)
+                            st.append(getattr(locs[o0], o1))
+                            tos = locs[o2]
+                            continue
+                        # LOAD CONST LT_INT JUMP_UNLESS LOAD RETURN
+                        o0, o1, o3, o4 = arg
+                        if not locs[o0] < o1:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        value = locs[o4]
+                        ins, locs, cells, code = frames.pop()
+                        st.append(tos)
+                        tos = value
+                        continue
+                    if op >= 273:
+                        if op < 274:
+                            # CONST DIV_INT
+                            if tos >= 0 and arg > 0:
+                                tos = tos // arg
+                                continue
+                            tos = int_div(tos, arg)
+                            continue
+                        if op < 275:
+                            # TAKE_FIELD
+                            value = getattr(tos, arg)
+                            if (tos.shared or machine.keeps_locals) and type(value) not in PLAIN:
+                                share(value)
+                            tos = value
+                            continue
+                        if op >= 276:
+                            # ERROR
+                            st.append(tos)
+                            fields = st[len(st) - arg.count:]
+                            del st[len(st) - arg.count:]
+                            tos = arg.make(fields)
+                            continue
+                        # CALL_VALUE
+                        st.append(tos)
+                        args = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        callee = st.pop()
+                        if type(callee) is not Closure or callee.function.argc != arg:
+                            raise bad_call(callee, arg)
+                        callee2 = callee.function
+                        captured = callee.cells
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = callee2
+                        ins = callee2.entry
+                        fuel -= callee2.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = args + callee2.blank if callee2.blank else args
+                        cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if op >= 272:
+                        # LOAD GET_FIELD LOAD CONST REM_INT ADD_INT CONST SUB_INT LOAD_OWN SET_FIELD
+                        o0, o1, o2, o3, o6, o8, o9 = arg
+                        value = getattr(locs[o0], o1)
+                        a = locs[o2]
+                        if a >= 0 and o3 > 0:
+                            value2 = a % o3
+                        else:
+                            value2 = int_rem(a, o3)
+                        r = value + value2
+                        if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        r2 = r - o6
+                        if (r2 > 1073741823 or r2 < -1073741823) and (not INT_MIN <= r2 <= INT_MAX):
+                            overflow('-')
+                        value3 = locs[o8]
+                        try:
+                            if value3.shared:
+                                locs[o8] = value3 = own(value3)
+                        except AttributeError:
+                            pass
+                        if not isinstance(value3, Struct):
+                            raise Panic('P007', 'expected a struct in a field assignment')
+                        setattr(value3, o9, r2)
+                        continue
+                    # CALL_METHOD/1
+                    receiver = st.pop()
+                    entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
+                    value = entry(machine, task, receiver, arg, [tos])
+                    if value is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if type(value) is Invoke:
+                        if value.is_tool:
+                            ins = machine.behind_tool(ins)
+                        callee = value.code
+                        arguments = value.arguments
+                        captured = value.cells
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = callee
+                        ins = callee.entry
+                        fuel -= callee.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + callee.blank if callee.blank else arguments
+                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = value
+                    continue
+                if op >= 281:
+                    if op < 282:
+                        # VARIANT/1
+                        tos = EnumValue(arg.decl, arg.variant, tuple([tos]))
+                        continue
+                    if op >= 283:
+                        # FAIL_MATCH
+                        raise Panic('P009', f'no arm matches {debug(tos)}')
+                    # DIV_INT
+                    a = st.pop()
+                    if a >= 0 and tos > 0:
+                        tos = a // tos
+                        continue
+                    tos = int_div(a, tos)
+                    continue
+                if op >= 279:
+                    if op < 280:
+                        # MUL_FLOAT
+                        a = st.pop()
+                        tos = a * 1.0 * tos
+                        continue
+                    # CONST LOAD MUL_INT CONST ADD_INT STORE
+                    o0, o1, o3, o5 = arg
+                    b = locs[o1]
+                    if o0 < b:
+                        pass
+                    r = o0 * b
+                    if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                        overflow('*')
+                    r2 = r + o3
+                    if (r2 > 1073741823 or r2 < -1073741823) and (not INT_MIN <= r2 <= INT_MAX):
+                        overflow('+')
+                    locs[o5] = r2
+                    continue
+                if op >= 278:
+                    # LOAD LOAD ADD_INT
+                    o0, o1 = arg
+                    r = locs[o0] + locs[o1]
+                    if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    st.append(tos)
+                    tos = r
+                    continue
+                # LOAD LOAD LOAD INDEX_ARRAY LOAD LOAD INDEX_ARRAY LOAD INDEX_ARRAY MUL_INT ADD_INT STORE JUMP
+                o0, o1, o2, o4, o5, o7, o11, o12 = arg
+                index = locs[o2]
+                items = locs[o1].items
+                if index < 0:
+                    index_out_of_range(index, len(items))
+                try:
+                    element = items[index]
+                except IndexError:
+                    index_out_of_range(index, len(items))
+                index2 = locs[o5]
+                items2 = locs[o4].items
+                if index2 < 0:
+                    index_out_of_range(index2, len(items2))
+                try:
+                    element2 = items2[index2]
+                except IndexError:
+                    index_out_of_range(index2, len(items2))
+                index3 = locs[o7]
+                items3 = element2.items
+                if index3 < 0:
+                    index_out_of_range(index3, len(items3))
+                try:
+                    element3 = items3[index3]
+                except IndexError:
+                    index_out_of_range(index3, len(items3))
+                if element < element3:
+                    pass
+                r = element * element3
+                if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                    overflow('*')
+                r2 = locs[o0] + r
+                if (r2 > 1073741823 or r2 < -1073741823) and (not INT_MIN <= r2 <= INT_MAX):
+                    overflow('+')
+                locs[o11] = r2
+                ins, cost = o12
+                fuel -= cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                continue
+            if side is None:
+                if op < 286:
+                    if op >= 285:
+                        # CALL_BUILTIN/2
+                        value = st.pop()
+                        value2 = arg[0](value, tos)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value2
+                        continue
+                    # LOAD CONST ADD_INT STORE JUMP
+                    o0, o1, o3, o4 = arg
+                    r = locs[o0] + o1
+                    if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    locs[o3] = r
+                    ins, cost = o4
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 288:
+                    if op >= 287:
+                        # LOAD GET_FIELD CONST GT_INT JUMP_UNLESS
+                        o0, o1, o2, o4 = arg
+                        if not getattr(locs[o0], o1) > o2:
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # NEXT STORE LOAD CONST
+                    o0, o1, o2, o3 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    locs[o1] = value
+                    st.append(tos)
+                    st.append(locs[o2])
+                    tos = o3
+                    continue
+                if op < 290:
+                    if op < 289:
+                        # LT_INT
+                        a = st.pop()
+                        tos = a < tos
+                        continue
+                    # LOAD LOAD ADD_INT STORE LOAD LOAD ADD_INT STORE
+                    o0, o1, o3, o4, o5, o7 = arg
+                    r = locs[o0] + locs[o1]
+                    if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    locs[o3] = r
+                    r2 = locs[o4] + locs[o5]
+                    if (r2 > 1073741823 or r2 < -1073741823) and (not INT_MIN <= r2 <= INT_MAX):
+                        overflow('+')
+                    locs[o7] = r2
+                    continue
+                if op < 292:
+                    if op < 291:
+                        # STORE LOAD STORE LOAD
+                        o0, o1, o2, o3 = arg
+                        locs[o0] = tos
+                        locs[o2] = locs[o1]
+                        tos = locs[o3]
+                        continue
+                    # CALL_BUILTIN/3
+                    value = st.pop()
+                    value2 = st.pop()
+                    value3 = arg[0](value2, value, tos)
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = value3
+                    continue
+                if op >= 295:
+                    if op < 296:
+                        # NEG_INT
+                        tos = negate(tos)
+                        continue
+                    # NE
+                    a = st.pop()
+                    tos = not equal(a, tos)
+                    continue
+                if op < 293:
+                    # LOAD MOVE MOVE CALL_VALUE/2
+                    o0, o1, o2, o3 = arg
+                    value = locs[o0]
+                    value2 = locs[o1]
+                    if machine.keeps_locals and type(value2) not in PLAIN:
+                        share(value2)
+                    value3 = locs[o2]
+                    if machine.keeps_locals and type(value3) not in PLAIN:
+                        share(value3)
+                    if type(value) is not Closure or value.function.argc != o3:
+                        raise bad_call(value, o3)
+                    callee = value.function
+                    arguments = [value2, value3]
+                    captured = value.cells
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    frames.append((ins, locs, cells, code))
+                    code = callee
+                    ins = callee.entry
+                    fuel -= callee.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = arguments + callee.blank if callee.blank else arguments
+                    cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                    continue
+                if op < 294:
+                    # LOAD LOAD INDEX_ARRAY CONST LE_INT JUMP_UNLESS
+                    o0, o1, o3, o5 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    if not element <= o3:
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                # NEXT DUP GET_ELEMENT CALL_VALUE/0
+                o0, o2, o3 = arg
+                for value in tos:
+                    break
+                else:
+                    ins, cost = o0
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    tos = st.pop()
+                    continue
+                callee = value[o2]
+                if type(callee) is not Closure or callee.function.argc != o3:
+                    raise bad_call(callee, o3)
+                callee2 = callee.function
+                arguments = []
+                captured = callee.cells
+                if len(frames) >= limit:
+                    raise machine.too_deep()
+                frames.append((ins, locs, cells, code))
+                code = callee2
+                ins = callee2.entry
+                fuel -= callee2.cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                locs = arguments + callee2.blank if callee2.blank else arguments
+                cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
+                st.append(tos)
+                tos = value
+                continue
+            if side:
+                if op < 298:
+                    # CALL_BUILTIN/1 ADD_INT STORE JUMP
+                    o0, o2, o3 = arg
+                    value = o0[0](tos)
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    a = st.pop()
+                    r = a + value
+                    if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    locs[o2] = r
+                    ins, cost = o3
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    tos = st.pop()
+                    continue
+                if op < 299:
+                    # LOAD CONST MUL_INT CONST ADD_INT CONST REM_INT STORE
+                    o0, o1, o3, o5, o7 = arg
+                    a = locs[o0]
+                    if a < o1:
+                        pass
+                    r = a * o1
+                    if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                        overflow('*')
+                    r2 = r + o3
+                    if (r2 > 1073741823 or r2 < -1073741823) and (not INT_MIN <= r2 <= INT_MAX):
+                        overflow('+')
+                    if r2 >= 0 and o5 > 0:
+                        value = r2 % o5
+                    else:
+                        value = int_rem(r2, o5)
+                    locs[o7] = value
+                    continue
+                if op < 300:
+                    # LOAD LOAD CONST DIV_INT CONST REM_INT INDEX_ARRAY STORE
+                    o0, o1, o2, o4, o7 = arg
+                    value = locs[o0]
+                    a = locs[o1]
+                    if a >= 0 and o2 > 0:
+                        value2 = a // o2
+                    else:
+                        value2 = int_div(a, o2)
+                    if value2 >= 0 and o4 > 0:
+                        value3 = value2 % o4
+                    else:
+                        value3 = int_rem(value2, o4)
+                    items = value.items
+                    if value3 < 0:
+                        index_out_of_range(value3, len(items))
+                    try:
+                        element = items[value3]
+                    except IndexError:
+                        index_out_of_range(value3, len(items))
+                    locs[o7] = element
+                    continue
+                if op < 301:
+                    # EQ_INT JUMP_UNLESS
+                    a = st.pop()
+                    if not a == tos:
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    tos = st.pop()
+                    continue
+                if op < 302:
+                    # CLOSURE
+                    st.append(tos)
+                    tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                    continue
+                if op >= 303:
+                    # LENGTH
+                    tos = length(tos)
+                    continue
+                # LOAD STORE LOAD LOAD INDEX_ARRAY LOAD_OWN LOAD SET_INDEX
+                o0, o1, o2, o3, o5, o6 = arg
+                locs[o1] = locs[o0]
+                index = locs[o3]
+                items = locs[o2].items
+                if index < 0:
+                    index_out_of_range(index, len(items))
+                try:
+                    element = items[index]
+                except IndexError:
+                    index_out_of_range(index, len(items))
+                value = locs[o5]
+                try:
+                    if value.shared:
+                        locs[o5] = value = own(value)
+                except AttributeError:
+                    pass
+                index2 = locs[o6]
+                if type(value) is Array and type(index2) is int and (0 <= index2 < len(value.items)):
+                    value.items[index2] = element
+                else:
+                    write_element(value, index2, element)
+                continue
             if op < 317:
-                if op < 316:
-                    # ASK
+                if op < 306:
+                    if op >= 305:
+                        # EQ_INT
+                        a = st.pop()
+                        tos = a == tos
+                        continue
+                    # JOIN
+                    st.append(tos)
+                    parts = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = join('', [part if type(part) is str else display(part) for part in parts])
+                    continue
+                if op < 307:
+                    # LOAD_CELL CONST ADD_INT STORE_CELL
+                    o0, o1, o3 = arg
+                    r = cells[o0].value + o1
+                    if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    cells[o3].value = r
+                    continue
+                if op < 311:
+                    if op >= 308:
+                        if op < 309:
+                            # ADD
+                            a = st.pop()
+                            tos = add(a, tos)
+                            continue
+                        if op < 310:
+                            # AGENT
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        # ASK
+                        payload = st.pop()
+                        channel = st.pop()
+                        machine.ask(task, channel, payload, tos)
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT STORE
+                    o0, o1, o2, o5, o7 = arg
+                    r = locs[o1] + o2
+                    if (r > 1073741823 or r < -1073741823) and (not INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    items = locs[o0].items
+                    if r < 0:
+                        index_out_of_range(r, len(items))
+                    try:
+                        element = items[r]
+                    except IndexError:
+                        index_out_of_range(r, len(items))
+                    r2 = element + o5
+                    if (r2 > 1073741823 or r2 < -1073741823) and (not INT_MIN <= r2 <= INT_MAX):
+                        overflow('+')
+                    locs[o7] = r2
+                    continue
+                if op < 313:
+                    if op >= 312:
+                        # AWAIT
+                        outcome = machine.await_value(task, tos)
+                        if outcome is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = outcome
+                        continue
+                    # ASK_FOR
                     payload = st.pop()
                     channel = st.pop()
-                    machine.ask(task, channel, payload, tos)
+                    machine.ask(task, channel, payload, tos, arg)
                     tos = st.pop()
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                # NONE
-                st.append(tos)
-                tos = NONE_VALUE
-                continue
-            if op < 319:
-                if op >= 318:
-                    # PRINTLN
+                if op < 314:
+                    # AWAIT_ALL
                     st.append(tos)
-                    values = st[len(st) - arg:]
+                    tasks = st[len(st) - arg:]
                     del st[len(st) - arg:]
-                    machine.print(task, values, '\n')
-                    tos = st.pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
+                    value = machine.join(task, tasks)
+                    if value is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
+                    continue
+                if op < 315:
+                    # CALL_BUILTIN
+                    st.append(tos)
+                    args = st[len(st) - arg[1]:]
+                    del st[len(st) - arg[1]:]
+                    value = arg[0](*args)
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = value
+                    continue
+                if op < 316:
+                    # CALL_EXTERN
+                    st.append(tos)
+                    args = st[len(st) - arg.argc:]
+                    del st[len(st) - arg.argc:]
+                    value = machine.call_extern(task, arg, args)
+                    if value is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
+                    continue
                 # CALL_INOUT
                 st.append(tos)
                 args = st[len(st) - arg.argc:]
@@ -4134,13 +4637,71 @@ def run(machine, task):
                 cells = [*(), *[None] * (callee.cell_count - len(()))] if callee.cell_count else NO_CELLS
                 tos = st.pop()
                 continue
-            if op < 321:
-                if op < 320:
-                    # CALL_EXTERN
+            if op >= 343:
+                if op >= 364:
+                    if op < 366:
+                        if op >= 365:
+                            # TOOL
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        # SUB
+                        a = st.pop()
+                        tos = sub(a, tos)
+                        continue
+                    if op < 367:
+                        # TRUE
+                        st.append(tos)
+                        tos = True
+                        continue
+                    if op < 368:
+                        # TRY_CAST
+                        tos = try_cast(tos, arg)
+                        continue
+                    # TUPLE
                     st.append(tos)
-                    args = st[len(st) - arg.argc:]
-                    del st[len(st) - arg.argc:]
-                    value = machine.call_extern(task, arg, args)
+                    items = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = tuple(items)
+                    continue
+                if op < 347:
+                    if op >= 345:
+                        if op >= 346:
+                            # NEG
+                            tos = negate(tos)
+                            continue
+                        # MUL
+                        a = st.pop()
+                        tos = mul(a, tos)
+                        continue
+                    if op < 344:
+                        # MCP
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    # MEMBER_OWN
+                    value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                    if getattr(value, 'shared', False):
+                        value = own(value)
+                        store_member(tos, arg, value)
+                    tos = value
+                    continue
+                if op < 350:
+                    if op < 348:
+                        # NONE
+                        st.append(tos)
+                        tos = NONE_VALUE
+                        continue
+                    if op >= 349:
+                        # PARSE_AS
+                        text = st.pop()
+                        result, holes = parse_as(text, tos, *arg)
+                        st.append(result)
+                        tos = holes
+                        continue
+                    # PARALLEL
+                    iterable = st.pop()
+                    value = machine.parallel(task, arg, cells, iterable, tos)
                     if value is SUSPENDED:
                         tos = st.pop()
                         task.state = (ins, locs, cells, code, tos)
@@ -4148,21 +4709,236 @@ def run(machine, task):
                         return
                     tos = value
                     continue
-                # DOCUMENTS
-                st.append(tos)
-                tos = arg
-                continue
-            if op < 325:
-                if op >= 323:
-                    if op < 324:
-                        # FAIL_MATCH
-                        raise Panic('P009', f'no arm matches {debug(tos)}')
-                    # FILL
-                    hole = st.pop()
-                    fill(hole, tos)
+                if op >= 361:
+                    if op < 362:
+                        # SET_PART
+                        object2 = st.pop()
+                        value = st.pop()
+                        tos = store_index(object2, tos, value)
+                        continue
+                    if op < 363:
+                        # SLIDE
+                        del st[len(st) - arg:]
+                        continue
+                    # START
+                    st.append(tos)
+                    args = st[len(st) - arg.argc:]
+                    del st[len(st) - arg.argc:]
+                    tos = machine.start_task(task, arg, args, cells)
+                    continue
+                if op >= 358:
+                    if op < 359:
+                        # SETTLE
+                        outcome = machine.settle(task, tos, len(frames))
+                        if outcome is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = outcome
+                        continue
+                    if op < 360:
+                        # SET_ELEMENT
+                        value = st.pop()
+                        tos = with_element(tos, arg, value)
+                        continue
+                    # SET_MEMBER
+                    value = st.pop()
+                    store_member(tos, arg, value)
                     tos = st.pop()
                     continue
-                if op < 322:
+                if op >= 355:
+                    if op < 356:
+                        # REM
+                        a = st.pop()
+                        tos = rem(a, tos)
+                        continue
+                    if op >= 357:
+                        # SCHEMA
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    # RETURN_RESULT
+                    if type(tos) is Err:
+                        marked(tos, arg)
+                    ins, locs, cells, code = frames.pop()
+                    continue
+                if op >= 354:
+                    # RACE
+                    st.append(tos)
+                    tasks = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    value = machine.race(task, tasks)
+                    if value is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
+                    continue
+                if op >= 352:
+                    if op < 353:
+                        # POW
+                        a = st.pop()
+                        tos = power(a, tos)
+                        continue
+                    # PRINT
+                    st.append(tos)
+                    values = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    machine.print(task, values, '')
+                    tos = st.pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if op < 351:
+                    # PIPELINE
+                    st.append(tos)
+                    tos = arg
+                    continue
+                # POP_TRY
+                if type(tos) is Err:
+                    target, cost, beneath, _, here = arg
+                    if beneath:
+                        del st[len(st) - beneath:]
+                    if target is None:
+                        ins, locs, cells, code = frames.pop()
+                        way = tos.way + here
+                        tos = Err(tos.value, way if len(way) <= MOST else shortened(way))
+                        continue
+                    ins = target
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    tos = handled(tos, here)
+                    continue
+                tos = st.pop()
+                continue
+            if op >= 330:
+                if op < 335:
+                    if op >= 332:
+                        if op < 333:
+                            # INT_TO_FLOAT
+                            tos = float(tos) if type(tos) is int else tos
+                            continue
+                        if op < 334:
+                            # IS_ABSENT
+                            tos = tos is None or tos is NONE_VALUE
+                            continue
+                        # IS_ERR
+                        tos = type(tos) is Err
+                        continue
+                    if op < 331:
+                        # GT
+                        a = st.pop()
+                        tos = greater(a, tos)
+                        continue
+                    # HALT
+                    task.finish(tos)
+                    tos = st.pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if op < 339:
+                    if op < 337:
+                        if op >= 336:
+                            # IS_NIL
+                            tos = tos is None
+                            continue
+                        # IS_ERROR
+                        tos = arg.matches(tos)
+                        continue
+                    if op >= 338:
+                        # LE
+                        a = st.pop()
+                        tos = less_equal(a, tos)
+                        continue
+                    # IS_VARIANT
+                    tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
+                    continue
+                if op < 341:
+                    if op < 340:
+                        # LEAVE_TOOL
+                        tos = machine.left_tool(tos, ins, code, frames)
+                        continue
+                    # LINK
+                    ins = arg.home.link(arg)
+                    fuel -= arg.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op >= 342:
+                    # LT
+                    a = st.pop()
+                    tos = less(a, tos)
+                    continue
+                # LOOP
+                arg.hits += 1
+                if arg.hits <= machine.loops_before:
+                    continue
+                st.append(tos)
+                values = st[len(st) - arg.depth:]
+                del st[len(st) - arg.depth:]
+                room = limit - len(frames)
+                machine.fuel, fuel = (fuel, 0)
+                outcome = machine.translated_loop(task, arg, locs, cells, values, room)
+                machine.fuel, fuel = (0, machine.fuel)
+                if outcome is False:
+                    st.extend(values)
+                    tos = st.pop()
+                    continue
+                if outcome is None:
+                    ins, locs, cells, code, tos = task.state
+                    if machine.raised is not None:
+                        raise machine.take_raised()
+                    continue
+                ins, locs, cells, code = frames.pop()
+                tos = outcome[0]
+                continue
+            if op >= 325:
+                if op < 327:
+                    if op >= 326:
+                        # FAIL_LENGTH
+                        raise wrong_length(arg, tos)
+                    # ERR_FROM
+                    failed = st.pop()
+                    tos = Err(tos, failed.way if type(failed) is Err else ())
+                    continue
+                if op < 328:
+                    # FLUSH
+                    machine.flush(task)
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if op >= 329:
+                    # GET_ERROR
+                    tos = get_error_member(tos, arg)
+                    continue
+                # GE
+                a = st.pop()
+                tos = greater_equal(a, tos)
+                continue
+            if op < 320:
+                if op < 318:
+                    # CHANGES_SELF
+                    tos = changes_self(machine, tos, arg)
+                    continue
+                if op < 319:
+                    # CHECK_PAYLOAD
+                    tos = check(tos, arg, 'P415')
+                    continue
+                # CONFIGURE
+                machine.configure(arg, tos)
+                tos = st.pop()
+                continue
+            if op >= 322:
+                if op < 323:
+                    # DROP
+                    st.append(tos)
+                    del st[len(st) - arg:]
+                    tos = st.pop()
+                    continue
+                if op < 324:
                     # EMBEDDER
                     st.append(tos)
                     tos = arg
@@ -4186,56 +4962,42 @@ def run(machine, task):
                 ins, locs, cells, code = frames.pop()
                 tos = outcome[0]
                 continue
-            if op < 327:
-                if op < 326:
-                    # HALT
-                    task.finish(tos)
-                    tos = st.pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                # IS_ABSENT
-                tos = tos is None or tos is NONE_VALUE
+            if op >= 321:
+                # DOCUMENTS
+                st.append(tos)
+                tos = arg
                 continue
-            if op < 329:
-                if op < 328:
-                    # LEAVE_TOOL
-                    tos = machine.left_tool(tos, ins, code, frames)
-                    continue
-                # LINK
-                ins = arg.home.link(arg)
-                fuel -= arg.cost
+            # CONST ARRAY/1 CALL_METHOD/1
+            o0, o2 = arg
+            value = Array([o0])
+            entry = o2.cache.get(type(tos)) or method_entry(machine, tos, o2)
+            value2 = entry(machine, task, tos, o2, [value])
+            if value2 is SUSPENDED:
+                tos = st.pop()
+                task.state = (ins, locs, cells, code, tos)
+                machine.fuel += fuel
+                return
+            if type(value2) is Invoke:
+                if value2.is_tool:
+                    ins = machine.behind_tool(ins)
+                callee = value2.code
+                arguments = value2.arguments
+                captured = value2.cells
+                if len(frames) >= limit:
+                    raise machine.too_deep()
+                frames.append((ins, locs, cells, code))
+                code = callee
+                ins = callee.entry
+                fuel -= callee.cost
                 if fuel < 0:
                     fuel = machine.refill(fuel)
-                continue
-            if op >= 330:
-                # RETURN_RESULT
-                if type(tos) is Err:
-                    marked(tos, arg)
-                ins, locs, cells, code = frames.pop()
-                continue
-            # LOOP
-            arg.hits += 1
-            if arg.hits <= machine.loops_before:
-                continue
-            st.append(tos)
-            values = st[len(st) - arg.depth:]
-            del st[len(st) - arg.depth:]
-            room = limit - len(frames)
-            machine.fuel, fuel = (fuel, 0)
-            outcome = machine.translated_loop(task, arg, locs, cells, values, room)
-            machine.fuel, fuel = (0, machine.fuel)
-            if outcome is False:
-                st.extend(values)
+                locs = arguments + callee.blank if callee.blank else arguments
+                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
                 tos = st.pop()
                 continue
-            if outcome is None:
-                ins, locs, cells, code, tos = task.state
-                if machine.raised is not None:
-                    raise machine.take_raised()
-                continue
-            ins, locs, cells, code = frames.pop()
-            tos = outcome[0]
+            if debt:
+                fuel = machine.pay_debt(fuel)
+            tos = value2
             continue
     except BaseException as error:
         machine.fuel += max(fuel, 0)

@@ -72,19 +72,26 @@ def run_names(nodes: list[list[Any]], opcodes: list[int]) -> list[str]:
     return names
 
 
-def fuse(nodes: list[list[Any]], opcodes: list[int], targets: set[int]) -> None:
-    """Replace runs of opcodes by one node each, in place, so that as few nodes as possible are left. `targets`: indexes of
-    instructions that control may come to from elsewhere. The nodes inside a run stay in `nodes` for positions, and for frames
-    that go on there."""
+def fuse(nodes: list[list[Any]], opcodes: list[int], targets: set[int], apart: set[int]) -> None:
+    """Replace runs of opcodes by one node each, in place, so that as few nodes as possible are met from the first instruction on,
+    and from each of `targets`, to which control may come from elsewhere. Such a one may stand within the run of those before it
+    too; those in `apart` are in no run. The nodes inside a run stay in `nodes` for positions, and for frames that go on there."""
     names = run_names(nodes, opcodes)
-    at = 0
-    for length in tiling(names, targets, FUSED, _LENGTHS):
-        run = FUSED.get(tuple(names[at : at + length]))
-        if run is not None:
-            number, places = run
-            operands = [nodes[at + place][1] for place in places]
-            nodes[at][:] = node(number, operands[0] if len(operands) == 1 else tuple(operands), nodes[at + length - 1][2])
-        at += length
+    operands = [one[1] for one in nodes]
+    following = [one[2] for one in nodes]
+    lengths = best_lengths(names, apart, FUSED, _LENGTHS)
+    fused: set[int] = set()
+    for start in (0, *targets):
+        at = start
+        while at < len(nodes) and at not in fused:
+            fused.add(at)
+            length = lengths[at]
+            run = None if at in apart else FUSED.get(tuple(names[at : at + length]))
+            if run is not None:
+                number, places = run
+                held = [operands[at + place] for place in places]
+                nodes[at][:] = node(number, held[0] if len(held) == 1 else tuple(held), following[at + length - 1])
+            at += length
 
 
 def lengths_of(runs: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[int, ...]]:
@@ -100,17 +107,29 @@ def lengths_of(runs: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[i
 _LENGTHS = lengths_of(FUSED)
 
 
-def tiling(
-    names: list[str], targets: set[int], runs: Container[tuple[str, ...]], lengths: dict[tuple[str, ...], tuple[int, ...]]
+def tiling(names: list[str], runs: Container[tuple[str, ...]], lengths: dict[tuple[str, ...], tuple[int, ...]]) -> list[int]:
+    """Return the lengths of the runs, 1 for a single instruction, that make the fewest nodes of straight instructions, as
+    `best_lengths` has them."""
+    best = best_lengths(names, set(), runs, lengths)
+    tiles = []
+    at = 0
+    while at < len(names):
+        tiles.append(best[at])
+        at += best[at]
+    return tiles
+
+
+def best_lengths(
+    names: list[str], apart: set[int], runs: Container[tuple[str, ...]], lengths: dict[tuple[str, ...], tuple[int, ...]]
 ) -> list[int]:
-    """Return the lengths of the runs, 1 for a single instruction, that make the fewest nodes of a function's instructions,
-    GROWING being taken wherever it stands. No run reaches over an instruction in `targets`. `lengths`: of `runs`, as `lengths_of`
+    """Return for each instruction the length of the run, 1 for it alone, with which the fewest nodes are met from there to the
+    end, GROWING being taken wherever it stands. No run holds an instruction in `apart`. `lengths`: of `runs`, as `lengths_of`
     returns them."""
     # Dynamic programming from the end: `fewest[at]` nodes are enough for the instructions from `at` on.
     end = len(names)
     chosen = [1] * end
     fewest = [0] * (end + 1)
-    barrier = end  # the next target, or the end
+    barrier = end  # the next instruction that is in no run, or the end
     for at in range(end - 1, -1, -1):
         fewest[at] = fewest[at + 1] + 1
         pair = tuple(names[at : at + 2])
@@ -119,14 +138,10 @@ def tiling(
                 continue
             if pair == GROWING or (fewest[at + length] + 1 < fewest[at] and tuple(names[at : at + length]) in runs):
                 fewest[at], chosen[at] = fewest[at + length] + 1, length
-        if at in targets:
+        if at in apart:
+            chosen[at], fewest[at] = 1, fewest[at + 1] + 1
             barrier = at
-    tiles = []
-    at = 0
-    while at < end:
-        tiles.append(chosen[at])
-        at += chosen[at]
-    return tiles
+    return chosen
 
 
 _BEFORE = (NUMBERS["ENTER"], NUMBERS["LOOP"], NUMBERS["LEAVE_TOOL"])  # nodes of no instruction, before one
@@ -340,8 +355,7 @@ class Program:
         # such a RETURN sets the place of an Err that has none yet (L-5.11.3)
         for i in unplaced:
             nodes[i][:] = node(NUMBERS["RETURN_RESULT"], code.way_by(i), nodes[i][2])
-        apart = self._targets(code, instructions, at) | unplaced
-        fuse(nodes, [number for _, number, _ in instructions], apart)
+        fuse(nodes, [number for _, number, _ in instructions], self._targets(code, instructions, at), unplaced)
         code.nodes = nodes
         code.cost = costs[0]
         code.entry = node(NUMBERS["ENTER"], code, nodes[0])

@@ -301,7 +301,7 @@ def SET_PART(value: Any, object: Any, index: Any) -> Any:
 
 
 # ---------------------------------------------------------------- arithmetic
-# The chained comparison with 30-bit constants is what CPython specialises; larger results pay a second test.
+# Comparisons with 30-bit constants are what CPython specialises; larger results pay a second test.
 # Types are not verified (G-4.4): a comparison of the factors keeps Python from repeating a text; `-0.0` and `1.0`, which change
 # no Float, keep it from joining texts and from Ints beyond 64 bits (G-3.9).
 
@@ -309,25 +309,27 @@ def SET_PART(value: Any, object: Any, index: Any) -> Any:
 def ADD_INT(a: Any, b: Any) -> Any:
     """Return the sum. Raises P002."""
     r = a + b
-    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-        return r
-    overflow("+")
+    if (r > 0x3FFFFFFF or r < -0x3FFFFFFF) and not INT_MIN <= r <= INT_MAX:
+        overflow("+")
+    return r
 
 
 def SUB_INT(a: Any, b: Any) -> Any:
     """Return the difference. Raises P002."""
     r = a - b
-    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-        return r
-    overflow("-")
+    if (r > 0x3FFFFFFF or r < -0x3FFFFFFF) and not INT_MIN <= r <= INT_MAX:
+        overflow("-")
+    return r
 
 
 def MUL_INT(a: Any, b: Any) -> Any:
     """Return the product. Raises P002."""
-    r = a * b if a < b else a * b
-    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-        return r
-    overflow("*")
+    if a < b:
+        pass
+    r = a * b
+    if (r > 0x3FFFFFFF or r < -0x3FFFFFFF) and not INT_MIN <= r <= INT_MAX:
+        overflow("*")
+    return r
 
 
 def DIV_INT(a: Any, b: Any) -> Any:

@@ -55,8 +55,8 @@ VALUES = frozenset({
 })  # fmt: skip
 # Variables of the loop that hold no value of the run but what it runs with: the machine, nodes and their operands (`o0`, `o1` …).
 OWN = frozenset({
-    "machine", "task", "ins", "code", "frames", "limit", "debt", "fuel", "op", "arg", "near", "far", "cost", "cost2", "callee",
-    "callee2", "target", "target2", "entry", "error",
+    "machine", "task", "ins", "code", "frames", "limit", "debt", "fuel", "op", "arg", "near", "far", "side", "cost", "cost2",
+    "callee", "callee2", "target", "target2", "entry", "error",
 })  # fmt: skip
 OPERAND = re.compile(r"o\d+").fullmatch
 BATCH = 4096  # values weighed between two looks whether the run is to stop
