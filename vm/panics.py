@@ -62,10 +62,10 @@ class Panic(Exception):
     `position` (file, line, column) and `trace` (function, file, line, column of each frame, innermost first) stay empty until the
     machine, which alone knows its frames, adds them; so does `locals`, per frame of the trace the names and values of its
     variables, where the machine keeps them. `inside`: trace and locals in a machine that ran a function for this one; they come
-    first.
+    first. `is_between`: it comes where no instruction was at work, so that its place is that of the next one.
     """
 
-    __slots__ = ("code", "message", "position", "trace", "locals", "inside")
+    __slots__ = ("code", "message", "position", "trace", "locals", "inside", "is_between")
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(code, message)
@@ -75,12 +75,13 @@ class Panic(Exception):
         self.trace: tuple[Any, ...] = ()
         self.locals: tuple[dict[str, Any], ...] = ()
         self.inside: tuple[tuple[Any, ...], tuple[dict[str, Any], ...]] = (), ()
+        self.is_between = False
 
     def leave(self) -> None:
         """Move trace and locals to `inside` and clear the position, when the panic goes from the machine that placed it to the
         one that waits for it."""
         self.inside = self.trace, self.locals
-        self.position, self.trace, self.locals = None, (), ()
+        self.position, self.trace, self.locals, self.is_between = None, (), (), False
 
     def __str__(self) -> str:
         """Return the line that L-5.13.1 prescribes."""

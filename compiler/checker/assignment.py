@@ -1,10 +1,11 @@
 """Definite assignment of `let x: T;` (L-3.13.3).
 
 Hands on `check_assignments`, which `declaration_checks` and, for stages of pipelines, `functions` call for functions that have
-such a variable, after their body was typed. A forward data-flow analysis over the tree: E2037 for a use before an assignment,
-E2038 for a second assignment of an immutable variable. Of types it looks only at `never`, which ends a path, and at ERRONEOUS,
-that of what was reported: a variable of that type is not reported as unassigned. A new form that branches or loops is a row of
-_RULES. Mistakes are reported to `c`, the state of the check, and not raised; no type is inferred here.
+such a variable, after their body was typed, and `check_deferred`, by which `outside` has the rest checked. A forward data-flow
+analysis over the tree: E2037 for a use before an assignment, E2038 for a second assignment of an immutable variable. Of types it
+looks only at `never`, which ends a path, and at ERRONEOUS, that of what was reported: a variable of that type is not reported as
+unassigned. A new form that branches or loops is a row of _RULES. Mistakes are reported to `c`, the state of the check, and not
+raised; no type is inferred here.
 """
 
 from __future__ import annotations
@@ -337,7 +338,13 @@ _RULES: dict[type[ast.Node], Callable[[Walk, Any], None]] = {
 
 
 def check_assignments(c: Checker, symbol: FunctionSymbol) -> None:
-    """Check the deferred variables of a function whose body was typed, and report a use before an assignment and a second
-    assignment (E2037, E2038). The tree is not changed."""
-    walk = Walk(c)
-    walk.visit(symbol.declaration.body)
+    """Check the deferred variables of a function whose body and defaults were typed, as `check_deferred` does."""
+    for parameter in symbol.declaration.parameters:
+        check_deferred(c, parameter.default)
+    check_deferred(c, symbol.declaration.body)
+
+
+def check_deferred(c: Checker, node: ast.Node | None) -> None:
+    """Check the deferred variables of what is computed by itself and was typed, and report a use before an assignment and a
+    second assignment (E2037, E2038). The tree is not changed."""
+    Walk(c).visit(node)

@@ -1,6 +1,6 @@
 """Blocks, statements, branches, loops (L-2.4, L-5.7).
 
-Hands on RULES, the rules of these forms, to `program`, and `element_type` and `close_lets` to `functions`. A block is typed
+Hands on RULES, the rules of these forms, to `program`, and `element_type` to `functions`. A block is typed
 statement by statement; `never` is the type of what does not come to its end, which makes the rest unreachable. Patterns are in
 `patterns`, errors in `propagation`. A new form is a row of RULES, or a case of `_statement` if it has no value. A rule takes the
 state of the check `c`, a node and what its place asks for (`Expected`), and returns the type of the node. Mistakes are reported
@@ -27,14 +27,12 @@ from ..types import (
     LEDGER_ENTRY,
     NEVER,
     NIL,
-    OPEN,
     RANGE,
     STREAM,
     STRING,
     TYPED_STREAM,
     Generic,
     Nilable,
-    Nominal,
     Tuple,
     Type,
     error,
@@ -43,6 +41,7 @@ from ..types import (
 )
 from .exhaustiveness import check_arms
 from .json_shapes import answer_in
+from .lets import close_results, closed_type, described, name_of
 from .mocks import mock
 from .narrowing import forget, implied, implied_behind, learn_present, optional
 from .patterns import bind_irrefutable, check_pattern, is_some, matches_nil_only
@@ -56,7 +55,6 @@ from .relations import (
     convert,
     generic,
     gives_nothing,
-    is_complete,
     is_memory,
     is_text,
     join_all,
@@ -148,15 +146,15 @@ def _let(c: Checker, node: ast.Let) -> bool:
     if node.value is None:
         if annotated is None:
             c.report(
-                "E2004", node.pattern.span, f"the type of {_described(node.pattern)} is not known",
-                help=f"write `let {_name_of(node.pattern)}: T;`",
+                "E2004", node.pattern.span, f"the type of {described(node.pattern)} is not known",
+                help=f"write `let {name_of(node.pattern)}: T;`",
             )  # fmt: skip
         # From here on the function needs the walk of `assignment`.
         c.deferring = True
         bind_irrefutable(c, node.pattern, annotated or ERRONEOUS)
         return False
     if annotated is not None:
-        type_ = c.value(node.value, Expected(annotated, place=_described(node.pattern)))
+        type_ = c.value(node.value, Expected(annotated, place=described(node.pattern)))
         bind_irrefutable(c, node.pattern, annotated)
         return type_ == NEVER
     type_ = c.infer(node.value)
@@ -165,7 +163,7 @@ def _let(c: Checker, node: ast.Let) -> bool:
     _warn_parameters_are_any(c, node.value)
     if _left_open(c, node, type_):
         return False
-    bind_irrefutable(c, node.pattern, _closed_type(c, node, type_))
+    bind_irrefutable(c, node.pattern, closed_type(c, node, type_))
     return type_ == NEVER
 
 
@@ -174,8 +172,8 @@ def _warn_changed_in_place(c: Checker, node: ast.Let) -> None:
     value = node.value
     if isinstance(value, ast.MethodCall) and isinstance(value.target, BuiltinCall) and value.target.mutates:
         whole = c.operand(value.receiver, "the value")
-        message = f"{_described(node.pattern)} is nil: `{value.name.text}` changes `{whole}` and gives nothing"
-        copy = f"let mut {_name_of(node.pattern)} = {whole};"
+        message = f"{described(node.pattern)} is nil: `{value.name.text}` changes `{whole}` and gives nothing"
+        copy = f"let mut {name_of(node.pattern)} = {whole};"
         help = f"write `{c.text(value)[1:-1]};` and go on with `{whole}`; for a copy first `{copy}`"
         c.report("W0024", node.span, message, help=help)
 
@@ -209,48 +207,6 @@ def _left_open(c: Checker, node: ast.Let, type_: Type) -> bool:
     local.type, local.learned = type_, True  # the pattern has closed the type
     c.open_lets.append((node, local))
     return True
-
-
-def close_lets(c: Checker) -> None:
-    """Close, at the end of a body, the types of the variables in `c.open_lets`, report those whose type no use has said (E2004),
-    and empty the list."""
-    for node, local in c.open_lets:
-        if local.type.is_open:
-            local.type = _closed_type(c, node, local.type)
-    c.open_lets.clear()
-
-
-def _closed_type(c: Checker, node: ast.Let, type_: Type) -> Type:
-    """Return the type of an initialiser, open sides of Results closed; any other open side is reported (E2004, L-3.2.2)."""
-    closed = close_results(type_)
-    if is_complete(closed):
-        return closed
-    annotation = str(close(type_)).replace("Any", "…")
-    c.report(
-        "E2004", node.pattern.span, f"the type of {_described(node.pattern)} is not known",
-        help=f"annotate it: `let {_name_of(node.pattern)}: {annotation} = …;`",
-    )  # fmt: skip
-    return ERRONEOUS
-
-
-def close_results(type_: Type) -> Type:
-    """Return the type with Any for the open side of `Ok(x)` or `Err(e)`, or of a generic enum of which another side is known
-    (L-3.2.2)."""
-    if isinstance(type_, Nominal) and type_.kind == "enum" and not all(side == OPEN for side in type_.arguments):
-        return type_.of(tuple([ANY if side == OPEN else close_results(side) for side in type_.arguments]))
-    sides = generic(type_, "Result")
-    if not sides:
-        return type_
-    value, error = (ANY if side == OPEN else close_results(side) for side in sides)
-    return type(type_)("Result", (value, error))  # type: ignore[call-arg]
-
-
-def _name_of(pattern: ast.Pattern) -> str:
-    return pattern.name.text if isinstance(pattern, ast.BindPattern) else "…"
-
-
-def _described(pattern: ast.Pattern) -> str:
-    return f"`{pattern.name.text}`" if isinstance(pattern, ast.BindPattern) else "the pattern"
 
 
 # Branches.

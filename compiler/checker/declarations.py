@@ -47,9 +47,9 @@ from ..types import (
     option,
 )
 from .constants import Fault, NotConstant, fold, size_of
+from .outside import outside_functions
 from .prompts import warn_quoted_type
-from .relations import ERRONEOUS
-from .state import Checker, Expected, Target
+from .state import Checker, Expected
 from .types import alias_type, written_type
 
 # Declarations that are made of others.
@@ -281,11 +281,8 @@ def type_default(c: Checker, owner: StructSymbol | VariantSymbol, name: str, typ
 def at_module_level(c: Checker, node: ast.Expr, expected: Expected) -> Type:
     """Type and convert an expression outside every function, where nothing can be thrown or returned (E3012); return the type
     that it then has, ERRONEOUS after a report that leaves none."""
-    # A target of its own kind: `?`, `throw` and `return` are reported there (E3012).
-    c.targets.append(Target("none", result=ERRONEOUS))
-    type_ = c.value(node, expected)
-    c.targets.pop()
-    return type_
+    with outside_functions(c, node):
+        return c.value(node, expected)
 
 
 def check_constants(c: Checker, symbols: list[Symbol]) -> None:

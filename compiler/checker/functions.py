@@ -11,7 +11,7 @@ own.
 
 from __future__ import annotations
 
-from ..symbols import FunctionSymbol, PipelineSymbol, StageSymbol
+from ..symbols import FunctionSymbol, PipelineSymbol, StageSymbol, TraitSymbol
 from ..syntax import ast
 from ..types import (
     ANY,
@@ -33,12 +33,13 @@ from ..types import (
 )
 from .assignment import check_assignments
 from .context_declarations import check_clauses
-from .control import close_lets, element_type
+from .control import element_type
 from .decorators import check_decorators, check_parts
 from .impls import in_impl
 from .json_shapes import awaited_emit
+from .lets import close_lets
 from .patterns import bind_irrefutable
-from .propagation import check_conversion, report_cannot_leave
+from .propagation import check_conversion, report_cannot_leave, report_outside
 from .questions import ask_model
 from .relations import ERRONEOUS, close, generic, gives_nothing, is_complete, join_errors
 from .state import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Target
@@ -85,11 +86,12 @@ def _check_main(c: Checker, symbol: FunctionSymbol) -> None:
 
 
 def check_function(c: Checker, symbol: FunctionSymbol) -> None:
-    """Check the body of a declared function or method; one without body, of a trait or an MCP server, is left out. A type in it
-    that nests too deeply is reported (E0114)."""
+    """Check the body of a declared function or method, and the defaults of its parameters; one without body, of a trait, has
+    these alone, and one of an MCP server, whose defaults are checked with it, is left out. A type in it that nests too deeply is
+    reported (E0114)."""
     node = symbol.declaration
     scope = node.scope
-    if scope is None or node.body is None:
+    if scope is None or (node.body is None and (node.omitted is not None or not isinstance(symbol.owner, TraitSymbol))):
         return
     accepts_all = symbol.result == NIL and (symbol is c.main or symbol.is_test)  # L-3.12.5
     target = Target("function", scope, f"`{symbol.path}`", symbol.result, accepts_all, symbol.is_test)
@@ -101,20 +103,23 @@ def check_function(c: Checker, symbol: FunctionSymbol) -> None:
 
 
 def check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:
-    """Check the body of a function, which `return` and errors leave as `target` says, and set what codegen asks of its scope."""
+    """Check the defaults and the body, if there is one, of a function, which `return` and errors leave as `target` says, and set
+    what codegen asks of its scope."""
     node = symbol.declaration
-    assert node.body is not None
     outer, c.targets, c.loops = (c.targets, c.loops), [target], []
     for parameter, type_ in zip(node.parameters, symbol.parameters, strict=True):
         if parameter.default is not None:
+            c.targets.append(Target("default", result=ERRONEOUS))  # it is computed before the body, which errors would leave
             c.value(parameter.default, Expected(type_, place=f"parameter `{parameter.name.text}`"))
+            c.targets.pop()
         if parameter.binding is not None:
             parameter.binding.type = type_
-    check_clauses(c, symbol)
-    if node.by is not None:
-        ask_model(c, symbol)
-    if symbol.extern is None:
-        body(c, node.body, symbol.result, node.name)
+    if node.body is not None:
+        check_clauses(c, symbol)
+        if node.by is not None:
+            ask_model(c, symbol)
+        if symbol.extern is None:
+            body(c, node.body, symbol.result, node.name)
     close_lets(c)
     record_scope(target)
     c.targets, c.loops = outer
@@ -155,8 +160,8 @@ def return_(c: Checker, node: ast.Return, expected: Expected) -> Type:
     """Return `never`. The value goes to the result of the function around, converted to it if that is known (E2023; E2022 for a
     missing one); report a `return` outside of functions (E3012) or out of a task (E4050)."""
     target = c.function_target
-    if target.kind == "none":
-        c.report("E3012", node.span, "`return` stands outside a function", help="move it into a function")
+    if target.leads_nowhere:
+        report_outside(c, node, "return", target)
     elif target.kind == "task":
         c.report("E4050", node.span, f"`return` cannot leave {target.name}", help="its value is its last expression")
     # The result of a closure without annotation is known only at its end: the values are collected until then.

@@ -22,8 +22,9 @@ from ..types import ANY, MESSAGE, NEVER, STRING, Function, Open, Type, array, ma
 from .arguments import infer_all
 from .declarations import FAILED, at_module_level, folded
 from .memory_bounds import known_word
+from .outside import outside_functions
 from .relations import ERRONEOUS, generic
-from .state import Checker, Expected, Target
+from .state import Checker, Expected
 
 MESSAGES = array(MESSAGE)
 EVENT = map_(STRING, ANY)
@@ -70,9 +71,8 @@ def _function(
     c: Checker, value: ast.Expr, parameter: Type, fits: Any, what: str, help: str
 ) -> StepFunction | None:
     """Return a closure, or the name of a function, with that one parameter; None after a report."""
-    c.targets.append(Target("none", result=ERRONEOUS))
-    type_ = c.infer(value, Expected(Function((parameter,), Open()) if isinstance(value, ast.Closure) else None))
-    c.targets.pop()
+    with outside_functions(c, value):
+        type_ = c.infer(value, Expected(Function((parameter,), Open()) if isinstance(value, ast.Closure) else None))
     if type_ is ERRONEOUS:
         return None
     if not (isinstance(type_, Function) and type_.parameters == (parameter,) and fits(type_.result)):

@@ -25,8 +25,9 @@ from .config import quiet_fold
 from .context_declarations import one_memory
 from .memory_bounds import known_word
 from .memory_steps import in_its_form
+from .outside import outside_functions
 from .relations import ERRONEOUS, generic, is_memory, is_text
-from .state import FREE, Checker, Expected, Target
+from .state import FREE, Checker, Expected
 
 # Calls of `remember`, `recall` and `neighbors` of a memory (M-10.5 to M-10.7).
 
@@ -114,9 +115,12 @@ def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> 
     """Check an initialisation statement, such as `NAME.append(…);` at module level, where NAME is a memory, hashmap or ledger
     of the same module `home` (O-0.7, M-2.10): of a memory one of INIT_METHODS, of the others any method. E4501 for any other
     statement, and what the call itself reports."""
-    call = statement.call
+    with outside_functions(c, statement, NIL):
+        _init_call(c, statement.call, home)
+
+
+def _init_call(c: Checker, call: ast.MethodCall, home: ModuleSymbol) -> None:
     receiver = call.receiver
-    c.targets.append(Target("none", result=NIL))
     owner = c.infer(receiver)
     is_store = owner == LEDGER or generic(owner, "HashMap") is not None
     if owner is ERRONEOUS:
@@ -141,7 +145,6 @@ def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> 
         _keyed_init(c, call)
     else:
         c.infer(call, Expected(used=False))
-    c.targets.pop()
 
 
 def _keyed_init(c: Checker, call: ast.MethodCall) -> None:

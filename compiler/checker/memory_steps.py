@@ -55,10 +55,11 @@ from .context_declarations import check_context_step
 from .declarations import FAILED, at_module_level, folded
 from .memory_asking import FactRule, is_scoped, read_handler, read_view
 from .memory_bounds import bound, known_word
+from .outside import outside_functions
 from .relations import ERRONEOUS, generic
 from .relations import is_text as is_text_type
 from .signatures import static_type
-from .state import FREE, Checker, Expected, Target
+from .state import FREE, Checker, Expected
 
 # The step `learn` (M-10.22): the name of a rule, what it observes, and its three functions.
 
@@ -215,9 +216,8 @@ def _by(c: Checker, value: ast.Expr, summary: dict[str, Any]) -> bool:
     if isinstance(value, ast.PathExpr) and isinstance(value.binding, ModelSymbol):
         summary["model"] = value.binding
         return True
-    c.targets.append(Target("none", result=ERRONEOUS))
-    type_ = c.infer(value, Expected(Function(PARAMETERS, Open()) if isinstance(value, ast.Closure) else None))
-    c.targets.pop()
+    with outside_functions(c, value):
+        type_ = c.infer(value, Expected(Function(PARAMETERS, Open()) if isinstance(value, ast.Closure) else None))
     if type_ is ERRONEOUS:
         return False
     if type_ == STRING:

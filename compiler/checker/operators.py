@@ -365,7 +365,7 @@ def _member_type(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -
     require_visible(c, c.declared(receiver), node.name)
     at, type_ = found
     node.target = FieldByPosition(at)
-    return type_
+    return close(type_)  # of a literal whose type nothing says yet (`Box { v: None }.v`)
 
 
 def field_of(c: Checker, type_: Nominal, name: str) -> tuple[int, Type] | None:

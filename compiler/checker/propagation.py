@@ -134,8 +134,8 @@ def leave(c: Checker, raised: Raise) -> Coercion | None:
     if target.kind == "try" or (target.result is None and target.fails_with is None):
         target.raised.append(raised)
         return None
-    if target.kind == "none":
-        c.report("E3012", raised.node.span, f"`{raised.by}` stands outside a function", help="move it into a function")
+    if target.leads_nowhere:
+        report_outside(c, raised.node, raised.by, target)
         return None
     target.raised.append(raised)
     if target.accepts_all:
@@ -147,6 +147,15 @@ def leave(c: Checker, raised: Raise) -> Coercion | None:
         report_cannot_leave(c, raised, target)
         return None
     return check_conversion(c, raised, sides[1])
+
+
+def report_outside(c: Checker, node: ast.Node, what: str, target: Target) -> None:
+    """Report a `?`, throw or return (`what`) where it leads nowhere (E3012): the default of a parameter is computed before the
+    body runs, by itself."""
+    place, help = "outside a function", "move it into a function"
+    if target.kind == "default":
+        place, help = "in the default of a parameter", "make the parameter a `T? = nil`, and compute the default in the body"
+    c.report("E3012", node.span, f"`{what}` stands {place}", help=help)
 
 
 def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None:
@@ -338,7 +347,7 @@ def _leave_none(c: Checker, node: ast.Propagate) -> None:
 
 def _none_leaves(target: Target) -> bool:
     """Return whether the target gives an Option or a `T?`, so that None leaves as None or nil."""
-    if target.kind in ("try", "none") or target.fails_with is not None:
+    if target.kind == "try" or target.leads_nowhere or target.fails_with is not None:
         return False
     return generic(target.result, "Option") is not None or isinstance(target.result, Nilable)
 

@@ -137,10 +137,11 @@ class Raise:
 
 @dataclass(slots=True)
 class Target:
-    """Where `?`, throw and return lead: `kind` is function, closure, async, task, try or none (module level). `name` stands in
-    messages. `result` is None while it is not known (of a closure, a task, a stage), and for a `try`. `accepts_all`: errors of
-    every type may leave though the result is Nil, as from `main`; `test`: it is a test. `raised` and `returns` collect what
-    arrives, of a return the expression and its type. `scope` has the variables, None for a `try` and for none."""
+    """Where `?`, throw and return lead: `kind` is function, closure, async, task, try, default (of a parameter) or none (module
+    level). `name` stands in messages. `result` is None while it is not known (of a closure, a task, a stage), and for a `try`.
+    `accepts_all`: errors of every type may leave though the result is Nil, as from `main`; `test`: it is a test. `raised` and
+    `returns` collect what arrives, of a return the expression and its type. `scope` has the variables, None for a `try`, for a
+    default and for none."""
 
     kind: str
     scope: FunctionScope | None = None
@@ -152,6 +153,11 @@ class Target:
     raised: list[Raise] = field(default_factory=list)
     returns: list[tuple[ast.Expr, Type]] = field(default_factory=list)
     warned_of_message: bool = False  # W0020 is reported once in each function
+
+    @property
+    def leads_nowhere(self) -> bool:
+        """Whether nothing may be thrown or returned here (E3012)."""
+        return self.kind in ("none", "default")
 
 
 @dataclass(slots=True)

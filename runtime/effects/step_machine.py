@@ -90,10 +90,10 @@ class StepMachine(Machine):
         self.keeps_locals = outer.keeps_locals
         self.tiers(False)  # only the interpreter looks at what stops the other machine
 
-    def refill(self, overdraft: int) -> int:
-        """Do what `Machine.refill` does, after taking over what stops `outer`."""
+    def next_chunk(self, overdraft: int) -> int:
+        """Do what `Machine.next_chunk` does, after taking over what stops `outer`."""
         self.stop = self.outer.stop
-        return super().refill(overdraft)
+        return super().next_chunk(overdraft)
 
     def value(self, function: Closure, arguments: Sequence[Any]) -> Any:
         """Run a function to its end and return its value. Raises its panic, P013 when it asks something of the host, and what

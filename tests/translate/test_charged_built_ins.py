@@ -42,6 +42,29 @@ def test_a_limit_of_steps_ends_both_at_the_same_instruction(steps: int | None) -
     assert expected[2] > SIZE // 16
 
 
+ROUND = """
+hashmap seen: HashMap<String, Int> = HashMap::new();
+fn main() {{
+    let s = "a,b";
+    let mut n = 0;
+    for i in 0..60000 {{ n += {call}; }}
+    emit("n", n);
+}}
+"""
+CALLS = (
+    's.split(",").len()', "std::json::stringify(i).len()", "s.parse_int().unwrap_or(1)", "[i, 1].contains(3) as Int",
+    "std::date::from_ms(i).is_ok() as Int", '{ seen.set("a", i); 1 }', '{ seen.delete(s); i % 2 }',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_rounds_that_pay_for_themselves_count(call: str) -> None:
+    source = ROUND.format(call=call)
+    expected = observed(source, "interp", steps=450_000)  # far above what the interpreter keeps for the end
+    assert "P101" in str(expected)
+    assert observed(source, "both", steps=450_000) == expected
+
+
 class Charges:
     attention = False
 

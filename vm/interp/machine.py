@@ -212,7 +212,7 @@ class Machine(Scheduler):
         `refill` raises."""
         fuel -= sum(self.debt)
         self.debt.clear()
-        return fuel if fuel >= 0 else self.refill(fuel)
+        return fuel if fuel >= 0 else self.next_chunk(fuel)
 
     def _tier(self) -> Any:
         """Return the translated tier, which is made, and its modules loaded, when the first function or loop has run often."""
@@ -386,6 +386,9 @@ class Machine(Scheduler):
 
     def _place(self, task: Task, panic: Panic) -> None:
         frames = self._frames(task)
+        if panic.is_between and frames and frames[0][0] is task.state[3]:
+            code, following, locs, cells = frames[0]
+            frames[0] = code, code.home.behind(following), locs, cells
         trace, variables = panic.inside
         by_code: dict[Code, list[int]] = {}  # the frames of each function are looked up together
         for number, (code, _, _, _) in enumerate(frames):
@@ -518,7 +521,15 @@ class Machine(Scheduler):
 
     def refill(self, overdraft: int) -> int:
         """Return the next chunk of fuel; `overdraft` (zero or negative) is what the block just entered costs beyond the last one.
-        Raises P101 when the limit is reached, and what `attend` raises."""
+        Raises P101 when the limit is reached, and what `attend` raises, for the instruction that the block begins with."""
+        try:
+            return self.next_chunk(overdraft)
+        except Panic as panic:
+            panic.is_between = True
+            raise
+
+    def next_chunk(self, overdraft: int) -> int:
+        """Do what `refill` does where an instruction is at work, whose place a panic then has."""
         if self.attention:
             self.attend()
         if self.unwatched and self.gauge is not None:

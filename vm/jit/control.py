@@ -65,6 +65,7 @@ class Structure:
         self.surveying = surveying
         self.instructions = flow.code.instructions
         self.scopes: list[Scope] = []
+        self.paying: dict[int, Branch] = {}  # by the head of a loop, what pays there for the fuel of its rounds
         self.uses_g = False
         self.level = 0
         self.skip = -1  # an instruction that the head of a `for` does

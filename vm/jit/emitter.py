@@ -114,6 +114,7 @@ class Emitter:
         self.sites: list[Site] = []
         self.at = 0  # the instruction that is translated
         self.temporaries = 0
+        self.payments = 0  # how often fuel has been paid: behind that a count of it says nothing about the rounds of a loop
         self.stack: list[Value] = []
         self.facts = Facts()
         self.marked: frozenset[str] = frozenset()  # variables whose value is marked as shared, or needs no mark
@@ -362,6 +363,7 @@ class Emitter:
     def pay(self, cost: int = 0) -> None:
         """Pay the fuel that was counted so far, and `cost`, before control goes elsewhere."""
         if self.metered:
+            self.payments += 1
             self.out.append(f"F[0] -= n + {cost}" if cost else "F[0] -= n")
             self.out.append("n = 0")
 

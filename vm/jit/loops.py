@@ -102,7 +102,7 @@ def translate_loop(s: Structure, start: int, inside: list[int]) -> None:
     control goes from the loop. Raises Unshaped as `Structure.statements`."""
     e = s.emitter
     scope = s.open_loop(start)
-    lists, room_tested, hoisted = e.lists, e.room_tested, s.hoisted
+    lists, room_tested, hoisted, payments = e.lists, e.room_tested, s.hoisted, e.payments
     iterator = s.flow.code.depths[start] - 1
     promote_lists(s, start)
     walks, counts = s.instructions[start][1] == NEXT, counts_up(s, start)
@@ -120,6 +120,8 @@ def translate_loop(s: Structure, start: int, inside: list[int]) -> None:
         s.enter(start)
         poll(s, start, start)
         s.construct(start, inside)
+    if e.payments > payments:  # rounds that pay for themselves count up to nothing: the head asks in each what is left
+        s.paying[start].condition += " or F[0] < LOW"
     e.out = before
     e.out.append(statement)
     s.scopes.pop()
@@ -341,6 +343,7 @@ def poll(s: Structure, index: int, start: int, iterator: int = -1) -> None:
         low = Branch("F[0] < LOW")
         low.yes.append(site)
         paying.yes.append(low)
+        s.paying[start] = paying
         e.out.append(paying)
     e.out.append(stop)
 

@@ -575,6 +575,8 @@ class Tier:
         try:
             self.machine.attend()
         except BaseException as error:
+            if isinstance(error, Panic):
+                error.is_between = True
             self.machine.raised = error
 
     def count_deoptimisation(self, unit: Code | LoopSite) -> None:
