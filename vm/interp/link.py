@@ -487,11 +487,13 @@ class Program:
         index = code.index_of(following)
         return max((len(code.nodes) if index is None else index) - 1, 0)
 
-    def behind(self, following: Any) -> Any:
-        """Return the node behind the next instruction, at which a frame stands that goes on with `following`; None at the end."""
+    def behind(self, code: Code, following: Any) -> Any:
+        """Return the node at which a frame stands behind the next instruction, where it goes on with `following`; None at the end.
+        A node that stands for several instructions has another one behind it."""
         if following is not None and following[0] in _BEFORE:
             following = following[2]
-        return None if following is None else following[2]
+        index = code.index_of(following)
+        return None if index is None or index + 1 >= len(code.nodes) else code.nodes[index + 1]
 
     def place_of(self, code: Code, index: int) -> tuple[str, int, int]:
         """Return (file, line, column) of the instruction of this index; line and column from 1, 0 where nothing is known."""

@@ -388,7 +388,7 @@ class Machine(Scheduler):
         frames = self._frames(task)
         if panic.is_between and frames and frames[0][0] is task.state[3]:
             code, following, locs, cells = frames[0]
-            frames[0] = code, code.home.behind(following), locs, cells
+            frames[0] = code, code.home.behind(code, following), locs, cells
         trace, variables = panic.inside
         by_code: dict[Code, list[int]] = {}  # the frames of each function are looked up together
         for number, (code, _, _, _) in enumerate(frames):
