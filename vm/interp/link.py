@@ -488,8 +488,8 @@ class Program:
         return max((len(code.nodes) if index is None else index) - 1, 0)
 
     def behind(self, code: Code, following: Any) -> Any:
-        """Return the node at which a frame stands behind the next instruction, where it goes on with `following`; None at the end.
-        A node that stands for several instructions has another one behind it."""
+        """Return the node behind the next instruction, of a frame that goes on with `following`; None at the end. A node that
+        stands for several instructions names another one."""
         if following is not None and following[0] in _BEFORE:
             following = following[2]
         index = code.index_of(following)
