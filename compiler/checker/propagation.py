@@ -426,7 +426,7 @@ def _check_clause(c: Checker, clause: ast.CatchClause, earlier: Clauses, raised:
         )
         caught = ERRONEOUS
     # `catch e: Any` catches everything, as a clause without type.
-    clause.caught = None if caught == ANY else caught
+    clause.caught = None if caught == ANY and caught is not ERRONEOUS else caught  # the two are equal
     if clause.binding is not None:
         clause.binding.type = (_in_common(clause, earlier, raised) if clause.type is None else ANY) if caught is None else caught
     other = None if caught is ERRONEOUS else earlier.covering(clause)
