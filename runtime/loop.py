@@ -3,8 +3,8 @@
 Hands on `OfflineLoop` to the command line and the session: it lets offline runs start without asyncio (V-6.6, V-8.6, G-14.5). It
 has the few methods of asyncio's loop that the runtime uses, under the same names; its clock stands still while anything can run
 and then jumps to the next timer. Hands on to the session, effects, memories and the journal the functions below it (`gather`,
-`within`, `pause`, `stop_all`, `wait_until_done`), which work on both loops; and `asyncio_loop` to the session, calls and
-memories. Nothing here knows the machine.
+`within`, `pause`, `stop_all`, `wait_until_done`), which work on both loops; `asyncio_loop` to the session, calls and memories;
+and `LoopLock` to agents, MCP servers and their journal. asyncio is imported only where it runs. Nothing here knows the machine.
 """
 
 from __future__ import annotations
@@ -251,10 +251,33 @@ class OfflineLoop:
 
 
 def asyncio_loop() -> Any:
-    """Return asyncio's running loop; RuntimeError when none runs. In this file asyncio is imported only here."""
+    """Return asyncio's running loop; RuntimeError when none runs."""
     from asyncio import get_running_loop
 
     return get_running_loop()
+
+
+class LoopLock:
+    """`async with` lets one in at a time, the others in their order, within one event loop of asyncio after another: a session
+    may be called in several, and a lock of asyncio that somebody has waited for is of no use in another one. Nobody may be
+    inside, or wait, when the next loop comes."""
+
+    __slots__ = ("_loop", "_lock")
+
+    def __init__(self) -> None:
+        self._loop: Any = None
+        self._lock: Any = None
+
+    async def __aenter__(self) -> None:
+        loop = asyncio_loop()
+        if loop is not self._loop:
+            from asyncio import Lock
+
+            self._loop, self._lock = loop, Lock()
+        await self._lock.acquire()
+
+    async def __aexit__(self, *failure: object) -> None:
+        self._lock.release()
 
 
 async def wait_until_done(loop: Any, job: Any) -> None:

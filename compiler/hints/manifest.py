@@ -105,7 +105,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "stores": {
         "kind": 'kind = "sqlite"',
         "path": 'kind = "sqlite"\npath = "notes.db"',
-        "url_env": 'kind = "redis"\nurl_env = "REDIS_URL"',
+        "url_env": 'url_env = "STORE_URL"',
     },
     "embedders": {
         "connection": 'connection = "main"\nmodel = "text-embedding-3-small"',

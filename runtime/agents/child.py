@@ -210,14 +210,17 @@ class _Streams(asyncio.subprocess.SubprocessStreamProtocol):
 
 
 class Child:
-    """A running process, the leader of a session of its own. Whoever starts one must `stop` it."""
+    """A running process, the leader of a session of its own. Whoever starts one must `stop` it. It belongs to the event loop in
+    which it was started: at the end of `asyncio.run` it is stopped, and in another loop it counts as ended."""
 
     def __init__(self, process: asyncio.subprocess.Process, streams: _Streams) -> None:
         self._process = process
         self._streams = streams
         self._stderr = bytearray()
         self._is_cut = False  # more than that was written
+        self._loop = asyncio.get_running_loop()
         self._draining = asyncio.ensure_future(self._drain())
+        self._keeping = asyncio.ensure_future(self._keep())
         self._stopping: asyncio.Future[None] | None = None
 
     @classmethod
@@ -272,8 +275,8 @@ class Child:
 
     @property
     def ended(self) -> bool:
-        """Return whether it has exited, or `stop` was called."""
-        return self._streams.exited.is_set() or self._stopping is not None
+        """Return whether it has exited, or `stop` was called, or it belongs to another event loop."""
+        return self._streams.exited.is_set() or self._stopping is not None or self._is_elsewhere()
 
     async def has_ended(self) -> bool:
         """Return `ended`; a stand-in for a child may have to ask for it."""
@@ -371,6 +374,25 @@ class Child:
 
     # ------------------------------------------------------------ the end
 
+    async def _keep(self) -> None:
+        """Stop it when the event loop ends before somebody else does: `asyncio.run` cancels what is left, and waits for that."""
+        try:
+            await self._streams.exited.wait()
+        except asyncio.CancelledError:
+            await self.stop()
+            raise
+
+    def _is_elsewhere(self) -> bool:
+        return asyncio.get_running_loop() is not self._loop
+
+    def _leave(self) -> None:
+        """End a process of another event loop, which is not waited for: that loop may be over."""
+        if self._stopping is None:
+            self._signal(descendants(self.pid), signal.SIGKILL)
+            end(self.pid)
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._process._transport.close)  # type: ignore[attr-defined]
+
     async def end_of_output(self) -> None:
         """After ChildEnded, let it exit by itself within EXIT_GRACE seconds, then `stop` it, also when the caller is cancelled
         meanwhile."""
@@ -383,9 +405,12 @@ class Child:
     async def stop(self) -> None:
         """End the process and all that belongs to it: SIGTERM, and SIGKILL after TERMINATION_GRACE seconds. Returns when all have
         ended, or TERMINATION_GRACE seconds after the SIGKILL at the latest, and then at most EXIT_GRACE seconds later, for the
-        end of its standard error. A second call waits for the first one.
+        end of its standard error. A second call waits for the first one. In another event loop it is killed, and not waited for.
 
         A caller that is cancelled meanwhile waits to the end too; then it raises CancelledError."""
+        if self._is_elsewhere():
+            self._leave()
+            return
         if self._stopping is None:
             self._stopping = asyncio.ensure_future(self._stop())
         cancelled = False
@@ -416,8 +441,8 @@ class Child:
             self._signal(family, signal.SIGKILL)
             await self._gone(family, TERMINATION_GRACE)
         end(self.pid)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._draining, EXIT_GRACE)
+        await asyncio.wait((self._draining,), timeout=EXIT_GRACE)
+        self._draining.cancel()
         self._process._transport.close()  # type: ignore[attr-defined]
 
     def _signal(self, family: set[int], number: int) -> None:

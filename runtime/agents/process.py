@@ -14,6 +14,7 @@ import asyncio
 
 from ...vm.values.errors import FOR_MODEL
 from ..errors import CONNECTION, Origin
+from ..loop import LoopLock
 from .child import Child, ChildEnded, LineNotText, LineTooLong, last_words
 from .messages import (
     INIT_ACK,
@@ -65,7 +66,7 @@ class AgentProcess:
         self.name = settings.name
         self.origin = Origin(settings.name, settings.name, settings.timeout)
         self._launch = launch
-        self._turn = asyncio.Lock()  # one exchange at a time, in the order of the calls
+        self._turn = LoopLock()  # one exchange at a time, in the order of the calls
         self._timer: asyncio.Timeout | None = None  # of the exchange that runs
         self._child: Child | None = None
         self._requests = 0  # of this process

@@ -17,6 +17,7 @@ from ..agents.calls import AgentSender, HandlerLeft, Listening, call_settings
 from ..calls.call import prepare_execute, prepare_execute_with_schema
 from ..errors import CallFailure
 from ..host import model_text
+from ..loop import asyncio_loop, gather
 from ..media import Unsent, media_parts
 from ..records import failed, json_form, response_value
 from ..schema.acceptance import program_validators
@@ -139,7 +140,8 @@ class AgentCalls:
             except Exception as failure:  # `gather` would leave the others running
                 failures.append(failure)
 
-        await self.run.gather(*(end(process) for process in self.processes.values()))
+        # not `run.gather`, whose loop is that of the last call
+        await gather(self.run.host.loop or asyncio_loop(), [end(process) for process in self.processes.values()])
         if failures:
             raise failures[0]
 

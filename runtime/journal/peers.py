@@ -16,6 +16,7 @@ from ..agents.child import ChildEnded, LineNotText, LineTooLong, OutputTooLong
 from ..agents.files import FileRefused
 from ..errors import CallFailure
 from ..host import EffectUnknown
+from ..loop import LoopLock
 from ..mcp.resources import Part, PromptPart, ServedPrompt, ServedResource
 from ..mcp.served import Answer, ServedTool, ServerFailure
 from .operation import Form
@@ -127,8 +128,8 @@ _PROMPT = _form_of(
 
 class JournaledConnection:
     """The connection to a server. `open_real` connects; the real connection is opened by the first request that is no recorded
-    one, and `has_ended` is set when it has ended by itself. The methods are those of `Connection` (`mcp/served.py`); they raise
-    ServerFailure, with the variant EffectUnknown for a call that a process died in."""
+    one, and `has_ended` is set when that is of no use any more. The methods are those of `Connection` (`mcp/served.py`); they
+    raise ServerFailure, with the variant EffectUnknown for a call that a process died in."""
 
     def __init__(
         self, journal: Journal, scope: Scope, settings: McpSettings, open_real: Callable[[], Awaitable[tuple[Any, asyncio.Event]]]
@@ -138,7 +139,7 @@ class JournaledConnection:
         self.name = settings.name
         self.open_real = open_real
         self.real: Connection | None = None
-        self.opening = asyncio.Lock()  # one request opens it, the others wait for it
+        self.opening = LoopLock()  # one request opens it, the others wait for it
         self.has_ended = asyncio.Event()
         self.digests: dict[str, str] | None = None  # of the tools that it had, by their names
 
@@ -225,7 +226,7 @@ class JournaledConnection:
         return parts
 
     async def ended(self) -> bool:
-        """Return whether it has ended by itself."""
+        """Return whether it is of no use any more, as far as that is seen without a request."""
         async def look() -> bool:
             return self.has_ended.is_set()
 

@@ -29,10 +29,22 @@ if TYPE_CHECKING:
     from .served import Connection
 
 
+class End(asyncio.Event):
+    """Set when a connection has ended by itself, and in every event loop but the one in which it was opened: there what carries
+    it cannot be waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened_in = asyncio.get_running_loop()
+
+    def is_set(self) -> bool:
+        return super().is_set() or asyncio.get_running_loop() is not self.opened_in
+
+
 async def open_connection(run: EffectContext, settings: McpSettings) -> tuple[Connection, asyncio.Event]:
-    """Return a connection that is ready for calls, and an event that is set when its child process ends by itself (over HTTP, and
-    for a connection of the host's own `server`, never). The caller must `aclose` the connection. `settings` must have a
-    transport.
+    """Return a connection that is ready for calls, and an event that is set when its child process has ended by itself, and in
+    another event loop (for a connection of the host's own `server`, never). The caller must `aclose` the connection. `settings`
+    must have a transport.
 
     Raises ServerFailure where there is none: PermissionDenied for a denial, Unsupported on a system where no process could be
     ended safely, else ConnectionFailed; only exceptions that the host's own `server` raises may be others."""
@@ -87,7 +99,7 @@ async def _to_child(settings: McpSettings, launch: Callable[[], Awaitable[Child]
 
     now = asyncio.get_running_loop().time
     until = now() + settings.timeout
-    ended = asyncio.Event()
+    ended = End()
     child, faults = await launch(), list[str]()
     try:
         return await connected(settings, streams_of(child, settings.timeout, ended.set, faults), faults=faults), ended
@@ -95,7 +107,7 @@ async def _to_child(settings: McpSettings, launch: Callable[[], Awaitable[Child]
         remaining = until - now()
         if not ended.is_set() or remaining <= 0:
             raise _of_child(failure, child, ended) from None
-    ended = asyncio.Event()
+    ended = End()
     child = await launch()
     streams = streams_of(child, settings.timeout, ended.set, faults)
     try:
@@ -141,7 +153,8 @@ async def _over_http(run: EffectContext, settings: McpSettings) -> tuple[Connect
             login = login_to(run, settings, carrier)
         return await connected(settings, streams_to(settings, carrier, headers, login), carrier=carrier)
 
-    return await with_checked_address(run, network, target.host, target.port, begin), asyncio.Event()
+    connection = await with_checked_address(run, network, target.host, target.port, begin)
+    return connection, asyncio.Event() if run.host.server is not None else End()
 
 
 def _advice(run: EffectContext, logs_in: bool) -> str:

@@ -19,6 +19,7 @@ from ..access.permissions import permissions_of
 from ..access.rights import declaring
 from ..errors import ConfigFailure
 from ..host import AUDIT, for_model
+from ..loop import LoopLock
 from ..media import WithMedia
 from ..records import ToolDef
 from ..schema.validation import Accepted, validate
@@ -138,12 +139,12 @@ class Server:
         self.name = entry.name
         self.signatures = {row[0]: Signature(row) for row in entry.methods}
         self.connection: Connection | None = None
-        self.ended = asyncio.Event()  # set when the connection has ended by itself, as far as that is seen without a request
+        self.ended = asyncio.Event()  # set when the connection is of no use any more, as far as that is seen without a request
         self.offered: dict[str, OfferedTool] = {}
         self.digests: dict[str, list[str]] = {}
         self.pins: Mapping[str, Pin] | None = run.host.pins.get(entry.name)  # None: nobody has pinned its tools
         self.reasons: dict[str, str] = {}  # why a served tool is refused, by its name
-        self.connecting = asyncio.Lock()  # one call connects, the others wait for it
+        self.connecting = LoopLock()  # one call connects, the others wait for it
         try:
             self.settings = McpSettings(entry.name, entry.fields, run.host.mcp.get(entry.name, {}))
             missing = f"mcp {self.name} has no transport: declaration, manifest or host gives it"
@@ -192,8 +193,8 @@ class Server:
     # ------------------------------------------------------------ connecting
 
     async def connected(self) -> Connection:
-        """Return the connection, which is opened at the first use, and again after its child process has ended or a request has
-        found it ended. Raises ServerFailure, and what the host's own `server` raises."""
+        """Return the connection, which is opened at the first use, and again after its child process has ended, a request has
+        found it ended, or in another event loop. Raises ServerFailure, and what the host's own `server` raises."""
         async with self.connecting:
             if await self._has_ended():
                 await self.disconnect()
@@ -229,7 +230,7 @@ class Server:
         return connection, asyncio.Event()
 
     async def _has_ended(self) -> bool:
-        """Return whether the connection has ended by itself, as far as that is seen without a request."""
+        """Return whether the connection is of no use any more, as far as that is seen without a request."""
         ask = getattr(self.connection, "ended", None)
         return self.ended.is_set() if ask is None else await ask()
 

@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 from mcp import Client, MCPError
+from mcp.client import session as client_session
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     CONNECTION_CLOSED,
@@ -78,7 +79,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 # What the SDK logs, with tracebacks, is in our failures already. So it shall not go to stderr; a host that listens still gets it.
-logging.getLogger("mcp").addHandler(logging.NullHandler())
+# Its client session has a logger outside of its own name.
+for logger in (logging.getLogger("mcp"), client_session.logger):
+    logger.addHandler(logging.NullHandler())
 
 MOST_PAGES = 100  # of a list
 MOST_ROUNDS = 10  # of one request, each of which asks for more input
@@ -199,7 +202,13 @@ class SdkConnection:
         return None if self.carrier is None else self.carrier.failure
 
     async def aclose(self) -> None:
-        """End the client and its streams; return when nothing of it runs any more. How they end is not raised."""
+        """End the client and its streams; return when nothing of it runs any more, in another event loop than the one that it was
+        opened in at once. How they end is not raised."""
+        loop = self._living.get_loop()
+        if loop is not asyncio.get_running_loop():  # that loop ends it, unless it is over with all that was in it
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._closing.set)
+            return
         self._closing.set()
         if not self._ready.done():
             self._living.cancel()

@@ -119,6 +119,9 @@ def called(manner: str, text: str, answers: Any) -> dict[str, Any]:
         return {"resultType": "input_required", "inputRequests": {"who": asked(FORMS[text])}, "requestState": "s"}
     elif text in FORMS:
         text = json.dumps(answers["who"])
+    elif text == "noise":
+        sys.stdout.write('{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": "much"}}\n')
+        sys.stdout.flush()
     elif text == "exit":
         os._exit(0)
     elif text == "nonsense":

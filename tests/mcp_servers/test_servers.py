@@ -88,6 +88,18 @@ def test_one_that_ended_between_two_calls_is_started_anew(tmp_path: Path) -> Non
     assert (done.err, done.out) == ("", PRINTED + "".join(f"{{\"result\": soon}}\n{n} {{\"result\": 1}}\n" for n in (1, 2)))
 
 
+def test_a_notification_that_cannot_be_read_prints_no_traceback_of_the_library(tmp_path: Path) -> None:
+    """The client session of the SDK logs it with one, by a logger that stands outside of the library's own."""
+    fields = f'transport: "stdio", command: "python", args: ["{SERVER.with_name("raw.py")}", "handshake"],'
+    (tmp_path / "main.conc").write_text(f"""
+        mcp Raw {{ {fields} }}
+        fn main() -> Result<Nil, Error> {{ println(Raw.call("echo", {{ text: "noise" }})?); Ok() }}
+    """)
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    ended = concerto("run", "main.conc", "--offline", "--allow-run=python", cwd=tmp_path, PATH=path)
+    assert (ended.code, ended.out, ended.err) == (0, "noise\n", "")
+
+
 def test_starting_needs_a_permission(tmp_path: Path) -> None:
     done = run(tmp_path, stdio_fields())
     assert done.code == 77
