@@ -48,19 +48,27 @@ Handler = Callable[[Request, Caller], Awaitable[Any]]
 
 
 class Application:
-    """A program as an ASGI application. Whatever mounts it calls `aclose` at its end, or has it run its lifespan. `options` are
-    those of its sessions. The attributes are its parts, which the protocols beside it use: `program`, `settings`, `gate` (who
-    calls), `calls`, `sessions`, `questions`, `admission`, `counters`, `days`, `first` (answers given again), and `signatures`,
-    the public functions by name; `durable` is None without durable calls, `state`, the file of states, None without one. Raises
-    ValueError and TypeError for wrong options, OSError for a file of states or a run store that cannot be used."""
+    """A program as an ASGI application. Whatever mounts it calls `aclose` at its end, or has it run its lifespan, which may be
+    run again after its end. `options` are those of its sessions. The attributes are its parts, which the protocols beside it
+    use: `program`, `settings`, `gate` (who calls), `calls`, `sessions`, `questions`, `admission`, `counters`, `days`, `first`
+    (answers given again), and `signatures`, the public functions by name; `durable` is None without durable calls, `state`, the
+    file of states, None without one. Raises ValueError and TypeError for wrong options, OSError for a file of states or a run
+    store that cannot be used."""
 
     def __init__(self, program: Program, settings: Serving, options: dict[str, Any]) -> None:
         _require_known(program, settings)
         self.program = program
         self.signatures = program.signatures
         self.settings = settings
-        self.state = None if settings.state is None else State(settings.state)
+        self.options = options
         self.gate = Gate(settings)
+        self.described = json.dumps(description(program, settings), ensure_ascii=False)
+        self._open()
+
+    def _open(self) -> None:
+        """Make what serves until `aclose`. Raise OSError as `Application`."""
+        program, settings, options = self.program, self.settings, self.options
+        self.state = None if settings.state is None else State(settings.state)
         self.admission = Admission(settings)
         self.sessions = Sessions(program, options, settings, self.state)
         self.questions = Questions(program)
@@ -72,7 +80,6 @@ class Application:
         self.first = FirstAnswers(self.state)
         self.durable = DurableCalls(self.calls, options, settings) if settings.durable else None
         self.mcp = McpEndpoint(self)
-        self.described = json.dumps(description(program, settings), ensure_ascii=False)
         self.going_on: set[asyncio.Task[Any]] = set()  # first answers whose client has gone
         self.inner = Starlette(
             routes=self.routes(), lifespan=self._lifespan, exception_handlers={HTTPException: _not_routed, Exception: _defect}
@@ -86,6 +93,8 @@ class Application:
 
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> Any:
+        if self.admission.draining:  # started again after its end, as each test of a host may do
+            self._open()
         yield
         await self.aclose()
 

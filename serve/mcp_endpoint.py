@@ -47,11 +47,12 @@ class McpEndpoint:
         await manager.handle_request(scope, receive, send)
 
     async def _running(self) -> StreamableHTTPSessionManager:
-        if self.manager is None:
+        if self.manager is None or (self.runner is not None and self.runner.done()):  # the second: its event loop is over
             from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
             from .mcp_server import server_of
 
+            self.ready, self.over = asyncio.Event(), asyncio.Event()
             most = self.app.settings.body_bytes
             self.manager = StreamableHTTPSessionManager(server_of(self.app), max_request_body_size=most)
             self.runner = asyncio.create_task(self._run(self.manager))
@@ -66,6 +67,6 @@ class McpEndpoint:
     async def aclose(self) -> None:
         """End all sessions."""
         self.over.set()
-        if self.runner is not None:
+        if self.runner is not None and not self.runner.done():
             await asyncio.wait({self.runner}, timeout=5)
             self.runner.cancel()

@@ -163,6 +163,22 @@ async def test_mounted_in_another_application() -> None:
     await app.aclose()
 
 
+def test_an_application_is_started_again_after_its_end() -> None:
+    """The tests of a host share an application, and each runs its lifespan, in an event loop of its own."""
+    from starlette.testclient import TestClient
+
+    app = concerto.asgi(program(), offline=True)
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    for _ in range(3):
+        with TestClient(app, base_url="http://localhost") as client:
+            assert client.post("/call/hello", json={"name": "x"}, headers={"Concerto-Session": "s"}).json() == "hello x"
+            assert client.post("/mcp", json=asked).status_code == 400  # without a session of MCP
+            assert client.get("/readyz").status_code == 200
+        assert client.post("/call/hello", json={"name": "x"}).status_code == 503
+    without_lifespan = TestClient(concerto.asgi(program(), offline=True), base_url="http://localhost")
+    assert [without_lifespan.post("/mcp", json=asked).status_code for _ in range(2)] == [400, 400]
+
+
 def test_wrong_settings_are_refused() -> None:
     for options, says in (
         ({"tokens": {"me": "short"}}, "tokens is of the type dict; it is a mapping"),
