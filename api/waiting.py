@@ -131,23 +131,35 @@ class Waiters:
 # One call of a session at a time, and Ctrl-C in the calls that wait (O-9.41).
 
 OF_ITS_HANDLER = "a session cannot be called by its own handlers"
-_inside: ContextVar[tuple[object, ...]] = ContextVar("concerto_sessions", default=())
+
+
+class _Turn:
+    """The time in which one call runs."""
+
+    __slots__ = ("is_over",)
+
+    def __init__(self) -> None:
+        self.is_over = False
+
+
+_inside: ContextVar[tuple[_Turn, ...]] = ContextVar("concerto_turns", default=())  # of the calls that have led here
 
 
 class Turns:
     """`async with turns` lets one call of a session run at a time: it waits for the calls before it in the same event loop. It
-    raises RuntimeError where waiting could not end: in a handler of a call, and in tasks that one has begun; beside a call in
-    another event loop; and once somebody has set `closed`."""
+    raises RuntimeError where waiting could not end: in a handler of the call that runs, and in tasks that one has begun; beside a
+    call in another event loop; and once somebody has set `closed`."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._count = 0  # those inside and waiting
+        self._turn: _Turn | None = None  # of the call that runs
         self.closed = False
 
     def is_inside(self) -> bool:
-        """Return whether this is a handler of a call that runs, or something that one has begun, in a thread too."""
-        return self in _inside.get()
+        """Return whether this is a handler of the call that runs, or something that one has begun, in a thread too."""
+        return self._turn is not None and self._turn in _inside.get()
 
     async def __aenter__(self) -> None:
         if self.is_inside():
@@ -167,10 +179,14 @@ class Turns:
         if self.closed:
             self._leave()
             raise RuntimeError("the session is closed")
-        self._token = _inside.set((*_inside.get(), self))
+        self._turn = _Turn()
+        # without those that are over: a task that goes on from call to call must not gather them
+        self._token = _inside.set((*(turn for turn in _inside.get() if not turn.is_over), self._turn))
 
     async def __aexit__(self, *failure: object) -> None:
         _inside.reset(self._token)
+        if self._turn is not None:
+            self._turn.is_over, self._turn = True, None
         self._leave()
 
     def _leave(self) -> None:

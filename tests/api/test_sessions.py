@@ -160,6 +160,40 @@ def test_a_handler_cannot_call_its_own_session() -> None:
         assert session.call("count", "a") == 1
 
 
+def test_what_a_handler_has_begun_calls_the_session_once_the_call_is_over() -> None:
+    """Not before, since the handler may wait for it; and a call that one has begun in another session counts as well."""
+    async def main() -> list[Any]:
+        said: list[Any] = []
+        begun: list[asyncio.Task[None]] = []
+        refused, over = asyncio.Event(), asyncio.Event()
+
+        async def later(one: concerto.Session, other: concerto.Session) -> None:
+            with pytest.raises(RuntimeError, match="own handlers"):
+                await one.acall("count", "a")
+            refused.set()
+            await over.wait()
+            said.append(await one.acall("count", "a"))
+            said.append(await other.acall("ask", 2))
+
+        async with PROGRAM.session() as one, PROGRAM.session() as other:
+            async def begin(q: Any) -> int:
+                begun.append(asyncio.ensure_future(later(one, other)))
+                await refused.wait()
+                return 5
+
+            async def cross(q: Any) -> Any:
+                return await one.acall("count", "a")
+
+            one.on_emit("ask", begin)
+            other.on_emit("ask", cross)
+            said.append(await one.acall("ask", 1))
+            over.set()
+            await asyncio.gather(*begun)
+        return said
+
+    assert asyncio.run(main()) == [5, 1, 2]
+
+
 def test_a_session_that_was_called_without_a_loop_can_be_closed_in_one() -> None:
     session = PROGRAM.session()
     assert session.call("count", "a") == 1
