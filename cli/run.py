@@ -664,5 +664,7 @@ def environment(path: str | None) -> ProcessEnvironment:
             continue
         if not separator or not name.strip():
             raise exits.Exit(exits.USAGE, f"{path}:{number}: expected NAME=value")
+        if len(name.split()) > 1:  # nobody could ask for it: a file for shells says `export NAME=value`
+            raise exits.Exit(exits.USAGE, f"{path}:{number}: expected NAME=value, and nothing before the name: {name.split()[0]}")
         variables[name.strip()] = value.strip()
     return ProcessEnvironment({**variables, **os.environ})

@@ -452,6 +452,9 @@ def test_env_files_that_are_none(cli, asks, write):
     assert cli("run", asks, "--env-file", "keys.env") == (2, "", "keys.env:2: expected NAME=value\n")
     write("keys.env", "=1\n")
     assert cli("run", asks, "--env-file", "keys.env") == (2, "", "keys.env:1: expected NAME=value\n")
+    write("keys.env", "A = 1\nexport B=1\n")
+    refused = "keys.env:2: expected NAME=value, and nothing before the name: export\n"
+    assert cli("run", asks, "--env-file", "keys.env") == (2, "", refused)
 
 
 def test_an_own_error_shows_its_message(cli, write):
