@@ -134,7 +134,7 @@ class DirectMethod:
 
     __slots__ = (
         "run", "tools", "tool", "name", "method", "code", "names", "permissions", "is_enabled", "begun", "takes_state",
-        "changes_state", "only_reads", "kind", "containers",
+        "changes_state", "only_reads", "kind", "containers", "lends",
     )  # fmt: skip
 
     def __init__(self, run: EffectContext, method: Method) -> None:
@@ -157,8 +157,10 @@ class DirectMethod:
         if method.changes_state:
             self.kind, self.containers = flat_state(run.program, self.code.number)
         self.only_reads = method.takes_state and not method.changes_state and borrows(run.program, self.code.number)
+        self.lends = self.only_reads or self.containers is not None
 
-    def begin(self, arguments: Sequence[Any]) -> list[Any] | None:
+    def _held(self) -> States | None:
+        """Return the states, that of the tool among them if the method takes it; None where the host has to perform a call."""
         run, tool = self.run, self.tool
         state, host = run.state, run.host
         tools = state["tools"]
@@ -169,9 +171,16 @@ class DirectMethod:
         turns = tools.turns.get(tool) if tools.turns else None
         if MOCKS in state or host.tools and (tool, self.name) in host.tools or turns is not None and turns.busy:
             return None
-        held = tools.held
+        held: States = tools.held
         if self.takes_state and tool not in held.states and not tools.is_initialised(tool):
             return None
+        return held
+
+    def begin(self, arguments: Sequence[Any]) -> list[Any] | None:
+        held = self._held()
+        if held is None:
+            return None
+        tool, tools, host = self.tool, self.tools, self.run.host
         if UNSET in arguments:
             arguments = tools.filled(self.method, arguments)
         if host.is_audited:
@@ -239,6 +248,18 @@ class DirectMethod:
                 held.go_back(self.tool, before, self.containers)
         elif self.takes_state:
             self._have_read()
+
+    def lend(self) -> Any:
+        held = None if self.run.host.is_audited else self._held()
+        return None if held is None else held.lend(self.tool, self.kind)
+
+    def take_over(self, state: Any, found: dict[int, tuple[Any, Any]]) -> None:
+        before = None
+        if self.changes_state:
+            fields = [found[position][0] if position in found else value for position, value in enumerate(state.values())]
+            kept = [found[position][1] if position in found else None for position, _ in self.containers or ()]
+            before = state, tuple(fields), kept, None
+        self.begun.append((self.tools.held, before, None, []))
 
     def _have_read(self) -> None:
         held, _, view, given = self.begun.pop()

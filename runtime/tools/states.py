@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import sys
 
-from ...vm.values import Struct, share
-from ...vm.values.undo import Undo, noted_in_place
+from ...vm.values import Struct, own, share
+from ...vm.values.undo import SMALL, Undo, noted_in_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ def _references_beside() -> int:
 
 ALONE = _references_beside()
 PLAIN_STORAGE = (list, dict)
-SMALL = 24  # scalars that are copied in the time in which one write is noted
 
 
 class States:
@@ -135,6 +134,16 @@ class States:
                 noting = [storage] if noting is None else [*noting, storage]
                 kept.append(storage)
         return state, state.values(), kept, noting
+
+    def lend(self, tool: str, kind: Any) -> Any:
+        """Return the state itself, a struct that nothing else holds, for calls that note themselves what they change; None for
+        what is no struct, of the class `kind` if that is given, and while somebody reads it."""
+        state = self.states[tool]
+        if not isinstance(state, Struct) or (kind is not None and type(state) is not kind) or self.readers.get(tool):
+            return None
+        if state.shared:
+            state = self.states[tool] = own(state)
+        return state
 
     def end_flat(self, tool: str, before: Before, state: Any) -> None:
         """Set the new state of a tool, which a method has given that got it from `change_flat`."""

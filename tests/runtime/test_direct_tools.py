@@ -19,8 +19,9 @@ from concerto.vm.bytecode.encoding import encode
 from concerto.vm.bytecode.image import Image
 from concerto.vm.interp import link
 from concerto.vm.interp.machine import IN_A_ROW
+from concerto.vm.jit import tier
 from concerto.vm.panics import Panic
-from concerto.vm.values import display
+from concerto.vm.values import containers, display
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 WITH_TOOLS = sorted(
@@ -79,6 +80,198 @@ tool Other {
     pub fn sum(mut self) -> Int { self.n += 1; self.n }
 }
 """
+# A tool whose methods write their state in all ways that a lease knows, and fail behind it where they are told to.
+SHELF = """
+tool Shelf {
+    description: "keeps",
+    n: Int = 0, big: Int = 0, all: Array<Int> = [], names: Map<String, Int> = {}, by: Map<Int, String> = {},
+    few: Array<Int> = [], seen: Set<String> = Set::new(), last: String = "", over: Stack<Int> = Stack::new(),
+    /// Adds
+    @param("i", "which") @param("step", "how much")
+    pub fn add(mut self, i: Int, step: Int) -> Int {
+        self.n += 1;
+        self.last = "${i}";
+        self.all.push(i);
+        self.names["k${i % 7}"] = (self.names.get("k${i % 7}") ?? 0) + i;
+        self.by.set(i, "v${i}");
+        self.names["k${i % 7}"] = 1 + (self.names.get("k${i % 7}") ?? 0);
+        self.names["new${i}"] = i;
+        self.big += step;
+        self.all.push(self.big % 10);
+        self.all.len()
+    }
+    /// Writes in other ways
+    @param("i", "which") @param("at", "where")
+    pub fn mix(mut self, i: Int, at: Int) -> Int {
+        self.few.push(i % 5);
+        self.few[0] = i;
+        if i % 4 == 3 { self.few.sort(); self.few.pop(); }
+        self.seen.insert("s${i % 3}");
+        self.over.push(i);
+        if i % 5 == 4 { self.names.delete("k1"); self.names["k1"] = i; }
+        if i % 6 == 5 { self.over.pop(); self.over.pop(); }
+        self.n += self.few[at];
+        self.few.len()
+    }
+    /// Begins anew
+    @param("i", "which") @param("step", "how much")
+    pub fn anew(mut self, i: Int, step: Int) -> Int {
+        if i % 3 == 0 { self.names = {}; self.all = [1]; self.by = {1: "one"}; }
+        self.names["a"] = i;
+        self.all.push(i);
+        self.by[i] = "x";
+        self.few = self.few.concat([i]);
+        self.big += step;
+        self.n
+    }
+    /// Counts beside
+    @param("i", "which")
+    pub fn beside(mut self, i: Int) -> Int { let was = self; self.n += i; self.all.push(was.n); self.n - was.n }
+    /// The state
+    pub fn me(self) -> Any { self }
+    /// Keeps a way out
+    @param("i", "which")
+    pub fn give(mut self, i: Int) -> Array<Int> { self.all.push(i); let given = self.all; self.all.push(i + 1); given }
+    /// Counts down far
+    @param("i", "how far") @param("step", "how much")
+    pub fn far(mut self, i: Int, step: Int) -> Int {
+        self.n += 1;
+        self.all.push(i);
+        self.names["far"] = i;
+        self.n += down(i);
+        self.all.push(-i);
+        self.names["further"] = i;
+        self.big += step;
+        self.n
+    }
+    /// Reads a number
+    @param("text", "it")
+    pub fn number(mut self, text: String) -> Result<Int, ParseError> {
+        self.n += 1;
+        let n = text.parse_int()?;
+        self.n += n;
+        Ok(n)
+    }
+    /// Reads one, and what comes of it is not looked at
+    @param("text", "it")
+    pub fn raw(mut self, text: String) -> Result<Int, ParseError> { self.n += 1; text.parse_int() }
+    /// Turns
+    @param("n", "how often")
+    pub fn turn(mut self, n: Int) -> Int { let mut i = 0; while i < n { i += 1; self.n += i; self.all.push(i % 3); } i }
+    /// One of them
+    @param("i", "which")
+    pub fn at(self, i: Int) -> Int { self.all[i] }
+    /// How many
+    pub fn count(self) -> Int { self.all.len() }
+    /// All
+    pub fn text(self) -> String {
+        let more = "${self.few} ${self.seen.len()} ${self.over.len()} ${self.last}";
+        "${self.n} ${self.big} ${self.all} ${self.names} ${self.by} ${more}"
+    }
+}
+fn down(n: Int) -> Int { if n <= 0 { 0 } else { 1 + down(n - 1) } }
+"""
+LENT = {
+    "all ways": """
+fn main() {
+    let mut s = 0;
+    for i in 0..120 { s += Shelf.add(i, i) + Shelf.mix(i, 0); if i % 10 == 0 { s += Shelf.count() + Shelf.at(i); } }
+    emit("s", [s, Shelf.count()]);
+    for i in 0..50 { s += Shelf.anew(i, 1); }
+    emit("text", Shelf.text());
+}""",
+    "an overflow": """
+fn main() {
+    let mut s = 0;
+    for i in 0..150 { s += Shelf.add(i % 90, if i == 140 { 9223372036854775807 } else { 1 }); }
+    emit("s", s);
+}""",
+    "an early overflow": """
+fn main() {
+    for i in 0..60 { if i % 2 == 0 { Shelf.mix(i, 0); } Shelf.add(i % 9, if i == 44 { 9223372036854775807 } else { 1 }); }
+}""",
+    "an overflow behind a new container": """
+fn main() { for i in 0..60 { Shelf.add(i, 1); Shelf.anew(i, if i == 45 { 9223372036854775807 } else { 1 }); } }""",
+    "a position that is none": """
+fn main() { for i in 0..60 { Shelf.mix(i, if i == 14 { 1000 } else { 0 }); } }""",
+    "a position that is none, in a reader": """
+fn main() {
+    let mut s = 0;
+    for i in 0..60 { Shelf.mix(i % 8, 0); s += Shelf.add(i, 1); s += Shelf.at(if i == 50 { 500 } else { i }); }
+}""",
+    "what was given stays as it is": """
+fn main() {
+    let mut kept: Array<Array<Int>> = [];
+    for i in 0..60 { let mut given = Shelf.give(i); given.push(-1); kept.push(given); }
+    emit("kept", kept.map(|k| k.len()));
+    emit("last", [kept[3], kept[20]]);
+    emit("count", Shelf.count());
+    for i in 0..60 { let given = Shelf.give(i); Shelf.add(i, if i == 55 { 9223372036854775807 } else { 1 }); kept.push(given); }
+}""",
+    "a way out of the middle": """
+fn main() {
+    let mut s = 0;
+    for i in 0..40 { s += Shelf.far(if i % 9 == 8 { 150 } else { i }, 1); Shelf.add(i, 1); }
+    emit("s", s);
+    for i in 0..40 { s += Shelf.far(if i > 20 { 170 } else { i }, if i == 33 { 9223372036854775807 } else { 1 }); }
+}""",
+    "errors and their ways": """
+fn one(text: String) -> Result<Int, ParseError> { let n = Shelf.raw(text)?; Ok(n + 1) }
+fn two(text: String) -> Result<Int, ParseError> { Shelf.number(text) }
+fn three(text: String) -> Result<Int, ParseError> { let r = Shelf.raw(text); Shelf.count(); r }
+fn all(last: Int) -> Result<Int, ParseError> {
+    let mut s = 0;
+    for i in 0..60 {
+        s += one("${i}")? + two("${i}")? + three("${i}").unwrap_or(0);
+        s += if one("x").is_err() && two("y").is_err() && three("").is_err() { 1 } else { 0 };
+        if i == 55 { s += if last == 1 { one("z")? } else if last == 2 { two("z")? } else { three("z")? }; }
+    }
+    Ok(s)
+}
+fn main() -> Result<Nil, ParseError> {
+    emit("e", try { all(2)? } catch e { e.message.len() });
+    emit("e", try { all(1)? } catch e { e.message.len() });
+    all(3)?;
+    Ok(nil)
+}""",
+    "other tools at one place": """
+fn main() {
+    let mut n = 0;
+    for i in 0..90 { let t: Any = if i % 3 == 0 { Till } else { Other }; n += t.sum(); }
+    for i in 0..90 { let t: Any = Other; n += t.sum() + Shelf.add(i, 1); }
+    emit("n", n);
+}""",
+    "one call for each entry into translated code": """
+fn again(i: Int) -> Int { let mut s = 0; for k in 0..3 { s += Shelf.add(i + k, 1) + Shelf.mix(k, 0); } s }
+fn main() { let mut s = 0; for i in 0..60 { s += again(i); emit("s", s); } emit("t", Shelf.text()); }""",
+    "a state that is kept outside": """
+fn main() {
+    let mut kept: Array<Any> = [];
+    for i in 0..60 { Shelf.add(i, 1); if i % 7 == 3 { kept.push(Shelf.me()); } Shelf.add(i, i); }
+    emit("kept", kept.map(|k| "${k}".len()));
+    for i in 0..60 { Shelf.add(i, 1); if i % 7 == 3 { kept.push(Shelf.me()); } if i == 46 { Shelf.add(i, 9223372036854775807); } }
+}""",
+    "calls that make another state": """
+fn main() {
+    let mut s = 0;
+    for i in 0..90 { s += Shelf.add(i, 1); if i % 3 == 0 { s += Shelf.beside(i); } s += Shelf.count(); }
+    emit("t", [Shelf.text(), "${s}"]);
+    for i in 0..90 { s += Shelf.add(i, if i == 80 { 9223372036854775807 } else { 1 }); if i % 3 == 0 { s += Shelf.beside(i); } }
+}""",
+    "calls in a row of which some have no lease": """
+fn main() {
+    let mut s = 0;
+    for i in 0..1700 { s += Shelf.add(i % 50, 1) + Shelf.count(); if i % 2 == 0 { Shelf.beside(i); } }
+    emit("s", s);
+}""",
+    "more calls than a row has": """
+fn main() {
+    let mut s = 0;
+    for i in 0..2300 { s += Shelf.add(i % 50, 1) + Shelf.count(); }
+    emit("s", s);
+    emit("n", Shelf.turn(3));
+}""",
+}
 # Each is a program without its tools.
 PROGRAMS = {
     "a loop": """
@@ -228,7 +421,11 @@ def ran(image: Image, route: str, **limits: Any) -> tuple[dict[str, Any], int]:
     session.keys = []
     if route == "effects":
         session.machine.find_direct = lambda tool, name: None
-    session.machine.tiers(session.machine.both, at_once=route == "at once", counted=route in ("at once", "counted"))
+    if route.startswith("lent"):
+        session.host.is_audited = False
+    session.machine.tiers(
+        session.machine.both, at_once=route in ("at once", "lent at once"), counted=route in ("at once", "counted")
+    )
     with TemporaryDirectory() as directory, chdir(directory):
         try:
             outcome: Any = run_offline(session, **limits)
@@ -241,19 +438,25 @@ def ran(image: Image, route: str, **limits: Any) -> tuple[dict[str, Any], int]:
     return {"seen": seen, "result": result, "keys": session.keys, "states": states, "fuel": fuel}, session.tools
 
 
-ROUTES = ["interp", "both", "at once", "counted"]
+ROUTES = ["interp", "both", "at once", "counted", "lent", "lent at once"]
 
 
 def same(image: Image, name: str, **limits: Any) -> int:
     """Run on all routes, and return how many calls less were effects."""
     wanted, effects = ran(image, "effects", **limits)
     fewest = effects
+    by_route = {}
     for route in ROUTES:
         found, left = ran(image, route, **limits)
+        by_route[route] = left
         if found["fuel"] is None:
             found["fuel"] = wanted["fuel"]
+        if route.startswith("lent"):  # nobody hears the records of direct calls
+            for one in (found, wanted):
+                one["seen"] = [emit for emit in one["seen"] if emit[0] != AUDIT]
         assert found == wanted, f"{name}, {route}"
         fewest = min(fewest, left)
+    assert by_route["lent"] == by_route["both"] and by_route["lent at once"] == by_route["at once"]
     return effects - fewest
 
 
@@ -267,6 +470,30 @@ def test_programs_see_no_difference(name: str) -> None:
     image = image_of(TILL + PROGRAMS[name])
     assert image is not None, [d.message for d in compile_source((TILL + PROGRAMS[name]).encode(), "main.conc").diagnostics.found]
     assert same(image, name) > (90 if name == "arguments" else 0)
+
+
+@pytest.fixture
+def leases(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tools whose states are lent, one for each lease."""
+    lent: list[str] = []
+    lend = tier.Tier.lend
+
+    def noted(self: Any, lease: Any) -> bool:
+        given = lend(self, lease)
+        if given:
+            lent.append(lease.tool.name)
+        return given
+
+    monkeypatch.setattr(tier.Tier, "lend", noted)
+    return lent
+
+
+@pytest.mark.parametrize("name", LENT)
+def test_calls_with_a_lease_are_no_others(name: str, leases: list[str]) -> None:
+    image = image_of(TILL + SHELF + LENT[name])
+    assert image is not None
+    assert same(image, name) > 0
+    assert leases
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -306,6 +533,7 @@ PUBLIC = """
 pub fn sell(kind: String, cents: Int) -> Int { Till.sell(kind, cents).unwrap_or(-1) }
 pub fn often(n: Int) -> Int { let mut s = 0; for i in 0..n { s += Till.sell("x", i + 100).unwrap_or(0); } s }
 pub fn turn(n: Int) -> Int { Till.turn(n) }
+pub fn turns(last: Int) -> Int { let mut s = 0; for i in 0..90 { s += Till.turn(if i == 89 { last } else { 1 }); } s }
 pub fn text() -> String { Till.text() }
 pub fn sum() -> Int { Till.sum() }
 pub fn heap(n: Int) -> Int { let mut s = 0; for i in 0..n { s = Till.heap("a long line of it all ${i}".repeat(20)); } s }
@@ -401,6 +629,17 @@ def test_calls_go_on_from_a_restored_state() -> None:
         assert session.call("sum") == 6
 
 
+def test_a_state_that_others_hold_is_not_lent() -> None:
+    """It is copied first."""
+    source = TILL + SHELF + "pub fn add(n: Int) { for i in 0..n { Shelf.add(i, 1); } } fn main() {}"
+    with concerto.compile(source).session() as run:
+        run.call("add", 50)
+        states = run._session.state["tools"].held.states
+        before = states["Shelf"] = containers.share(states["Shelf"])
+        run.call("add", 50)
+        assert (before.f0, states["Shelf"].f0) == (50, 100)
+
+
 @pytest.mark.parametrize("tier", ["interp", "both"])
 def test_a_deadline_ends_a_method_and_leaves_its_state(tier: Any) -> None:
     with PROGRAM.session(offline=True, tier=tier, budgets=concerto.Budgets(seconds=0.3)) as session:
@@ -410,6 +649,14 @@ def test_a_deadline_ends_a_method_and_leaves_its_state(tier: Any) -> None:
         assert raised.value.code == "P102"
         assert session.call("text") == '5 {"a": 5} [5]'
         assert session.call("sum") == 5
+
+
+def test_a_deadline_ends_a_method_with_a_lease_and_leaves_its_state(leases: list[str]) -> None:
+    with PROGRAM.session(offline=True, budgets=concerto.Budgets(seconds=0.5)) as session:
+        with pytest.raises(concerto.Panic) as raised:
+            session.call("turns", 1 << 40)
+        assert raised.value.code == "P102" and leases
+        assert session.call("sum") == 89
 
 
 @pytest.mark.parametrize("tier", ["interp", "both"])

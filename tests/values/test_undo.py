@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from concerto.vm.values import Array, Map, Set, Stack, Struct, StructType, make_struct_class, own, share
-from concerto.vm.values.undo import ABSENT, StoredDict, StoredList, Undo
+from concerto.vm.values.undo import ABSENT, RestingDict, RestingList, Undo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -191,5 +191,5 @@ def test_a_container_is_made_to_note_its_writes_once() -> None:
             assert not lent.f0.items.changed and lent.f1.items.noted == {number: ABSENT}
         undo.keep()
         state = lent
-    assert (type(state.f0.items), type(state.f1.items)) == (StoredList, StoredDict)
+    assert (type(state.f0.items), type(state.f1.items)) == (RestingList, RestingDict)
     assert len(state.f0.items) == 51

@@ -92,9 +92,11 @@ if TYPE_CHECKING:
 
     class DirectMethod(Protocol):
         """A method of a tool that may run within the slice of its caller, since nothing in it can suspend. `code` is its
-        function. Each `begin` that did not return None is followed by one `end` or `undo`, the last one begun first."""
+        function. Each `begin` that did not return None is followed by one `end` or `undo`, the last one begun first. `lends`:
+        calls may do without `begin` and `end`, with the state that `lend` gives."""
 
         code: Code
+        lends: bool
 
         def begin(self, arguments: Sequence[Any]) -> list[Any] | None:
             """Return what the function takes, with the state of the tool, for arguments in order, UNSET for one that is left out;
@@ -107,6 +109,15 @@ if TYPE_CHECKING:
 
         def undo(self) -> None:
             """Leave the state as it was before the call: the function has failed."""
+
+        def lend(self) -> Any:
+            """Return the state of the tool, for all calls of this slice, which change it in place and do not begin: it is a
+            struct that nothing else holds. None where each call has to begin."""
+
+        def take_over(self, state: Any, found: dict[int, tuple[Any, Any]]) -> None:
+            """Take a call for begun that has the `state` of `lend` and has not come to its end. `found`: by position of each
+            field that it may have changed, the value that was there, and what this container held, None for one that was not
+            written in place."""
 
     class MachineContext(Protocol):
         """The part of the machine that methods of handles use; a body gets it as its first argument."""

@@ -450,6 +450,24 @@ class Machine(Scheduler):
             self.in_tools.append(method)
         return given
 
+    def lend_tool(self, method: DirectMethod) -> Any:
+        """Return the state of a tool for calls of a method within this slice of the running task that do not begin and end one by
+        one; None where each has to ask."""
+        task = self.running
+        return None if self.at_work != 1 or self.held_back or task is None or task.doomed else method.lend()
+
+    def calls_in_a_row(self) -> int:
+        """Return how many calls within slices may be made before the host performs one."""
+        return max(0, IN_A_ROW - self.in_a_row)
+
+    def count_tools(self, count: int) -> None:
+        """Count calls of methods that were made within the slice of the running task, as `begin_tool` counts one."""
+        task = self.running
+        assert task is not None
+        self.in_a_row += count
+        task.counter += count
+        task.born += count
+
     def behind_tool(self, following: Any) -> Any:
         """Return the node at which a call of a method within the slice goes on when the method has returned: one before the node
         behind the call."""

@@ -16,11 +16,12 @@ Deoptimise` the way back to the interpreter; other names are those of `emitter`.
 
 from __future__ import annotations
 
-from ..bytecode.image import memory_of_hashmap
+from ..bytecode.image import F_INOUT, memory_of_hashmap
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import kinds
 from .emitter import registrar
 from .facts import Value
+from .flow import Unshaped
 from .library import prelude_row, suffix
 from .places import map_key
 from .text import Branch
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 EMIT: dict[int, Form] = {}
 emit = registrar(EMIT)
+
+# Kinds of what is no Err, or one that the function itself has made and given a way.
+PLACED = kinds.SCALARS | kinds.CONTAINERS | {"option", "enum", "ok", "err"}
 
 # ---------------------------------------------------------------- functions of the program
 
@@ -311,7 +315,32 @@ def return_(e: Emitter, op: Opcode, operand: int) -> None:
         branch.yes.append(f"marked({part.text}, {e.error_path()})")
         e.out.append(branch)
         e.push(part)
-    return_value(e, e.pop().text)
+    if e.lent is None:
+        return_value(e, e.pop().text)
+    else:
+        return_to_lender(e)
+
+
+def return_to_lender(e: Emitter) -> None:
+    """Write the return of a method of a tool whose state is lent: of a pair of a result and the state, it gives the result. An
+    Err that has no way yet gets the place of the call, as from a method that the host calls."""
+    part = e.pop()
+    if e.image.functions[e.function].flags & F_INOUT:
+        if not part.parts:
+            raise Unshaped("no pair")
+        part = part.parts[0]
+    part = e.bind(part)
+    if part.kind[0] not in PLACED:
+        failed = Branch(f"type({part.text}) is Err and not {part.text}.way")
+        failed.yes.append(f"{e.here()}{part.text} = failed_in_tool({part.text})")
+        e.out.append(failed)
+    return_value(e, part.text)
+
+
+def refuse_single_value(e: Emitter) -> None:
+    """Raise Unshaped for a method with a lent state that would return an error without the state: no compiler makes one."""
+    if e.lent is not None and e.image.functions[e.function].flags & F_INOUT:
+        raise Unshaped("no pair")
 
 
 @emit("FAIL_MATCH")
@@ -378,6 +407,7 @@ def pop_try(e: Emitter, op: Opcode, operand: int) -> None:
 
 @emit("THROW")
 def throw(e: Emitter, op: Opcode, operand: int) -> None:
+    refuse_single_value(e)
     error = e.pop()
     e.spill()
     e.stack.clear()
@@ -391,6 +421,7 @@ def throw(e: Emitter, op: Opcode, operand: int) -> None:
 def return_error_if(e: Emitter, condition: str, error: str, making: Iterable[Statement] = ()) -> None:
     """Return what `error` gives, behind the statements `making`, where the condition holds. The operand stack is empty on that
     path, and as before behind it."""
+    refuse_single_value(e)
     stack = list(e.stack)
     branch = Branch(condition)
     before, e.out = e.out, branch.yes

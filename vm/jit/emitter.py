@@ -129,6 +129,10 @@ class Emitter:
         self.hoisted_callees: set[tuple[int, int]] = set()  # parameters that a loop calls, with the number of arguments
         self.hoisted_stores: set[int] = set()  # declared hashmaps
         self.hoisted_depths: set[int] = set()  # calls that inlined functions around a call in a loop take of the limit on nesting
+        # Of a method of a tool that is called with a lease (`lending`): what it does with the fields of its state, None in any
+        # other translation; by variable with a Map of which it notes what is set, the field.
+        self.lent: dict[int, int] | None = None
+        self.noting: dict[str, int] = {}
 
     # ------------------------------------------------------------ places in the bytecode
 

@@ -2,7 +2,7 @@
 
 An abstract interpretation of the whole function comes first. It finds, as a fixpoint, what holds of each local wherever it is
 read. With that, any part of the function is translated. The layers of the package below, from the bottom up:
-`library`, `kinds` and `analysis`; `inlining`, `flow`, `text` and `liveness`; `facts` and the `emitter`; the families
+`library`, `kinds` and `analysis`; `inlining`, `flow`, `text`, `liveness` and `lending`; `facts` and the `emitter`; the families
 `arithmetic`, `values`, `places`, `intrinsics` and `calls`; `branches`, `loops` and `control`. Hands on `Function` to the tier,
 which compiles the text of a part and runs it; nothing is compiled here.
 """
@@ -22,7 +22,8 @@ from .emitter import Emitter
 from .facts import Value, canonical_stack, confirms, improves, join_values, optimistic
 from .flow import Flow, Unshaped
 from .inlining import Body
-from .library import Part, prelude_row, suffix
+from .lending import beginning, changes
+from .library import METHOD, Part, prelude_row, suffix
 from .literals import literals
 from .liveness import LocalUses, hidden_stores, read_after
 from .text import Branch, Spare, Store, printed, stores, unpack_payloads
@@ -166,8 +167,7 @@ class Function:
         metered = self.metered
         emitter = self._emitter(self.invariants, metered)
         entry = emitter.site(0, [])
-        flow = Flow(self.body, self.handlers, threaded=not metered)
-        statements = Structure(emitter, flow, self.costs).statements()
+        statements = self._all_statements(emitter)
         counted = self.graph.counted[self.number]
         tests = ["d < L"] if counted and not self.graph.leaf[self.number] else []
         tests += ["F[0] < LOW"] if metered else []
@@ -184,6 +184,37 @@ class Function:
         parameters += ["cells"] * (self.number in self.graph.values) + ["d"] * counted
         name = f"fn{self.number}{self.suffix}"
         return self._part(name, parameters, [*beginning, *prologue(emitter, entry), *statements], emitter)
+
+    def _all_statements(self, emitter: Emitter) -> list[Any]:
+        flow = Flow(self.body, self.handlers, threaded=not self.metered)
+        return Structure(emitter, flow, self.costs).statements()
+
+    def method(self) -> Part | None:
+        """Return the function, a method of a tool, as a part that gets its state by a lease (`lending`), and the handle of the
+        tool and the room for calls as any function that a site calls; None for one that does more with the state than that
+        allows."""
+        emitter = self._emitter(self.invariants, False)
+        emitter.lent = {}
+        if self.image_function.flags & im.F_INOUT:
+            found = changes(self.body, self.uses)
+            if found is None:
+                return None
+            emitter.lent = found
+        elif not self.graph.borrows(self.number, 0):
+            return None
+        entry = emitter.site(0, [])
+        statements = self._all_statements(emitter)
+        if emitter.noting or self.metered or self.graph.unplaced(self.number):
+            return None  # an entry is set in a form that notes nothing
+        counted = self.graph.counted[self.number]
+        parameters = [*[f"l{n}" for n in range(1, len(self.image_function.params))], "d"]
+        opening = beginning(parameters, emitter.lent, entry)
+        if counted:
+            guard = Branch("d < L")
+            guard.yes.append(f"{entry}raise Deoptimise")
+            opening += ["d -= 1", guard]
+        opening += prologue(emitter, entry)
+        return self._part(f"{METHOD}{self.number}", ["this", *parameters, "H"], [*opening, *statements], emitter)
 
     def loop(self, first: int) -> Part | None:
         """Return a loop, entered at its head, the instruction `first` of the function, with all locals and cells and what the
@@ -216,7 +247,8 @@ class Function:
         self._drop_dead_stores(statements, emitter)
         source, places = printed(f"def {name}({', '.join(parameters)}):", statements, emitter.read)
         sites = emitter.sites
-        places[1] = 0  # the beginning: a value of another kind than the image says may fail on any line (G-3.8)
+        if emitter.lent is None:
+            places[1] = 0  # the beginning: a value of another kind than the image says may fail on any line (G-3.8)
         return Part(name, self.body.places, source, {line: sites[site] for line, site in places.items()}, self.fuel)
 
     def _drop_dead_stores(self, statements: list[Any], emitter: Emitter) -> None:

@@ -259,6 +259,29 @@ def failure_of(value: Any) -> Err:
     raise not_fallible(value)
 
 
+def state_before(values: Mapping[str, Any]) -> dict[int, tuple[Any, Any]]:
+    """Return what a method of a tool has found that did not come to its end, from its variables `values` (those of `lending`). By
+    position of each field that it may have changed: the value, and what the container held that it is, None for one that was not
+    written in place."""
+    found: dict[int, tuple[Any, Any]] = {}
+    for name, value in values.items():
+        field = name[1:]
+        if name[0] != "o" or not field.isdigit():
+            continue
+        items = values.get(f"q{field}")
+        if f"y{field}" in values:
+            items = list(value.items[: values[f"y{field}"]])
+        elif f"z{field}" in values:
+            items = dict(value.items)
+            for key, entry in reversed(values[f"z{field}"]):
+                if entry is End:
+                    items.pop(key, None)
+                else:
+                    items[key] = entry
+        found[int(field)] = value, items
+    return found
+
+
 NAMES: dict[str, Any] = {
     value.__name__: value
     for value in (
@@ -281,6 +304,9 @@ NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if 
 #
 # A part, and the places in the bytecode that its lines stand for. As plain data with a code object, a host keeps it from one
 # process to the next (V-7.2).
+
+
+METHOD = "mt"  # how names begin of methods of tools whose state is lent
 
 
 class Inlined:
@@ -344,9 +370,10 @@ def named_function(name: str) -> tuple[int, Closures] | None:
 class Part:
     """A translated function or loop. `name`: of its Python function, which `source` defines; `source` is "" in a part that the
     host has kept. `places`: by index of an instruction, its index in its function, and which function. `sites`: by line of the
-    source, from 1. `fuel`: the most that it uses without a loop. `code`: its code object, which the tier sets."""
+    source, from 1. `fuel`: the most that it uses without a loop. `code`: its code object, which the tier sets. Of a method of a
+    tool whose state is lent, `begun` is the first line at which the call has begun; 0 of any other part."""
 
-    __slots__ = ("name", "places", "source", "sites", "fuel", "code")
+    __slots__ = ("name", "places", "source", "sites", "fuel", "code", "begun")
 
     def __init__(
         self,
@@ -362,6 +389,7 @@ class Part:
         self.sites = sites
         self.fuel = fuel
         self.code: Any = None
+        self.begun = min(sites) if name.startswith(METHOD) else 0
 
     def packed(self) -> tuple[Any, ...]:
         """Return the part as a row of numbers, texts, tuples, mappings and the code object, from which `unpacked` makes it again.

@@ -22,6 +22,7 @@ from . import kinds
 from .emitter import MOST_PARTS, registrar
 from .facts import IS_NONE, Value, slot_of, variables_of
 from .kinds import CONTAINERS
+from .lending import ENTERS
 from .liveness import WRITTEN
 from .text import Branch, Compound, Store, keep
 from .values import takes_first
@@ -240,7 +241,7 @@ def load_own(e: Emitter, op: Opcode, operand: int) -> None:
         e.record_element(name, kinds.ANY)
     if checks_at_push(e, name, e.uses.consumer(e.at)[0]):
         e.facts.escape(name)
-    elif name not in e.facts.unique:
+    elif name not in e.facts.unique and not (e.lent is not None and operand == 0):  # what is lent is never shared
         if (name, e.lists.get(name)) not in e.facts.opened:
             e.preserve(name)
         if name in e.lists:
@@ -382,6 +383,8 @@ def field_own(e: Emitter, op: Opcode, operand: int) -> None:
     test.yes.append(f"{name} = {part.text}.f{operand} = own({name})")
     e.out.append(test)
     e.facts.kill_field(operand)
+    if part.text == "l0" and e.lent is not None and e.lent[operand] == ENTERS:
+        e.noting[name] = operand
     e.push(Value(name, kind))
 
 
@@ -736,6 +739,10 @@ def set_map_entry(e: Emitter) -> None:
     test = room_test(e, part.text)
     known = key.certain and key.kind[0] in ("string", "int")
     room = Branch(test if known else f"({test}) and type({key.text}) is {class_}")
+    if part.text in e.noting:
+        note, items = f"z{e.noting.pop(part.text)}.append", e.list_of(part.text)
+        room.yes.append(f"{note}(({key.text}, {items}.get({key.text}, END)))")
+        room.no.append(f"{e.here()}{note}((x := key_of({key.text}), {items}.get(x, END)))")
     room.yes.append(f"{e.list_of(part.text)}[{key.text}] = {value.text}")
     room.no.append(f"{e.here()}map_store({part.text}, {key.text}, {value.text})")
     e.out.append(room)

@@ -25,7 +25,7 @@ from ..values import UNSET, Array, Closure, Err, RangeValue, ToolRef
 from ..values.containers import CONTAINERS
 from ..values.limits import limits
 from .analysis import TALLEST, CallGraph
-from .library import NAMES, Deoptimise, Part, blank, named_function
+from .library import NAMES, Deoptimise, Part, blank, named_function, state_before
 from .literals import literal
 
 TYPE_CHECKING = False
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
     from typing import Any
 
+    from ..interp.effects import DirectMethod
     from ..interp.link import Program
     from ..interp.linked import LoopSite, Site
     from .functions import Function
@@ -45,10 +46,11 @@ if TYPE_CHECKING:
 
 class Translation:
     """The translated parts of a program, made when they are first wanted and shared by its machines. What the host has kept of
-    them from other processes is not made again; the translator is only imported for the first part that has to be made. `graph`:
-    the call graph of the `program`. `functions`: by (function, metered, closures), what `function` returns. `bodies`: by
-    (function, metered), what `loops` returns. `parts`: by (function, head or -1 for all of it, metered, closures); None for what
-    stays with the interpreter. Closures are what a part is specialised for: pairs of a parameter and the number of a function."""
+    them from other processes is not made again; the translator is only imported for the first part that has to be made.
+    `graph`: the call graph of the `program`. `functions`: by (function, metered, closures), what `function` returns. `bodies`:
+    by (function, metered), what `loops` returns. `parts`: by (function, head or -1 for all of it, -2 for a method of a tool
+    that gets its state by a lease, metered, closures); None for what stays with the interpreter. Closures are what a part is
+    specialised for: pairs of a parameter and the number of a function."""
 
     def __init__(self, program: Any) -> None:
         self.program = program
@@ -96,6 +98,15 @@ class Translation:
             return None
         if key not in self.parts:
             self.parts[key] = self._compiled(key, lambda function: function.whole())
+        return self.parts[key]
+
+    def method(self, number: int) -> Part | None:
+        """Return a method of a tool as a part whose state is lent, made once; None where it has to be called in another way."""
+        key = (number, -2, False, ())
+        if self.graph.suspends[number]:
+            return None
+        if key not in self.parts:
+            self.parts[key] = self._compiled(key, lambda function: function.method())
         return self.parts[key]
 
     def loops(self, number: int, metered: bool) -> dict[int, frozenset[int]]:
@@ -224,6 +235,31 @@ def with_room(function: Any, count: int, counted: bool, marks: bool) -> Any:
     return {1: alone, 2: with_argument}.get(count, method)
 
 
+class Lease:
+    """What calls of one site of one method of a tool have of its `state`, without asking for it each time, until translated code
+    comes to its end; None meanwhile. `tool` is the handle by which the method is called, `method` what the machine knows of it,
+    `function` the Python function, which takes the lease as its last argument; `run` is the number of the run of translated code
+    that has called it last, negative if there is no lease in that."""
+
+    __slots__ = ("tier", "site", "tool", "method", "function", "state", "run")
+
+    def __init__(self, tier: Tier, site: Site, tool: ToolRef, method: DirectMethod, part: Part) -> None:
+        self.tier = tier
+        self.site = site
+        self.tool = tool
+        self.method = method
+        self.function = FunctionType(part.code, tier.globals, part.name, (self,))
+        self.state: Any = None
+        self.run = 0
+
+    def call(self, tool: ToolRef, *arguments: Any) -> Any:
+        """Do a call of the site, of any tool, that asks for the state; the room for calls is the last argument. If it is of this
+        tool, there is no lease for it in this run of translated code. Raises as `Tier.call_method`."""
+        if tool is self.tool:
+            self.tier.refuse(self)
+        return self.tier.call_tool(tool, self.site, arguments)
+
+
 class Tier:
     """What runs translated code for one machine, whose loop calls `call` and `loop`. `metered`: the run has a limit of steps, or
     its steps are to be counted. `parts`: those that are linked, by code object; `functions`: Python functions by number, None for
@@ -235,7 +271,8 @@ class Tier:
     instruction. `D` calls may nest in a function that counts them and is called by one that does not. `Q` characters are surely
     not too many for a String of this run, and a container has at most `M` elements. `KEEP` says whether a panic shows locals, so
     that what moves on has to stay as it is; `MARKED` are the classes whose values are marked as shared by setting `shared`;
-    `FN2` has the Python functions of function values that take 2 arguments (`FunctionValues`); `MACHINE` is the machine."""
+    `FN2` has the Python functions of function values that take 2 arguments (`FunctionValues`); `R` holds how many calls of tools
+    may still be made with a lease before the host performs one; `MACHINE` is the machine."""
 
     def __init__(self, machine: Any, metered: bool) -> None:
         self.machine = machine
@@ -253,6 +290,12 @@ class Tier:
         self.targets: dict[Site, dict[type, Any]] = {}
         self.tools: dict[tuple[Site, str], Any] = {}  # what `_tool_target` gives, by site and name of the tool
         self.tool_code: Any = None  # the code object of these, once there is one
+        # Of methods of tools that are called with a lease: the leases that hold now, how many calls the host lets pass, how many
+        # of these are left, and the number of this run of translated code.
+        self.leases: list[Lease] = []
+        self.granted = 0
+        self.left = [0]
+        self.runs = 0
         self.excused = False  # whether the way back to the interpreter that comes next is not counted
         self.fuel = [0]
         self.charged = False  # whether translated code runs that counts fuel
@@ -260,7 +303,8 @@ class Tier:
             "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine,
             "D": NESTED, "KEEP": False, "Q": 0, "M": 0,
             "MARKED": CONTAINERS.union([kind for kind in self.program.classes if isinstance(kind, type)]),
-            "call_method": self.call_method, "call_inout": self.call_inout,
+            "call_method": self.call_method, "call_inout": self.call_inout, "R": self.left,
+            "leave_to_host": self.leave_to_host, "failed_in_tool": self.failed_in_tool,
         }  # fmt: skip
 
     def flag(self, stopped: bool) -> None:
@@ -431,13 +475,20 @@ class Tier:
         counted, metered, fuel = graph.counted[code.number], self.metered, self.fuel
         begin, in_tools, end = machine.begin_tool, machine.in_tools, method.end
         self.program.link(code)
+        part = self.translation.method(code.number) if in_order and method.lends and not metered else None
+        lease = None if part is None or not self.link(part) else Lease(self, site, tool, method, part)
 
         def tool_method(this: Any, *arguments: Any) -> Any:
             if this.name != name:
-                return self._other_tool(this, site, arguments)
+                return self.call_tool(this, site, arguments)
+            if lease is not None and lease.state is None and lease.run != -self.runs:
+                if lease.run == self.runs and self.lend(lease):
+                    return lease.function(this, *arguments)
+                lease.run = self.runs  # the first call of a run takes less than a lease
+            if self.leases:
+                self.count_lent()
             if machine.in_a_row >= IN_A_ROW:  # the host is to perform this call, and the next ones run here again
-                self.excused = True
-                raise Deoptimise
+                self.leave_to_host()
             values: Sequence[Any] = arguments[:-1]
             if not in_order:
                 values = arguments_of(site, list(values), names, (UNSET,) * len(names))
@@ -449,21 +500,72 @@ class Tier:
             value = function(*given, arguments[-1] - 1) if counted else function(*given)
             in_tools.pop()
             value = end(value)
-            return value if type(value) is not Err or value.way else self._from_tool(value)
+            if self.leases:
+                self.renew_leases(name)
+            return value if type(value) is not Err or value.way else self._from_tool(value, sys._getframe())
 
         self.tool_code = tool_method.__code__
         return tool_method
 
-    def _other_tool(self, tool: ToolRef, site: Site, arguments: tuple[Any, ...]) -> Any:
-        """Do the call of a site that has called the method of another tool before. Raises as `call_method`."""
+    def call_tool(self, tool: ToolRef, site: Site, arguments: tuple[Any, ...]) -> Any:
+        """Do the call of a site that perhaps has called the method of another tool before. Raises as `call_method`."""
         target = self._tool_target(tool, site)
         if target is None:
             raise Deoptimise
         return target(tool, *arguments)
 
-    def _from_tool(self, failed: Err) -> Any:
-        """Return the Err that a method of a tool has given, with the place that translated code has come to as its way."""
-        at: FrameType | None = sys._getframe(1)
+    def lend(self, lease: Lease) -> bool:
+        """Give a lease its state, and let its site call the method by it, and return True; False where each call has to ask."""
+        state = self.machine.lend_tool(lease.method)
+        if state is None:
+            return False
+        if not self.leases:
+            self.granted = self.left[0] = self.machine.calls_in_a_row()
+        self.leases.append(lease)
+        lease.state = state
+        self.targets_of(lease.site)[ToolRef] = lease.function
+        return True
+
+    def renew_leases(self, name: str) -> None:
+        """Give the leases of a tool its state anew, behind a call of it that has asked for the state."""
+        self.granted = self.left[0] = self.machine.calls_in_a_row()
+        for lease in self.leases:
+            if lease.tool.name == name:
+                lease.state = self.machine.lend_tool(lease.method)
+                if lease.state is None:
+                    self.end_leases()
+                    return
+
+    def count_lent(self) -> None:
+        """Tell the machine of the calls that were made with leases."""
+        self.machine.count_tools(self.granted - self.left[0])
+        self.granted = self.left[0]
+
+    def end_leases(self) -> None:
+        """Take the states back: the next calls ask for them again."""
+        self.count_lent()
+        for lease in self.leases:
+            lease.state = None
+            self.targets_of(lease.site)[ToolRef] = self.tools[lease.site, lease.tool.name]
+        self.leases.clear()
+
+    def refuse(self, lease: Lease) -> None:
+        """End a lease, and give it no other one in this run of translated code."""
+        self.end_leases()
+        lease.run = -self.runs
+
+    def leave_to_host(self) -> None:
+        """Let the host perform the call that comes next. Raises Deoptimise."""
+        self.excused = True
+        raise Deoptimise
+
+    def failed_in_tool(self, failed: Err) -> Any:
+        """Return the Err that a method with a lease gives, as `_from_tool`; only such a method calls this."""
+        return self._from_tool(failed, sys._getframe(1).f_back)
+
+    def _from_tool(self, failed: Err, at: FrameType | None) -> Any:
+        """Return the Err that a method of a tool has given, with the place that translated code has come to as its way: in the
+        frame `at` or around it."""
         inner: list[tuple[Any, Any, Any, Code]] = []
         while at is not None and at.f_code is not RUN:
             part = self.parts.get(at.f_code)
@@ -542,6 +644,7 @@ class Tier:
         self.globals["KEEP"] = machine.keeps_locals
         if room < 60 or machine.attention:  # the flag fell after another thread had raised it
             return False
+        self.runs += 1
         outer, total = self.fuel[0], machine.fuel + machine.reserve
         if self.metered:
             if total < self.globals["LOW"]:
@@ -565,6 +668,8 @@ class Tier:
             return None
         finally:
             self.charged = False
+            if self.leases:
+                self.end_leases()
             if self.metered:
                 machine.pay(total - self.fuel[0])
                 self.fuel[0] = outer
@@ -612,12 +717,16 @@ class Tier:
     def rebuild_frames(self, task: Any, traceback: TracebackType | None, failed: bool = False) -> None:
         """Give the task the frames of the interpreter that stand for those of a traceback; the innermost becomes its state.
         `failed`: a panic ends the run, so that the operand stack is not needed."""
-        frames = []
+        frames: list[tuple[Part, dict[str, Any], int]] = []
         callers = set()  # the positions of frames that a method of a tool returns to
         while traceback is not None:
             part = self.parts.get(traceback.tb_frame.f_code)
-            if part is not None:
-                frames.append((part, traceback.tb_frame.f_locals, traceback.tb_lineno))
+            if part is not None and traceback.tb_lineno >= part.begun:
+                values = traceback.tb_frame.f_locals
+                if part.begun:
+                    callers.add(len(frames) - 1)
+                    self.take_over(values)
+                frames.append((part, values, traceback.tb_lineno))
             elif traceback.tb_frame.f_code is self.tool_code:
                 callers.add(len(frames) - 1)
             traceback = traceback.tb_next
@@ -636,6 +745,12 @@ class Tier:
                 following, *rest = task.frames[-1]
                 task.frames[-1] = (self.machine.behind_tool(following), *rest)
         task.state = (*task.frames.pop(), None if failed else stack.pop())
+
+    def take_over(self, values: dict[str, Any]) -> None:
+        """Let the machine know of a call of a method with a lease that has not come to its end; `values` are its variables."""
+        lease = values["H"]
+        lease.method.take_over(lease.state, state_before(values))
+        self.machine.in_tools.append(lease.method)
 
     def value(self, text: str, values: dict[str, Any]) -> Any:
         """Return the value of an atom of the operand stack in a frame with these local variables."""

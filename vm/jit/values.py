@@ -38,7 +38,7 @@ emit = registrar(EMIT)
 OK: Kind = ("ok", kinds.UNKNOWN)
 ERR: Kind = ("err", kinds.UNKNOWN)
 FAILURE = "failure "
-JUMP, STORE, ITERATE, NEXT = (BY_NAME[name].number for name in ("JUMP", "STORE", "ITERATE", "NEXT"))
+JUMP, STORE, ITERATE, NEXT, RETURN = (BY_NAME[name].number for name in ("JUMP", "STORE", "ITERATE", "NEXT", "RETURN"))
 MOST_FIELDS = 12  # of a struct that is filled slot by slot
 
 # ---------------------------------------------------------------- constants
@@ -244,8 +244,10 @@ def is_asked_for(e: Emitter) -> bool:
 
 def goes_to_a_local(e: Emitter) -> bool:
     """Return whether the value that is pushed here is stored in a local next, perhaps behind the jump that ends an inlined
-    function."""
+    function, or returned by a method whose state is lent, which gives the result alone."""
     instructions, at = e.body.instructions, e.at + 1
+    if e.lent is not None and instructions[at][1] == RETURN:
+        return True
     if instructions[at][1] == JUMP:
         at = instructions[at][2]
     return instructions[at][1] == STORE

@@ -27,6 +27,7 @@ KEPT: Final = "kept"  # the changes hold, and nobody has the value as it was
 DIVIDED: Final = "divided"  # both values are there, and what they have in common is shared
 
 
+SMALL: Final = 24  # scalars that are copied in the time in which one write is noted
 NOTHING_FRESH: Final[dict[int, Any]] = {}  # nobody writes into it
 ABSENT: Final = object()  # what a key had that was not there
 ENTRY, SET_ENTRY = dict.get, dict.__setitem__
@@ -41,7 +42,7 @@ class Undo:
     def __init__(self) -> None:
         self.status = RUNNING
         # most calls write into one container or none, so lists and dicts are made when they are needed
-        self.storages: list[StoredList | StoredDict] | None = None
+        self.storages: list[RestingList | RestingDict] | None = None
         self.fresh: dict[int, Any] = NOTHING_FRESH  # by their ids, the containers that this call alone sees
 
     def __bool__(self) -> bool:
@@ -137,7 +138,7 @@ class InPlace(Undo):
 IN_PLACE: Final = InPlace()
 
 
-def noted_in_place(container: Any) -> StoredList | StoredDict | None:
+def noted_in_place(container: Any) -> RestingList | RestingDict | None:
     """Let the storage of an Array, Map, Set or Stack note what is written into it from now on, and return it: until its `end`,
     `as_before` gives what the container held. None where that may be something with a mark. Of LARGE items or more, what ends the
     run may come out of it the first time."""
@@ -154,11 +155,11 @@ def noted_in_place(container: Any) -> StoredList | StoredDict | None:
     return items  # type: ignore[no-any-return]
 
 
-class StoredList(list):  # type: ignore[type-arg]
-    """The storage of an Array or Stack in the state of a tool. `undo` is the call that notes its writes, None for none, `owner`
-    the container that is to be as before, `length` the number of items before, `changed` the items that were replaced, by
-    position, `before` all of them once something was done that the others cannot tell. `plain`: no item is a container. Its
-    writes are those of `list`, and note before what they replace; what `pop` returns is marked."""
+class RestingList(list):  # type: ignore[type-arg]
+    """The storage of an Array or Stack in the state of a tool: of this class while no call notes its writes, so that reads and
+    writes of scalars are those of a list. `undo` is the call that notes its writes, None for none, `owner` the container that is
+    to be as before, `length` the number of items before, `changed` the items that were replaced, by position, `before` all of
+    them once something was done that the others cannot tell. `plain`: no item is a container."""
 
     __slots__ = ("undo", "owner", "length", "changed", "before", "plain")
     undo: Undo | None
@@ -167,8 +168,10 @@ class StoredList(list):  # type: ignore[type-arg]
     def __init__(self, items: Iterable[Any]) -> None:
         super().__init__(items)
         self.plain = PLAIN.issuperset(map(type, self))
+        self.undo = self.owner = None
+        self.length = 0
+        self.before: list[Any] | None = None
         self.changed: dict[int, Any] = {}
-        self.end()
 
     def parts(self) -> Iterator[Any]:
         """Return an iterator over the items, none of which is marked by that."""
@@ -179,19 +182,17 @@ class StoredList(list):  # type: ignore[type-arg]
         self.undo = undo
         self.owner = owner
         self.length = len(self)
-        if not self.plain:
-            self.__class__ = LendingList
+        self.__class__ = StoredList if self.plain else LendingList
 
     def end(self) -> None:
         """Note nothing any more."""
         self.undo = None
         self.owner = None
         self.length = 0
-        self.before: list[Any] | None = None
+        self.before = None
         if self.changed:
             self.changed = {}
-        if type(self) is not StoredList:
-            self.__class__ = StoredList
+        self.__class__ = RestingList
 
     def divide(self) -> None:
         """Give the owner the items as they were, in a list of its own, and note nothing any more."""
@@ -208,6 +209,13 @@ class StoredList(list):  # type: ignore[type-arg]
         for at, item in self.changed.items():
             items[at] = item
         return items
+
+
+class StoredList(RestingList):
+    """The storage while a call notes its writes, and that which a call has copied for its own. Its writes are those of `list`,
+    and note before what they replace; what `pop` returns is marked."""
+
+    __slots__ = ()
 
     def _note_all(self) -> None:
         if self.undo is not None and self.before is None:
@@ -323,10 +331,9 @@ class LendingList(StoredList):
         return list.__reversed__(self)
 
 
-class StoredDict(dict):  # type: ignore[type-arg]
-    """The storage of a Map or Set in the state of a tool; `undo`, `owner`, `before` and `plain` as in StoredList. `noted` has by
-    key what was there before it was written, ABSENT for nothing; None while nothing is noted, or all of it in `before`. Its
-    writes are those of `dict`, as there."""
+class RestingDict(dict):  # type: ignore[type-arg]
+    """The storage of a Map or Set in the state of a tool, as RestingList; `undo`, `owner`, `before` and `plain` as there. `noted`
+    has by key what was there before it was written, ABSENT for nothing; None while nothing is noted, or all of it in `before`."""
 
     __slots__ = ("undo", "owner", "noted", "before", "plain")
     undo: Undo | None
@@ -336,7 +343,8 @@ class StoredDict(dict):  # type: ignore[type-arg]
     def __init__(self, items: dict[Any, Any]) -> None:
         super().__init__(items)
         self.plain = PLAIN.issuperset(map(type, self.values()))
-        self.end()
+        self.undo = self.owner = self.noted = None
+        self.before: dict[Any, Any] | None = None
 
     def parts(self) -> Iterator[Any]:
         """Return an iterator over the values, none of which is marked by that."""
@@ -347,15 +355,12 @@ class StoredDict(dict):  # type: ignore[type-arg]
         self.undo = undo
         self.owner = owner
         self.noted = {}
-        if not self.plain:
-            self.__class__ = LendingDict
+        self.__class__ = StoredDict if self.plain else LendingDict
 
     def end(self) -> None:
         """Note nothing any more."""
-        self.undo = self.owner = self.noted = None
-        self.before: dict[Any, Any] | None = None
-        if type(self) is not StoredDict:
-            self.__class__ = StoredDict
+        self.undo = self.owner = self.noted = self.before = None
+        self.__class__ = RestingDict
 
     def divide(self) -> None:
         """Give the owner the entries as they were, in a dict of its own, and note nothing any more."""
@@ -372,6 +377,12 @@ class StoredDict(dict):  # type: ignore[type-arg]
         noted = self.noted or {}
         kept = {key: noted.get(key, value) for key, value in dict.items(self)}
         return {key: value for key, value in kept.items() if value is not ABSENT}
+
+
+class StoredDict(RestingDict):
+    """As StoredList, for a dict."""
+
+    __slots__ = ()
 
     def _note_all(self) -> None:
         if self.noted is not None:
@@ -458,4 +469,4 @@ class LendingDict(StoredDict):
 
 
 STORED = frozenset({Array, Map, Set, Stack})
-NOTING = frozenset({StoredList, LendingList, StoredDict, LendingDict})
+NOTING = frozenset({RestingList, StoredList, LendingList, RestingDict, StoredDict, LendingDict})
