@@ -124,6 +124,17 @@ tool Shelf {
         self.big += step;
         self.n
     }
+    /// Enters last
+    @param("i", "which") @param("step", "how much")
+    pub fn enter(mut self, i: Int, step: Int) -> Option<Int> {
+        self.big += step;
+        if i % 4 == 1 { self.by = {}; }
+        self.by[i] = "entered";
+        Some(self.big)
+    }
+    /// Enters before it fails
+    @param("i", "which") @param("step", "how much")
+    pub fn enter_first(mut self, i: Int, step: Int) -> Int { self.n += 1; self.names["first${i}"] = i; self.big + step }
     /// Counts beside
     @param("i", "which")
     pub fn beside(mut self, i: Int) -> Int { let was = self; self.n += i; self.all.push(was.n); self.n - was.n }
@@ -198,6 +209,19 @@ fn main() { for i in 0..60 { Shelf.mix(i, if i == 14 { 1000 } else { 0 }); } }""
 fn main() {
     let mut s = 0;
     for i in 0..60 { Shelf.mix(i % 8, 0); s += Shelf.add(i, 1); s += Shelf.at(if i == 50 { 500 } else { i }); }
+}""",
+    "an entry behind what fails": """
+fn main() {
+    let mut s = 0;
+    for i in 0..60 { s += Shelf.enter(i, if i == 50 { 9223372036854775807 } else { 1 }).unwrap_or(0) + Shelf.count(); }
+    emit("s", s);
+}""",
+    "an entry before what fails": """
+fn main() {
+    for i in 0..60 {
+        Shelf.enter(i, 1);
+        Shelf.enter_first(i, if i == 50 { 9223372036854775807 } else { 1 });
+    }
 }""",
     "what was given stays as it is": """
 fn main() {

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 EMIT: dict[int, Form] = {}
 emit = registrar(EMIT)
 
+TOOL = f"K{BY_NAME['TOOL'].number}_"  # how names of handles of declared tools begin
 # Kinds of what is no Err, or one that the function itself has made and given a way.
 PLACED = kinds.SCALARS | kinds.CONTAINERS | {"option", "enum", "ok", "err"}
 
@@ -175,7 +176,8 @@ def call_by_name(e: Emitter, op: Opcode, operand: int) -> None:
     e.pay()
     name, room = e.constant(op, operand), nesting_left(e)
     texts = [part.text for part in parts]
-    known = f"w({', '.join([receiver.text, *texts, room])}) if (w := T{name}.get(type({receiver.text}))) is not None"
+    class_ = "ToolRef" if receiver.text.startswith(TOOL) else f"type({receiver.text})"
+    known = f"w({', '.join([receiver.text, *texts, room])}) if (w := T{name}.get({class_})) is not None"
     e.call(f"{known} else {op.name.lower()}({receiver.text}, {name}, [{', '.join(texts)}], {room})", kinds.ANY)
     e.sites[-1].again = before
 

@@ -20,15 +20,23 @@ if TYPE_CHECKING:
     from .liveness import LocalUses
     from .text import Statement
 
-# What a method does with a field of its state: it sets it, only adds to the Array in it, only sets entries of the Map in it, or
-# anything else to the container in it.
-SETS, ADDS, ENTERS, WRITES = range(4)
+# What a method does with a field of its state: it sets it, sets an entry of the Map in it last of all, only adds to the Array in
+# it, only sets entries of the Map in it, or anything else to the container in it.
+SETS, ENDS, ADDS, ENTERS, WRITES = range(5)
 LOAD, LOAD_OWN, GET_FIELD, SET_FIELD, TAKE_FIELD, FIELD_OWN, SET_INDEX, TUPLE, RETURN = (
     BY_NAME[name].number for name in (
         "LOAD", "LOAD_OWN", "GET_FIELD", "SET_FIELD", "TAKE_FIELD", "FIELD_OWN", "SET_INDEX", "TUPLE", "RETURN",
     )
 )  # fmt: skip
 CONTAINERS = frozenset({"array", "map", "set", "stack"})
+# What two different uses of one field come to, where that is not WRITES.
+JOINED = {frozenset({SETS, ADDS}): ADDS, frozenset({SETS, ENDS}): ENDS, frozenset({ENDS, ENTERS}): ENTERS}
+# Nothing fails in these, and nothing is written.
+HARMLESS = frozenset(
+    BY_NAME[name].number for name in (
+        "INT", "CONST", "NIL", "TRUE", "FALSE", "NONE", "POP", "LOAD", "GET_FIELD", "OK", "SOME", "TUPLE",
+    )
+)  # fmt: skip
 
 
 def changes(body: Body, uses: LocalUses) -> dict[int, int] | None:
@@ -60,7 +68,7 @@ def changes(body: Body, uses: LocalUses) -> dict[int, int] | None:
         what = SETS if then == SET_FIELD else WRITES if then == TAKE_FIELD else _write(uses, at + 1, word)
         before = found.setdefault(field, what)
         if before != what:
-            found[field] = ADDS if {before, what} == {SETS, ADDS} else WRITES
+            found[field] = JOINED.get(frozenset({before, what}), WRITES)
     return found
 
 
@@ -75,7 +83,18 @@ def _write(uses: LocalUses, at: int, word: str) -> int:
         return ADDS
     is_set = uses.instructions[consumer][1] == SET_INDEX and position == 1
     is_set = is_set or (position == 0 and built_in == ("Map", "set"))
-    return ENTERS if word == "map" and is_set else WRITES
+    if word != "map" or not is_set:
+        return WRITES
+    return ENDS if _is_last(uses, consumer) else ENTERS
+
+
+def _is_last(uses: LocalUses, at: int) -> bool:
+    """Return whether nothing can fail or leave behind the instruction `at`, up to the end of the method."""
+    for behind in range(at + 1, len(uses.instructions)):
+        number = uses.instructions[behind][1]
+        if number not in HARMLESS or behind in uses.targets:
+            return number == RETURN and behind not in uses.targets
+    return False
 
 
 def _is_given(uses: LocalUses, at: int) -> bool:

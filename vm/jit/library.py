@@ -31,6 +31,7 @@ from ..values import (
     Ok,
     RangeValue,
     Some,
+    ToolRef,
     access,
     debug,
     display,
@@ -285,7 +286,8 @@ def state_before(values: Mapping[str, Any]) -> dict[int, tuple[Any, Any]]:
 NAMES: dict[str, Any] = {
     value.__name__: value
     for value in (
-        Array, Cell, Closure, EnumValue, Err, ErrorValue, Map, Ok, RangeValue, Some, Deoptimise, error_for_handler, changes_self,
+        Array, Cell, Closure, EnumValue, Err, ErrorValue, Map, Ok, RangeValue, Some, ToolRef, Deoptimise, error_for_handler,
+        changes_self,
         option_of, option_of_container,
         int_of, result_of, option_of_moved, put_in_store, drop_from_store, shared_payload, key_of, key_not_found,
         map_store, check_concat, collection_too_long, concat, err_of, float_div, index_out_of_range, int_div, int_rem, join,
