@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from ..bytecode import image as im
 from ..bytecode import operands as k
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from ..interp.link import run_costs
