@@ -260,7 +260,7 @@ def asyncio_loop() -> Any:
 class LoopLock:
     """`async with` lets one in at a time, the others in their order, within one event loop of asyncio after another: a session
     may be called in several, and a lock of asyncio that somebody has waited for is of no use in another one. Nobody may be
-    inside, or wait, when the next loop comes."""
+    inside, or wait, when the next loop comes. In the loop of offline runs nobody may wait."""
 
     __slots__ = ("_loop", "_lock")
 
@@ -269,8 +269,11 @@ class LoopLock:
         self._lock: Any = None
 
     async def __aenter__(self) -> None:
-        loop = asyncio_loop()
-        if loop is not self._loop:
+        try:
+            loop = asyncio_loop()
+        except RuntimeError:  # the loop of offline runs
+            loop = None
+        if loop is not self._loop or self._lock is None:
             from asyncio import Lock
 
             self._loop, self._lock = loop, Lock()
