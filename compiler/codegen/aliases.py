@@ -298,7 +298,7 @@ class Flow:
         name = NAMES[self.code[at][0]]
         if name in ("CALL", "CALL_BUILTIN"):
             return not self.keeps(at, position)
-        if name in ("CALL_METHOD", "CALL_INOUT"):
+        if name in ("CALL_METHOD", "CALL_INOUT", "CALL_VALUE"):
             return position == 0
         if name.startswith("SET_"):
             return position > 0

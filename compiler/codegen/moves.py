@@ -20,6 +20,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from .aliases import (
     ANYWHERE,
@@ -41,7 +42,7 @@ from .aliases import (
     clash,
     overlap,
 )
-from .emitter import Emitter, Label
+from .emitter import CellRef, Emitter, Label
 
 CALL_INOUT, FIELD_OWN, SET_FIELD, SET_INDEX, TRY, POP_TRY, THROW, RETURN, ITERATE, OK, SOME, JUMP_UNLESS, IS_OK = (
     NUMBER[name] for name in (
@@ -49,7 +50,9 @@ CALL_INOUT, FIELD_OWN, SET_FIELD, SET_INDEX, TRY, POP_TRY, THROW, RETURN, ITERAT
         "JUMP_UNLESS", "IS_OK",
     )
 )  # fmt: skip
-IS_ERR, CONST, INT, DUP, IS_ABSENT = (NUMBER[name] for name in ("IS_ERR", "CONST", "INT", "DUP", "IS_ABSENT"))
+IS_ERR, CONST, INT, DUP, IS_ABSENT, CLOSURE, STORE_CELL, CELL_OWN = (
+    NUMBER[name] for name in ("IS_ERR", "CONST", "INT", "DUP", "IS_ABSENT", "CLOSURE", "STORE_CELL", "CELL_OWN")
+)
 # They give an Option of the element that they take off, None of an empty container.
 TAKING_OFF = frozenset({("Array", "pop"), ("Stack", "pop"), ("Queue", "dequeue")})
 INDEXES = frozenset({NUMBER["INDEX"], NUMBER["INDEX_ARRAY"]})
@@ -335,10 +338,37 @@ class Body:
         if at < 0 or ANYWHERE in held:
             return False
         number, callee = self.code[at]
+        if number == STORE_CELL:
+            lent = CALLER in held and all(place == CALLER or (not place[1] and place[0] not in self.stores) for place in held)
+            return lent and self._is_only_read_in_closures(callee)
         walked = number == ITERATE
         if not walked and (number != CALL or position not in self.program.borrowed[callee]):
             return False
         return not (self.writes.clash(held) if walked else self.writes.clash_between(held, share, at))
+
+    def _is_only_read_in_closures(self, cell: Any) -> bool:
+        """Return whether a variable is captured by closures only that do not assign it, and of which nothing is left when the
+        function that they are the last argument of has returned: then what a method has as `self` needs no mark there."""
+        captured = False
+        for at, (number, operand) in enumerate(self.code):
+            if number in (STORE_CELL, CELL_OWN) and operand == cell and (number == CELL_OWN or captured):
+                return False
+            if number != CLOSURE:
+                continue
+            inner, _ = self.program.functions[operand]
+            own = [CellRef(True, position) for position, parent in enumerate(inner.captures) if parent == cell]
+            if not own:
+                continue
+            captured = True
+            then, callee = self.code[at + 1]
+            last = self.flow.effect(at + 1)[0] - 1
+            if then != CALL or at + 1 in self.flow.leaders or last not in self.program.borrowed[callee]:
+                return False
+            if any(op in (STORE_CELL, CELL_OWN) and of in own for op, of in inner.code):
+                return False
+            if any(op == CLOSURE and set(self.program.functions[of][0].captures) & set(own) for op, of in inner.code):
+                return False
+        return captured
 
     def _is_walked(self, share: int) -> bool:
         """Return whether a `for` walks over what a mark lies on."""

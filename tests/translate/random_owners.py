@@ -22,6 +22,14 @@ impl S {
     fn part(self) -> Array<Int> { self.a }
     fn add(mut self, x: Int) { self.a.push(x); self.n += 1; }
     fn taken(mut self) -> Array<Int> { let a = self.a; self.a = [self.n]; a }
+    fn above(self, x: Int) -> Array<Int> { [1, 2, 3].filter(|k| self.a.len() > k + x % 2) }
+    fn parts(self) -> Array<Array<Int>> { [0, 1].map(|k| if k == self.n % 2 { self.a } else { self.t.1 }) }
+    fn wholes(self) -> Array<S> { [0, 1].map(|k| if k == self.n % 2 { self } else { S { n: k, ..self } }) }
+    fn longest(self) -> Array<Int> {
+        let found = self.r.reduce(self.a, |w, k| if k.len() > w.len() && k.len() > self.n { k } else { w });
+        let kept = |k: Int| add(self.a, k);
+        if self.n % 3 == 0 { found } else { kept(self.n) }
+    }
     fn turned(mut self) -> Array<Int> { let mut a = self.a; a.push(7); self.a = a; self.t.0 }
 }
 fn add(xs: Array<Int>, x: Int) -> Array<Int> { let mut out = xs; out.push(x); out }
@@ -118,7 +126,7 @@ class Maker:
                 OPTION: "Some([i])", R: "Ok([i])", E: "E::One([i])",
             }[type_]  # fmt: skip
         if type_ == A:
-            k = self.random.randrange(22)
+            k = self.random.randrange(26)
             texts = [
                 lambda: "[1, 2]", lambda: f"[{self.integer()}]", lambda: f"add({of(A)}, {self.integer()})",
                 lambda: f"add({of(A)}, {self.integer()})", lambda: f"same({of(A)})", lambda: f"({of(T)}).{self.one('0', '1')}",
@@ -133,7 +141,9 @@ class Maker:
                 lambda: f"(match ({of(T)}) {{ (w, u) => {{ let mut z = w; z.push(u.len()); z }} }})",
                 lambda: f"(match ({of(S)}) {{ S {{ a, r, .. }} => {{ let mut z = a; z.push(r.len()); z }} }})",
                 lambda: f"(match ({of(OPTION)}) {{ Some(w) if w.len() > 3 => add(w, 1), Some(w) => w, None => {of(A)} }})",
-                lambda: f"({of(S)}).with({self.integer()}).a",
+                lambda: f"({of(S)}).with({self.integer()}).a", lambda: f"({of(S)}).above({self.integer()})",
+                lambda: f"({of(S)}).parts()[{self.one('0', '1')}]", lambda: f"({of(S)}).wholes()[{self.one('0', '1')}].a",
+                lambda: f"({of(S)}).longest()",
             ]
             return texts[k]()
         if type_ == N:
@@ -202,7 +212,10 @@ class Maker:
             )  # fmt: skip
         if kind == S:
             return self.one(
-                f"{name}.a.push({n});", f"{name}.add({n});", f"{name} = {name}.with({n});", f"{name}.a = {self.value(A)};",
+                f"{name}.a.push({n});", f"{name}.add({n});", f"{name}.r = {name}.parts(); {name}.a.push({n});",
+                f"let z{self.names}w = {name}.wholes(); {name}.a.push({n}); {name} = z{self.names}w[0];",
+                f"if {name}.above({n}).len() > 1 {{ {name}.a = {name}.longest(); {name}.t.0.push({n}); }}",
+                f"{name} = {name}.with({n});", f"{name}.a = {self.value(A)};",
                 f"{name}.a = seen({name}, {name}.taken());", f"{name}.a = beside({name}.a, {name}.turned());",
                 f"for w in {name}.a {{ if {name}.n < 20 {{ {name}.add(w); }} }}",
                 f"{name}.t.0.push({n});", f"{name}.r.push({name}.taken());", f"{name}.a = {name}.turned();",
