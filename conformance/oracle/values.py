@@ -385,5 +385,5 @@ def parse_int(text: str, form: str = "[+-]?[0-9]+", kind: type = int) -> Case:
     return ok(kind(trimmed)) if good else failed("ParseError", f"not a number: {text}", input=text)
 
 
-FLOAT_FORM = r"[+-]?([0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|inf|nan)"
+FLOAT_FORM = r"[+-]?([0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|(?i:inf|nan))"
 parse_float = functools.partial(parse_int, form=FLOAT_FORM, kind=float)
