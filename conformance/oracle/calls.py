@@ -192,9 +192,11 @@ class Calls:
         """Return the function of the impl that a method of a trait means, and the arguments with the defaults of the
         trait (L-3.10.4); among impls the arguments choose (L-3.10.3)."""
         fitting = asked.choices or [methods[asked.name] for methods in asked.trait.impls[served(asked.trait, args[0])]]
-        own = args[bool(asked.signature.receiver) :]
-        rows = zip(own, asked.signature.types, asked.signature.defaults, strict=True)
-        own = [self.alone(d, t, asked.scope) if v is Missing else v for v, t, d in rows]
+        own, scope, env = args[bool(asked.signature.receiver) :], Scope(asked.scope, Join(NIL)), {}
+        names = zip(asked.signature.names, asked.signature.types, asked.signature.defaults, strict=True)
+        for at, (name, type_, default) in enumerate(names):  # a default may name the parameters before it
+            own[at] = self.site(default, scope, type_)(env) if own[at] is Missing else own[at]
+            scope.declare(name, type_).bind(env, own[at])
         for view in (lambda v: v, to_float) if len(fitting) > 1 else ():
             fitting = [f for f in fitting if all(map(has_kind, map(view, own), f.signature.types))] or fitting
         assert len(fitting) == 1, "several impls that fit"
