@@ -209,7 +209,7 @@ UNDECLARED: dict[str, ConnectionSettings] = {}  # those of predeclared connectio
 def _undeclared(name: str, env: Mapping[str, str]) -> ConnectionSettings:
     """Return the settings of a predeclared connection that nobody declares: made once, which spares each session most of them."""
     row = PROVIDERS[str(PREDECLARED[name]["provider"])]
-    if any(variable in env for variables in row.variables.values() for variable in variables):
+    if env and any(variable in env for variables in row.variables.values() for variable in variables):
         return resolve(name, (), env)
     if name not in UNDECLARED:
         UNDECLARED[name] = resolve(name, ())

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .library import Site as Place
 
     Key = tuple[int, int, bool, Closures]
+    Names = tuple[dict[str, tuple[int, Closures]], dict[str, Any], list[str]]
 
 
 class Translation:
@@ -64,6 +65,7 @@ class Translation:
             self.parts = {key: None if row is None else Part.unpacked(row) for key, row in rows.items()}
         self.walked: dict[tuple[int, Closures], int] = {}  # elements that a function was given with some closures
         self.made = {(number, closures) for number, _, _, closures in self.parts if closures}  # what was specialised for closures
+        self.names: dict[Any, Names] = {}  # by code object of a part, what `names_of` returns
         self.transient: set[Key] = set()  # not translated for a reason that another process may not have
 
     def count(self) -> int:
@@ -152,6 +154,28 @@ class Translation:
             if finish is not None:
                 finish()
 
+    def names_of(self, code: Any) -> Names:
+        """Return what the names in the code of a part are, which is found once: functions of the program, by name with number and
+        closures; what stands for the same in every tier; and the names of what each tier makes for itself."""
+        if code not in self.names:
+            functions: dict[str, tuple[int, Closures]] = {}
+            values: dict[str, Any] = {}
+            made: list[str] = []
+            for name in code.co_names:
+                called = named_function(name) if name[:2] == "fn" else None
+                if called is not None:
+                    functions[name] = called
+                    continue
+                if name.startswith((TARGETS, "FN")) or is_literal(name):
+                    made.append(name)
+                    continue
+                try:
+                    values[name] = self.value_of(name)
+                except KeyError:
+                    continue  # an attribute, or a name that each tier has
+            self.names[code] = functions, values, made
+        return self.names[code]
+
     def value_of(self, name: str) -> Any:
         """Return what a global name that the emitter writes (the forms are in `emitter.py`) stands for, where it is no function
         of the program. Raises KeyError for the name of an attribute, which never has one of those forms."""
@@ -183,6 +207,11 @@ WARM = 1 << 30  # hits of what is to be translated at once: more than any thresh
 PATIENCE = 50  # times that a function or loop may deoptimise
 NEVER = 1 << 30  # more calls than may nest
 PASSED = 5_000  # fuel that a loop uses before it asks how much is left
+
+
+def is_literal(name: str) -> bool:
+    """Return whether a global name is that of a literal of constants (`CN_FIRST_LAST`), which sessions do not share."""
+    return name[:1] == "C" and name.count("_") == 2 and name[1:].replace("_", "").isdigit()
 
 
 def walk_length(value: Any) -> int:
@@ -376,9 +405,8 @@ class Tier:
         parts: dict[str, Part] = {part.name: part}
         pending = [part]
         while pending:
-            for name in pending.pop().code.co_names:
-                called = None if name in self.globals or name in parts else named_function(name)
-                if called is not None:
+            for name, called in self.translation.names_of(pending.pop().code)[0].items():
+                if name not in self.globals and name not in parts:
                     callee = self.translation.whole(called[0], self.metered, called[1])
                     callee = callee or self.translation.whole(called[0], self.metered)
                     if callee is None:
@@ -390,17 +418,17 @@ class Tier:
         return True
 
     def _python_function(self, part: Part) -> Any:
-        for name in part.code.co_names:
-            if name not in self.globals and named_function(name) is None:
-                try:
-                    sites = name.startswith(TARGETS)
-                    if name.startswith("FN"):
-                        self.globals[name] = FunctionValues(self, int(name[2:]))
-                        continue
-                    value = self.translation.value_of(name[1:] if sites else name)
-                    self.globals[name] = self.targets_of(value) if sites else value
-                except KeyError:
-                    continue  # an attribute
+        _, values, made = self.translation.names_of(part.code)
+        self.globals.update(values)
+        for name in made:
+            if name in self.globals:
+                continue
+            if name.startswith("FN"):
+                self.globals[name] = FunctionValues(self, int(name[2:]))
+            elif name.startswith(TARGETS):
+                self.globals[name] = self.targets_of(self.translation.value_of(name[1:]))
+            else:
+                self.globals[name] = self.translation.value_of(name)
         self.parts[part.code] = part
         self.globals["LOW"] = max(self.globals["LOW"], PASSED + (NESTED + TALLEST) * part.fuel)
         return FunctionType(part.code, self.globals)
