@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Callable, Mapping
 
 from concerto.vm.bytecode import operands as k
@@ -34,6 +35,9 @@ MAY_WAIT = (
 READS = (ast.Subscript, ast.Attribute, ast.Call)
 # Opcodes that give a number or fail, of whatever values (vm/interp/ops.py)
 NUMERIC = {"ADD_INT", "SUB_INT", "MUL_INT", "DIV_INT", "REM_INT"}
+
+
+LEFT_CALL = re.compile(r"\bloop\.\w+\(")  # of a method of `Loop`, whose text does not stand in its place
 
 
 class Meaning:
@@ -240,7 +244,8 @@ Results = list[ast.expr] | None  # what a path pushes; None: it does not come to
 
 class Run:
     """The lines of one run, as they are written. A name of a run is that of an opcode, with `/n` where its group has n values.
-    The constructor, as `body`, raises AssertionError for opcodes that cannot stand behind one another."""
+    The constructor, as `body`, raises AssertionError for opcodes that cannot stand behind one another, and `body` for functions
+    in forms that it cannot take (vm/interp/template.py)."""
 
     def __init__(self, library: Library, names: tuple[str, ...]) -> None:
         self.library = library
@@ -283,11 +288,15 @@ class Run:
     # ------------------------------------------------------------ lines
 
     def say(self, text: str) -> None:
-        """Add a line."""
+        """Add a line. Raise AssertionError for a call of a method of `Loop`, which the generated loop does not have."""
+        assert not LEFT_CALL.search(text), f"{self.names[self.at]}: a method of Loop is called within `{text.strip()}`"
         self.lines.append((self.indent, text, None if self.moved else self.at))
 
     def write(self, statement: ast.stmt) -> None:
-        """Add the lines of a statement."""
+        """Add the lines of a statement. Raise AssertionError for a `return` in it, which would end the whole loop."""
+        assert not any(isinstance(node, ast.Return) for node in ast.walk(statement)), (
+            f"{self.names[self.at]}: a `return` stands where the generator cannot take it"
+        )
         for line in ast.unparse(ast.fix_missing_locations(statement)).splitlines():
             self.say(line)
 

@@ -102,6 +102,23 @@ def test_what_leaves_the_frame_or_is_looked_for_cannot_stand_anywhere(generator:
         generator.Run(generator.read_meanings()[0], run).body()
 
 
+FORMS = [
+    ("    while a:\n        return NOTHING\n", "a `return` stands where"),
+    ("    for each in a:\n        if each:\n            return NOTHING\n    return a\n", "a `return` stands where"),
+    ("    return 1 + loop.jump(operand)\n", "a method of Loop is called within"),
+    ("    if loop.jump(operand):\n        a.x = 1\n    return NOTHING\n", "a method of Loop is called within"),
+]
+
+
+@pytest.mark.parametrize(("body", "told"), FORMS)
+def test_a_form_that_the_generator_cannot_take_is_refused(generator: ModuleType, body: str, told: str) -> None:
+    library = generator.read_meanings()[0]
+    (function,) = ast.parse(f"def JUMP_UNLESS(a, operand, loop):\n{body}").body
+    library.meanings["JUMP_UNLESS"] = type(library.meanings["JUMP_UNLESS"])("JUMP_UNLESS", function)
+    with pytest.raises(AssertionError, match=f"JUMP_UNLESS: {told}"):
+        generator.Run(library, ("JUMP_UNLESS",)).body()
+
+
 def test_runs_of_opcodes_that_are_no_longer_there_are_refused(
     generator: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,10 +6,12 @@ NOTHING (control is elsewhere, or the stack effect pushes nothing) or SUSPENDED 
 has made an effect). While a function runs, `loop.stack` is what lies beneath its parameters.
 
 `tools/gen_loop.py` writes the fast loop from these functions and those of `vm/interp/ops.py`: it puts them into one function,
-with the variables of `Loop` as local ones. `run` does the same slowly, call by call, so that a test can compare the two; nothing
-else imports this file. A change of what one of these opcodes does is made here, and the fast loop generated again; it is never
-edited. Opcodes that stay within one frame, and go on with the next instruction, are in `ops.py`; what methods do, in
-`dispatch.py` and `builtins/`.
+with the variables of `Loop` as local ones. So NOTHING and SUSPENDED are returned by name, never out of a call or a conditional
+expression; a method of `Loop`, or a function of INLINED, is called as a statement, as the whole right side of an assignment or as
+the whole of what is returned; `return` stands in `if` and in `for x in y: return …` only. `run` does the same slowly, call by
+call, so that a test can compare the two; nothing else imports this file. A change of what one of these opcodes does is made here,
+and the fast loop generated again; it is never edited. Opcodes that stay within one frame, and go on with the next instruction,
+are in `ops.py`; what methods do, in `dispatch.py` and `builtins/`.
 
 A node is a linked instruction, fuel the steps that a run may still take. A panic (`Panic`) is how an opcode fails: P007 for a
 value that is no Bool, Result or Option where one is needed, P009 and P010 for what no pattern matches, P012 for calls nested too
