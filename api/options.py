@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class Budgets:
     """Limits. Of each call: `steps`, the units of work that the machine counts, `seconds` of time, `depth` of nested calls,
     `value_bytes` of the largest String in UTF-8 or Bytes, `memory_bytes` of all values that the program holds (G-6.8); a program
-    that reaches one ends in a panic. Of all calls of the session together: `tokens`, `cost` in the currency of the prices, and
+    that reaches one ends in a panic. Of all calls of the session together: `tokens`, `cost` in dollars, and
     `model_calls`, the requests to models; a request beyond them is not sent, and is a `BudgetError` in the program. With
     `per="call"` these three begin anew with each call; several Budgets may be given at once. One that is None is that of the
     program's manifest (O-9.7), which has none of `value_bytes` and `memory_bytes`; without it a call may be 10,000 deep, a String
@@ -95,7 +95,7 @@ class SharedBudget:
 
 
 class Spent(NamedTuple):
-    """Amounts of a budget: `tokens`, `cost` in the currency of the prices, and `model_calls`, the requests to models. None, in
+    """Amounts of a budget: `tokens`, `cost` in dollars, and `model_calls`, the requests to models. None, in
     what is left, stands for no limit."""
 
     tokens: int | None

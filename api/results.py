@@ -142,7 +142,7 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """The counters of a session so far (O-1.132). Costs are in the currency of the prices; `execution_time_ms` is in
+    """The counters of a session so far (O-1.132). Costs are in dollars; `execution_time_ms` is in
     milliseconds, the others count. `model_calls` are the requests to models that were sent, however they ended, `agent_calls`
     those to agents; `retries` are requests sent again after a failure of transport, `schema_retries` those after a reply that did
     not fit its schema; `cache_hits` are replies that came from a cache, `tool_calls` the calls that models asked for,

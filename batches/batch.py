@@ -132,7 +132,7 @@ class Batch:
             raise ValueError("wait is for a batch of the provider")
         if provider_batch and (options.get("offline") or options.get("offline_script") is not None):
             raise ValueError("a batch of the provider is sent to the provider; leave offline out")
-        if on is not None and on.partition("=")[0] != "ray":
+        if on is not None and on != "ray" and not (on.startswith("ray=") and on != "ray="):
             raise ValueError(f"on is {on!r}; it is 'ray' or 'ray=ADDRESS'")
         self.program = program
         self.options = options

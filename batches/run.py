@@ -51,9 +51,8 @@ class Rule:
 @dataclass(slots=True)
 class Counts:
     """Rows so far: `done` and `failed` ones of the output, of which `kept` were finished before this run; `left` are those that
-    were not asked, `pending` those whose answer a batch of the provider will bring; `read` are all. `tokens`, `cost` (in the
-    currency of the prices), `unpriced` (requests without a price) and `requests` are of this run. `seconds` is how long it has
-    taken."""
+    were not asked, `pending` those whose answer a batch of the provider will bring; `read` are all. `tokens`, `cost` (in
+    dollars), `unpriced` (requests without a price) and `requests` are of this run. `seconds` is how long it has taken."""
 
     read: int = 0
     done: int = 0

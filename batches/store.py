@@ -27,7 +27,7 @@ class StoreRefused(Exception):
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a row came to: `result`, the JSON text of the value, or `failure`, the JSON text of the reason. `tokens` are those of
-    all its `requests` to models, `cost` is in the currency of the prices, without the requests of `unpriced`; `attempts`
+    all its `requests` to models, `cost` is in dollars, without the requests of `unpriced`; `attempts`
     counts calls of the function."""
 
     result: str | None

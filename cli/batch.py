@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 
 from . import exits
 from .inputs import find_modules_beside, load_program, pins_of, pins_path, project_folder
@@ -17,12 +18,14 @@ from .terminal import Progress, printable_on
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
     from typing import Any
 
     from ..api.options import Options
     from ..batches.batch import Batch
     from ..batches.output import Output
     from ..batches.run import Counts
+    from ..batches.store import Finished
     from ..runtime.access.permissions import Permissions
     from ..vm.interp.link import Program
 
@@ -59,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-seconds", type=seconds, metavar="S", help="end a row with P102 after S seconds")
     of_all = "ask no more rows when all runs with this store together have"
     parser.add_argument("--max-tokens", type=steps, metavar="N", help=f"{of_all} used N tokens")
-    parser.add_argument("--max-cost", type=seconds, metavar="X", help=f"{of_all} cost X")
+    parser.add_argument("--max-cost", type=seconds, metavar="X", help=f"{of_all} cost X dollars")
     parser.add_argument("--max-model-calls", type=steps, metavar="N", help=f"{of_all} sent N requests")
     tiers = "interp: the interpreter alone; both (the default): what runs often is translated to Python"
     parser.add_argument("--tier", choices=("interp", "both"), default="both", help=tiers)
@@ -77,8 +80,8 @@ def count(word: str) -> int:
 
 
 def cluster(word: str) -> str:
-    """Return the value of --on. Raise ArgumentTypeError for a cluster of another kind."""
-    if word.partition("=")[0] != "ray":
+    """Return the value of --on. Raise ArgumentTypeError for a cluster of another kind, and for no address behind `=`."""
+    if word != "ray" and not (word.startswith("ray=") and word != "ray="):
         import argparse
 
         raise argparse.ArgumentTypeError("expected ray, or ray=ADDRESS")
@@ -191,10 +194,8 @@ def _run(arguments: argparse.Namespace, batch: Batch, output: Output) -> int:
     if ended:
         print(f"stopped: {_state(batch)}. Go on with the same command", file=sys.stderr)
         return ended
-    try:
+    with _written(output):
         output.commit()
-    except OSError as error:
-        raise exits.Exit(exits.FAILED, f"cannot write {arguments.out}: {error.strerror or error}") from None
     counts = batch.counts
     if not arguments.quiet:
         print(printable_on(_summary(counts, output), sys.stdout))
@@ -208,6 +209,15 @@ def _run(arguments: argparse.Namespace, batch: Batch, output: Output) -> int:
     return exits.FAILED if counts.failed or batch.ended_by else exits.OK
 
 
+@contextmanager
+def _written(output: Output) -> Iterator[None]:
+    """Raise `Exit` (1) with the path of the output where it cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise exits.Exit(exits.FAILED, f"cannot write {output.path}: {error.strerror or error}") from None
+
+
 async def _until_signal(batch: Batch, output: Output, progress: Progress) -> int:
     """Run the batch; return 0 at its end, or the code of the signal that ended it: what is finished is in the store by then. A
     second signal ends the process at once."""
@@ -216,12 +226,14 @@ async def _until_signal(batch: Batch, output: Output, progress: Progress) -> int
     import threading
 
     def opened() -> None:
-        try:
+        with _written(output):
             output.open()
-        except OSError as error:
-            raise exits.Exit(exits.FAILED, f"cannot write {output.path}: {error.strerror or error}") from None
 
-    loop, task, received = asyncio.get_running_loop(), asyncio.ensure_future(batch.arun(output.put, opened)), []
+    def put(rows: list[Finished]) -> None:
+        with _written(output):
+            output.put(rows)
+
+    loop, task, received = asyncio.get_running_loop(), asyncio.ensure_future(batch.arun(put, opened)), []
 
     def stop(number: int, frame: object) -> None:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)

@@ -165,7 +165,7 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop with P102 after S seconds")
     tokens = "refuse requests (BudgetError) when the models have used N tokens; each reserves its max_tokens, 4096 if unset"
     parser.add_argument("--max-tokens", type=steps, metavar="N", help=tokens)
-    parser.add_argument("--max-cost", type=seconds, metavar="X", help="refuse requests (BudgetError) when they have cost X")
+    parser.add_argument("--max-cost", type=seconds, metavar="X", help="refuse requests (BudgetError) once they cost X dollars")
     parser.add_argument("--max-model-calls", type=steps, metavar="N", help="refuse requests (BudgetError) after N of them")
     tiers = "interp: the interpreter alone; both (the default): what runs often is translated to Python"
     parser.add_argument("--tier", choices=("interp", "both"), default="both", help=tiers)

@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queue-seconds", type=seconds, metavar="S", help="how long at most, 10 by default")
     parser.add_argument("--rate", type=seconds, metavar="N", help="calls a second and caller")
     parser.add_argument("--day-tokens", type=steps, metavar="N", help="tokens of all calls of a caller in a day (UTC)")
-    parser.add_argument("--day-cost", type=seconds, metavar="X", help="their cost")
+    parser.add_argument("--day-cost", type=seconds, metavar="X", help="their cost, in dollars")
     parser.add_argument("--linger", type=seconds, metavar="S", help="a stream without a reader is cancelled then, 5 by default")
     parser.add_argument("--state", metavar="FILE", help="keeps sessions, budgets of the day and first answers across restarts")
     durable = "a public function whose calls go on in another process and without a client; repeated: several"
@@ -69,7 +69,7 @@ def session_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-steps", type=steps, metavar="N", help="of a call: stop with P101 after N steps")
     parser.add_argument("--max-seconds", type=seconds, metavar="S", help="of a call: stop with P102 after S seconds")
     parser.add_argument("--max-tokens", type=steps, metavar="N", help="of a call: refuse requests beyond N tokens")
-    parser.add_argument("--max-cost", type=seconds, metavar="X", help="of a call: refuse requests beyond this cost")
+    parser.add_argument("--max-cost", type=seconds, metavar="X", help="of a call: refuse requests beyond a cost of X dollars")
     parser.add_argument("--max-model-calls", type=steps, metavar="N", help="of a call: refuse requests after N of them")
     parser.add_argument("--tier", choices=("interp", "both"), default="both", help="interp: the interpreter alone")
     add_flags(parser)

@@ -50,7 +50,7 @@ class DayBudgets:
         return [self.budgets[caller]]
 
     def spent(self, caller: str, tokens: int, cost: float) -> None:
-        """Keep what a call has used, its `cost` in the currency of the prices: on the day on which the last call began here, of
+        """Keep what a call has used, its `cost` in dollars: on the day on which the last call began here, of
         one that another process began on this one. Where the file of states takes nothing, it counts in this process alone."""
         if self.state is not None and self._is_set and (tokens or cost):
             with suppress(Problem):  # the call has ended, and its result is told

@@ -25,7 +25,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
 
 class Spent(NamedTuple):
-    """Tokens in and out, and their cost in the currency of the prices."""
+    """Tokens in and out, and their cost in dollars."""
 
     tokens_in: int
     tokens_out: int
@@ -43,7 +43,7 @@ class Counters:
         self.calls = Counter("concerto_calls", ended, ["function", "status"], **own)
         self.seconds = Histogram("concerto_call_seconds", "Time of calls, waiting included", ["function"], buckets=SECONDS, **own)
         self.tokens = Counter("concerto_tokens", "Tokens of models", ["direction"], **own)
-        self.cost = Counter("concerto_cost", "Cost of models, in the currency of the prices", **own)
+        self.cost = Counter("concerto_cost", "Cost of models, in dollars", **own)
         self.requests = Counter("concerto_model_calls", "Requests to models", **own)
         self.retries = Counter("concerto_retries", "Requests to models that were repeated", ["why"], **own)
         self.refused = Counter("concerto_refused", "Requests that became no call, by HTTP status", ["status"], **own)

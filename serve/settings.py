@@ -32,7 +32,7 @@ class Serving:
 
     `body_bytes` of a request and `body_seconds` until it is there; `concurrent` calls run at once, `queue` more wait, each
     `queue_seconds` at most; `rate`: calls a second and caller, up to twice as many, and at least one, in a burst. `day_tokens`,
-    `day_cost` (in the currency of the prices): of all calls of a caller in a day of UTC. `buffer_bytes`: how much of a stream is
+    `day_cost` (in dollars): of all calls of a caller in a day of UTC. `buffer_bytes`: how much of a stream is
     kept for a reader that lags or comes again; `linger_seconds`: how long a stream may be without a reader before its call is
     cancelled; `keep_seconds`: how long the end of a call is kept for a reader that comes again. `durable`: public functions whose
     calls are runs of `store`, a run store (a path, or a URL of PostgreSQL), so that they go on in another process and without a

@@ -70,7 +70,7 @@ class State:
         self._rows("DELETE FROM sessions WHERE used < ?", time.time() - seconds)
 
     def used(self, day: str, caller: str) -> tuple[int, float]:
-        """Return the tokens and the cost, in the currency of the prices, that a caller has used on a day; zeros for none."""
+        """Return the tokens and the cost, in dollars, that a caller has used on a day; zeros for none."""
         rows = self._rows("SELECT tokens, cost FROM days WHERE day=? AND caller=?", day, caller)
         return (int(rows[0][0]), float(rows[0][1])) if rows else (0, 0.0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -11,6 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
+from concerto.batches.output import Output
+from concerto.cli.main import main
 
 from ..command import Ended, concerto, environment
 from .serving import Served, lines, served, write_rows
@@ -187,6 +190,21 @@ def test_killed_batches_ask_no_finished_row_twice(tmp_path: Path) -> None:
     kills(fresh_seed(), 4)
 
 
+def test_an_output_that_takes_no_more_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def put(output: Output, rows: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Output, "put", put)
+    (tmp_path / "twice.conc").write_text("pub fn twice(n: Int) -> Int { return n * 2; }\n")
+    (tmp_path / "rows.jsonl").write_text('{"n":1}\n')
+    assert main(["batch", "twice.conc", "--fn", "twice", "--in", "rows.jsonl", "--out", "out.jsonl", "--offline"]) == 1
+    assert capsys.readouterr().err == "cannot write out.jsonl: No space left on device\n"
+    assert sorted(os.listdir(tmp_path)) == ["out.jsonl.rows", "rows.jsonl", "twice.conc"]
+
+
 def test_two_batches_do_not_share_a_store(tmp_path: Path) -> None:
     with served(tmp_path, 4.0) as server:
         server.program(tmp_path)
@@ -216,6 +234,7 @@ def test_two_batches_do_not_share_a_store(tmp_path: Path) -> None:
         (["--store", "out.errors.jsonl"], 2, "--out: the results would be written over out.errors.jsonl of --store"),
         (["--out", "."], 2, "--out: . is no file; name one"),
         (["--on", "spark"], 2, "expected ray, or ray=ADDRESS"),
+        (["--on", "ray="], 2, "expected ray, or ray=ADDRESS"),
         (["--limit", "0"], 2, "at least 1"),
         (["--retries", "-1"], 2, ""),
         (["--wait", "3"], 2, "--wait is for --provider-batch"),

@@ -55,6 +55,7 @@ def test_an_exception_of_the_rows_is_the_callers() -> None:
 @pytest.mark.parametrize(("options", "error", "words"), [
     ({"limit": 0}, ValueError, "limit is 0"),
     ({"on": "spark"}, ValueError, "it is 'ray' or 'ray=ADDRESS'"),
+    ({"on": "ray="}, ValueError, "it is 'ray' or 'ray=ADDRESS'"),
     ({"max_cost": -1.0}, ValueError, "budget cost is -1.0"),
     ({"nothing": 1}, TypeError, "unknown option 'nothing'"),
     ({"provider_batch": True, "max_cost": 1.0}, ValueError, "what is sent is paid"),
