@@ -88,5 +88,6 @@ class Callbacks:
             read.append(await from_python(value, run.program, default, run.program.descriptors[kind], place, self.longest))
         self._refuse_late_call(name)
         if type(self.effect.payload) is ExternCall:
+            # For the journal, which makes these calls again when it answers from a recording; it refuses streams with functions.
             self.effect.payload.calls.append((number, read))
         return to_python(await run.call(self.effect, closure, [v.share(value) for value in read]))

@@ -60,7 +60,7 @@ class HostElements:
         self._iterator: Any = None
 
     async def next(self, effect: Effect) -> Any:
-        """Return the next element, as `Elements.next` says."""
+        """Return the next element, as `Elements.next` says; an error closes nothing."""
         if self._iterator is None:
             await self._begin(effect)
         assert self._callbacks is not None

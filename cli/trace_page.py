@@ -37,6 +37,7 @@ ROWS = 250  # of a block at most
 BLOCK = 1 << 18  # characters of a block, beyond which the next one begins
 TITLE = 160  # characters of a line of the list
 FAILED, AGAIN, EFFECT, INNER, BY_RUNTIME = 1, 2, 4, 8, 16  # flags of a row, as trace.js has them
+# How the page draws a kind of row: places in GROUPS of trace.js (emit, quiet, model, tool, wait, other).
 GROUPS = {"emit": 0, "print": 0, "model": 2, "embed": 2, "tool": 3, "mcp": 3, "agent": 3, "wait": 4, "answer": 4, "limit": 4}
 QUIET, OTHER = 1, 5
 SHARED = ("tools", "hosted", "schema", "params")  # of a request to a model, besides its messages

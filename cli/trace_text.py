@@ -5,7 +5,8 @@ Hands on `Text` to `cli/trace.py` and the notebook, and to `cli/trace_page.py` w
 `asked_of`, `memory_text`, `duration`, `tokens_text`, `short` and `one_line`. It prints each step as it comes, so a recording of
 any length takes no memory; where tasks go on side by side, the heading of a task stands again wherever it goes on. Lines, but for
 the table of sums, are cut to the width of the terminal, elsewhere to what `width_of` says, and what is not printable is escaped
-everywhere: the texts are those of models and servers.
+everywhere: the texts are those of models and servers. What a recorded result holds is said by the forms in
+`runtime/journal/peers.py` (agents and MCP servers) and `forms.py` (replies).
 """
 
 from __future__ import annotations
@@ -204,7 +205,7 @@ class Text:
             tail = "" if finish == "stop" else f"({one_line(finish)})"
             self.line(None, depth, f"reply: {short(result.get('text', ''))}", "", tail)
         for call in calls:
-            if isinstance(call, list) and len(call) >= 3:
+            if isinstance(call, list) and len(call) >= 3:  # id, name, arguments (null if they are no object), their text
                 arguments = call[2] if call[2] is not None else call[-1]
                 self.line(None, depth, f"calls {one_line(text_of(call[1]))} {short(arguments)}", CYAN)
 
@@ -302,7 +303,7 @@ def given_by(row: EffectRow) -> str:
     if row.kind == "embed" and isinstance(result, list):
         return count_of(result, "vector")
     if row.kind == "agent" and isinstance(result, list) and len(result) == 4:
-        result = result[1] or result[0]
+        result = result[1] or result[0]  # of value, name of the failure or null, exit code, stderr
     if isinstance(result, dict):
         for name in ("value", "json", "error", "failure"):
             if name in result and len(result) <= 2:
@@ -319,6 +320,7 @@ def _value_text(value: Any, row: EffectRow) -> str:
     if row.kind == "mcp" and isinstance(value, list):
         method = row.request.get("method") if isinstance(row.request, dict) else ""
         if method == "tools/call" and len(value) == 4 and isinstance(value[1], list):
+            # structured content, texts, whether it failed, media
             texts = " ".join(map(short, value[1])) or short(value[0])
             return f"failed: {texts}" if value[2] is True else texts
         if method == "tools/list":

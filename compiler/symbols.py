@@ -449,8 +449,8 @@ class SlotAccess:
 
 @record
 class StepFunction:
-    """The function of a memory step as written: a closure, or a name. `place`: (memory, number) of the value that initialisation
-    gives it, once the image is made."""
+    """The function of a memory step as written: a closure, or a name. `place`: [number of the memory in the image, number among
+    its step functions, from 0], under which initialisation keeps the value; None until the image is made."""
 
     value: ast.Expr
     place: list[int] | None = None
@@ -530,7 +530,7 @@ class ConnectionSymbol(Symbol):
 
 @record
 class ModelSymbol(Symbol):
-    """`connection`: the connection, or the name of a predeclared one; `fields`: config entries by key (already checked);
+    """`connection`: the connection, or the name of one without a declaration; `fields`: config entries by key (checked);
     `memories`: the attached ones, the turn goes to the last; `fallback`: the models that take its calls over, in order."""
 
     declaration: ast.Config
@@ -565,7 +565,7 @@ class ToolSymbol(Symbol):
     texts: dict[FunctionSymbol, str] = field(factory=dict)
     arguments: dict[FunctionSymbol, StructSymbol] = field(factory=dict)
     effects: dict[FunctionSymbol, str] = field(factory=dict)  # classes of `@effect` (O-9.37)
-    guards: dict[str, str] = field(factory=dict)  # capabilities of the methods of library tools
+    guards: dict[str, str] = field(factory=dict)  # of library tools: by name of method, its capability (O-4.33)
     function: FunctionSymbol | None = None  # that it offers as its one method (O-4.48)
 
     def wire_name(self, method: FunctionSymbol) -> str:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
         """What a function of Python gives one by one."""
 
         async def next(self, effect: Effect) -> Any:
-            """Return Some of the next element, a value of the machine, or NONE at the end. Raises CallFailed, after which nothing
-            comes."""
+            """Return Some of the next element, a value of the machine, or NONE at the end. Raises CallFailed, and what ends the
+            run; the caller calls `close` then, and not `next`."""
 
         async def close(self, waits: bool) -> None:
             """End the function, which has not come to its end perhaps; without `waits` a thread does so when it comes to it. What

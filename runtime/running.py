@@ -2,9 +2,9 @@
 
 Hands on `EffectContext` to performers, to all whom they call in `access/`, `agents/`, `calls/`, `journal/`, `mcp/`, `schema/`,
 `search/` and `tools/`, to `host.py` and `python_calls.py`, and to those of the Python API who call functions of the host
-(`api/callbacks.py`, `api/python_functions.py`, `api/python_streams.py`, `api/worker_threads.py`); `session/session.py: Session`
-is what they get, and says more of each method. Hands on `context_around` to the functions of the host (`host.py`) and to the
-performer of `std::call` (`effects/world.py`).
+(`api/callbacks.py`, `api/python_functions.py`, `api/python_streams.py`, `api/worker_threads.py`); `session/session.py: Session`,
+or a view of it with fewer rights (`access/rights.py`), is what they get, and says more of each method. Hands on `context_around`
+to the functions of the host (`host.py`) and to the performer of `std::call` (`effects/world.py`).
 """
 
 from __future__ import annotations

@@ -4,7 +4,9 @@
 Hands on `check_connection` to `declaration_checks`, `check_headers` to `mcp`, `named_connection` to `models` and `embedders`,
 `connection_of`, `check_extra`, `check_kept_long` and `api_of` to `models`, and `connection_help` to `program`, which checks the
 manifest. Which fields there are, of which type and range, is a row of `vm/declaration_fields.py`; here stand the fields that need
-more than that, and what fields demand of each other. `c` is the state of the check: mistakes are reported to it by a code (E…; W…
+more than that, and what fields of a declaration demand of each other: the manifest's own connections are checked by
+`program._check_connection`, those of a run by `runtime/connections.py`, and what all three demand is a function of
+`vm/providers.py`, as `two_accounts`. `c` is the state of the check: mistakes are reported to it by a code (E…; W…
 for a warning), and not raised. No connection is opened and no variable read: keys stay outside of the image.
 """
 
@@ -186,9 +188,9 @@ def api_of(connection: dict[str, object]) -> str:
 def named_connection(
     c: Checker, node: ast.Config, owner: str, known_fields: Sequence[str]
 ) -> tuple[ConnectionSymbol | str, dict[str, object]] | None:
-    """Return the connection that the field `provider` of a declaration names, or the name of a predeclared one, and its fields;
-    None after a report (O-1.17, O-1.35): E4002 where the field is missing, E4003 for an unknown name, E4004 for what is no name.
-    `known_fields`: those of such a declaration; `owner`: what messages call it."""
+    """Return the connection that the field `provider` of a declaration names, or the name of one without a declaration, and its
+    fields; None after a report (O-1.17, O-1.35): E4002 where the field is missing, E4003 for an unknown name, E4004 for what is
+    no name. `known_fields`: those of such a declaration; `owner`: what messages call it."""
     entry = next((e for e in node.entries if e.key.text == "provider"), None)
     if entry is None:
         if not is_misspelt("provider", node.entries, known_fields):

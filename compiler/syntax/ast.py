@@ -684,9 +684,10 @@ class Clause(Node):
 
 @node
 class Function(Item):
-    """`body` is None when it ends in `;`. `by` is the model of `fn f() -> R by M { prompt }`, whose body is the prompt; the
-    checker replaces the two by a body that asks the model. `foreign_name` is the NAME of `fn f() = "NAME";` in an `extern` block.
-    `omitted` is the place of a body that a check with a cache left out of the tree."""
+    """`body` is None when it ends in `;`, and where a check with a cache left it out of the tree: `omitted` is its place then,
+    else None; a default of a trait is never left out. `by` is the model of `fn f() -> R by M { prompt }`, whose body is the
+    prompt; the checker replaces the two by a body that asks the model. `foreign_name` is the NAME of `fn f() = "NAME";` in an
+    `extern` block."""
 
     name: Ident
     is_async: bool
@@ -1016,7 +1017,7 @@ class BindPattern(Pattern):
     binding: Any = annotation()  # its Local
     constant: Any = annotation()  # the ConstSymbol, VariantSymbol or BuiltinSymbol (None) it denotes instead
     is_field: Any = annotation()  # whether it is the short form of `name: name` in a pattern of fields
-    again: Any = annotation()  # where the pattern binds the name first, unless it is a variant
+    again: Any = annotation()  # the Span where the pattern binds the name first, unless it is a variant
 
 
 @node

@@ -124,7 +124,8 @@ NOTHING: OfMethod = (lambda value: None, lambda form: None)
 
 # By method of a store (`memory/stores/protocol.py`). `open` gives the names of the optional methods that a store has, `died`
 # whether the holder of a lease is over, `index` what has changed in its index since the operation before that looked there. What
-# is read is checked as what comes from a store, and raises as `entries_of`.
+# is read is checked as what comes from a store, and raises as `entries_of`. Which methods there are, and which of them change a
+# store, is told to the journal in `store_calls.py` (ALWAYS, OPTIONAL, CHANGING).
 METHODS: dict[str, OfMethod] = {
     "open": NAMES,
     "head": (lambda head: list(head.values()), head_of),

@@ -1,10 +1,10 @@
 """How a schema reaches the model: native field, tool `respond`, or block in the prompt (O-2.42 to O-2.48).
 
 Hands on `Schema` to the session, which has one for each schema of the program, and to all that asks it for one. Hands on `Plan`,
-what a request carries for the schema, and where the text of the answer stands in a reply, to the call algorithm (`calls/call.py`)
-and to typed streams (`calls/typed_streams.py`), for which `effects/models.py` makes it; `why_block`, what a retry says of the
-reply before, to the call algorithm; and `minimal_instance`, which the offline provider answers with (O-1.32). Nothing here judges
-a reply: that is `acceptance.py`.
+what a request carries for the schema, and where the text of the answer stands in a reply, to the call algorithm
+(`calls/call.py`), which makes it, and to typed streams (`calls/typed_streams.py`), for which `effects/models.py` does;
+`why_block`, what a retry says of the reply before, to the call algorithm; and `minimal_instance`, which the offline provider
+answers with (O-1.32). Nothing here judges a reply: that is `acceptance.py`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from ...vm.interp.linked import Code
     from ...vm.schema import Json, SchemaType
     from ..connections import ConnectionSettings
     from ..records import Reply, Strategy, ToolChoice
@@ -31,7 +32,7 @@ RESPOND_DESCRIPTION = "Give the final answer."
 
 class Schema:
     """A schema of the program: its type `shape`; the JSON Schema in `plain` form, and in `strict` form if it has one, which are
-    made here unless the image has them; and the code of its validators."""
+    made here unless the image has them; and the linked code of its `validators`, which `acceptance.py` runs."""
 
     __slots__ = ("name", "shape", "plain", "strict", "validators")
 
@@ -41,7 +42,7 @@ class Schema:
         shape: SchemaType,
         plain: Json | None = None,
         strict: Json | None = None,
-        validators: Sequence[Any] = (),
+        validators: Sequence[Code] = (),
     ) -> None:
         self.name = name
         self.validators = validators

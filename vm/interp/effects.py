@@ -47,8 +47,9 @@ if TYPE_CHECKING:
         the exception, raised before anything was done, of a method that has to wait for a store, a lock, a vector or a function
         of the program; `attended`: the names of memories of which `append` and the readers of the log may have to, so that they
         are called through `at_once` too; `computed` runs a function without parameters to its end and returns its value;
-        `is_shared`: whether others may write the store of a memory meanwhile; `is_queued` notes that a change of a slot in place
-        begins or ends, and returns whether that has to wait, since sessions change it in turns."""
+        `is_shared`: whether others may write the store of a memory meanwhile; `is_queued` notes that a change in place of the
+        slot named `slot` begins or ends (it is asked alike at both), and returns whether that has to wait, since sessions change
+        it in turns."""
 
         failure: Any
         must_wait: Any
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
         computed: Any
 
         def is_shared(self, ref: Any) -> bool: ...
-        def is_queued(self, ref: Any, slot: Any) -> bool: ...
+        def is_queued(self, ref: Any, slot: str) -> bool: ...
         def __getitem__(self, name: str) -> Memory: ...
         def at(self, ref: Any) -> Memory:
             """Return the memory of a handle, at its key and branch."""
@@ -120,7 +121,9 @@ if TYPE_CHECKING:
             written in place."""
 
     class MachineContext(Protocol):
-        """The part of the machine that methods of handles use; a body gets it as its first argument."""
+        """The part of the machine that methods of handles use; a body gets it as its first argument. `stores`: the hashmaps and
+        ledgers; `program`: the linked one; `configured`: fields of declarations that are no constants, by (section of the image,
+        number of the entry, name)."""
 
         memories: Memories
         stores: Any
@@ -204,12 +207,14 @@ class ModelCall:
     `instance`: the number of an instance that `spawn` made of it, 0 for the model itself. `memory`: the attached memory, or a
     tuple of memories; None for none, UNSET for the model's own (O-3.24). `auto`: whether the turn is appended to it. `turn`:
     `tokens` (a count) and `meta` of with_memory, None for neither. `context`: a value or UNSET. `overrides`: what a Prompt and
-    `with` replace (O-1.67, O-3.30). `schema`: the name of a schema or None. `retry_message`: what stands behind the faults of a
-    reply when the model is asked again, or None (O-2.48). `tools`: handles of added tools; `own_tools`: whether the model's
-    static ones are offered too (O-3.20, O-3.21). `messages`: those of chat, as the program passed them, else None. `media`: those
-    of a Prompt, values of Media.
+    `with` replace (O-1.67, O-3.30), by the names of a model's fields (the id as `model` of a Prompt, as `base` of `with`), {} for
+    nothing. `schema`: the name of a schema or None. `retry_message`: what stands behind the faults of a reply when the model is
+    asked again, or None (O-2.48). `tools`: handles of added tools; `own_tools`: whether the model's static ones are offered too
+    (O-3.20, O-3.21). `messages`: those of chat, as the program passed them, else None. `media`: those of a Prompt, values of
+    Media.
     """
 
+    # Snapshots have the slots by place: a new one goes to the end (`ADDED_LATER` in vm/snapshot/kinds.py).
     __slots__ = (
         "model", "method", "prompt", "overrides", "memory", "auto", "context", "schema", "retry_message", "tools", "own_tools",
         "messages", "instance", "turn", "media",

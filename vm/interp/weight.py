@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class MemoryGauge(Protocol):
-        """What the host does so that a run notices in time that its memory grows. It calls `Machine.weigh_soon`."""
+        """What the host does so that a run notices in time that its memory grows: it calls `Machine.weigh_soon`. `machine` is
+        the one that it looks after; a successor of that sets itself there."""
 
         machine: Any
 
@@ -37,10 +38,11 @@ if TYPE_CHECKING:
             """A built-in is about to work on this many items, or to make them."""
 
         def computing(self, translated: bool) -> None:
-            """The run computes, `translated` or not, and no thread watches it (`Machine.unwatched`)."""
+            """The run has used a chunk of fuel, or enters `translated` code, and no thread watches it. It is called until the
+            gauge, once it watches, sets `Machine.unwatched` to False."""
 
         def weighed(self, weight: int) -> None:
-            """The values of the run weigh this many bytes now."""
+            """The values of the run weigh this many bytes now, within the budget: above it P103 is raised instead."""
 
 
 # Classes of what values refer to but no run has made: the program, and what belongs to Python. They weigh nothing.

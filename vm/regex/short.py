@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from .syntax import Node
 
-LONGEST = 512  # characters of a text
+LONGEST = 512  # characters of a text, and of a set as `re` has it
 MOST_STEPS = 100_000  # of one search: a millisecond or less
 MOST_NODES = 100  # parts of a pattern
 ROUNDED = 16  # the cost is reckoned for lengths that are multiples of this

@@ -64,8 +64,9 @@ _KINDS = {"fn": "Function", **NAMES}
 
 
 def kind_of_type(entry: Any) -> str:
-    """Return the word under which the impls of a type are found; `entry` is its entry in an image: the key of a declared type,
-    `Tuple/2` of a tuple of two, else the word that `kinds_of` in `interp/dispatch.py` has for its values, such as "Array"."""
+    """Return the word under which the impls of a type are found: the key of a declared type, `Tuple/2` of a tuple of two, else
+    the word that `kinds_of` in `interp/dispatch.py` has for its values, such as "Array". `entry` is the entry in an image of a
+    type that can have impls: not of `T?`, a string union, Any or `never`."""
     head = entry[0]
     if head == "tuple":
         return f"Tuple/{len(entry[1])}"

@@ -304,7 +304,9 @@ class StoredList(RestingList):
 
 
 class LendingList(StoredList):
-    """The storage while a call notes its writes and items may be containers: what is read is lent, since the owner has it too."""
+    """The storage while a call notes its writes and items may be containers: an item that is read is lent, and all where they are
+    walked over, since the owner has them too. A slice, a copy and a sum lend nothing: whoever makes one marks what it puts into
+    another container (`share_all`)."""
 
     __slots__ = ()
 

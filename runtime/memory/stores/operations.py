@@ -4,7 +4,8 @@ Hands on the protocol `Operations` and its simple form `IN_PLACE` to whoever rea
 try an operation first, and to the stores the limits of their waits, `LONGEST_WAIT` (to `search/search_database.py` too) and
 `LONGEST_CONNECT`. An operation is tried where the session runs, and done there when nothing has to be waited for, which costs
 nothing more. A store that would wait raises `MustWait` before it has changed anything, and the operation begins anew where it
-may wait: in the thread of the session (`thread.py`).
+may wait: in the thread of the session. Others that have these methods: `StoreThread` (`thread.py`), the form of a session with
+a store, and `JournaledOperations` (`runtime/journal/stores.py`), which stands around it where the run has a journal.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ if TYPE_CHECKING:
             """Return seconds that only grow, by which sessions take turns."""
 
         def timed(self, loop: Any) -> Any:
-            """Return the loop with the timers by which whoever waits for a lock gives up."""
+            """Return `loop`, the event loop of the session, with `time` and `call_later` of those by which whoever waits for a
+            lock gives up (a recording has when they ran out); all else is that loop's."""
 
         @property
         def beside(self) -> Operations:
-            """The operations for what no outcome of the program hangs on, such as to give a lock back: no recording has them."""
+            """The operations for what no outcome of the program hangs on, such as to give a lock back: no recording has them.
+            While a recording is given, `attempt` and `use` of these do nothing and return None."""
 
         def close(self) -> None:
             """End the thread, if there is one, and wait for its end; the next operation that waits begins another one."""
