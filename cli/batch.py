@@ -220,7 +220,7 @@ def _written(output: Output) -> Iterator[None]:
 
 async def _until_signal(batch: Batch, output: Output, progress: Progress) -> int:
     """Run the batch; return 0 at its end, or the code of the signal that ended it: what is finished is in the store by then. A
-    second signal ends the process at once."""
+    second signal, of either kind, ends the process at once."""
     import asyncio
     import signal
     import threading
@@ -233,10 +233,12 @@ async def _until_signal(batch: Batch, output: Output, progress: Progress) -> int
         with _written(output):
             output.put(rows)
 
-    loop, task, received = asyncio.get_running_loop(), asyncio.ensure_future(batch.arun(put, opened)), []
+    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(batch.arun(put, opened))
+    received: list[int] = []
 
     def stop(number: int, frame: object) -> None:
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+        for each in numbers:
+            signal.signal(each, signal.default_int_handler if each == signal.SIGINT else signal.SIG_DFL)
         received.append(number)
         batch.stop()  # calls that compute
         loop.call_soon_threadsafe(task.cancel)

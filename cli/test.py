@@ -15,7 +15,18 @@ import sys
 import time
 
 from . import exits
-from .inputs import compilation, entry_file, error_lines, file_namer, is_image, is_refused, program_of, read, report
+from .inputs import (
+    compilation,
+    entry_file,
+    error_lines,
+    file_namer,
+    is_image,
+    is_refused,
+    program_of,
+    read,
+    refuse_damaged_image,
+    report,
+)  # fmt: skip
 from .run import configure_run, host_of, limits_of, run_session, skip_waits, trace_lines, write_out
 from .run import hint_of as hint_of
 from .run import words_of as words_of
@@ -103,8 +114,9 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, output: Rep
 def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
     """Yield the path and program of each root that has tests, and of each image, each once, in the order of the arguments; of a
     directory, its own sources before those of its subdirectories. Diagnostics of all roots go to stderr. A file that cannot be
-    read and errors in any source raise Exit before the first is yielded; with `--junit` errors are written there too, and Exit
-    (1) comes where they cannot be. An image that is refused raises Exit (74) in its turn."""
+    read, one called .concb that is no image, and errors in any source raise Exit before the first is yielded; with `--junit`
+    errors are written there too, and Exit (1) comes where they cannot be. An image that is refused raises Exit (74) in its
+    turn."""
     from ..compiler.incremental import CheckCache
     from ..compiler.roots import extents_of, roots_of, sources_under
     from ..vm.interp.link import load_image
@@ -112,6 +124,8 @@ def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
     paths = [path for argument in arguments.paths or [project_folder()] for path in sources_under(argument)]
     contents = {path: read(path) for path in dict.fromkeys(paths)}  # `-` can be read only once
     sources = {path: data for path, data in contents.items() if not is_image(data)}
+    for path in sources:
+        refuse_damaged_image(path)
     cache = CheckCache()
     extents = extents_of(sources, cache.parse)
     roots: dict[str, Compilation] = {}
@@ -193,9 +207,7 @@ class Report:
         if self.silent:
             return
         self.progress.clear()
-        if self.open_line:
-            print()
-        self.open_line = False
+        self._end_line()
         if self.arguments.debug:
             self._emits(outcome)
         word, colour = WORDS[outcome.passed]
@@ -212,7 +224,13 @@ class Report:
             self._summary(failures)
         return exits.OK if self.outcomes and not failures else exits.FAILED
 
+    def _end_line(self) -> None:
+        if self.open_line:
+            print()
+        self.open_line = False
+
     def _summary(self, failures: list[tuple[TestOutcome, list[str]]]) -> None:
+        self._end_line()
         passed = len(self.outcomes) - len(failures)
         blank = "" if self.silent else "\n"
         word = "ok" if self.outcomes and not failures else "FAILED"

@@ -321,7 +321,8 @@ def _value_text(value: Any, row: EffectRow) -> str:
         method = row.request.get("method") if isinstance(row.request, dict) else ""
         if method == "tools/call" and len(value) == 4 and isinstance(value[1], list):
             # structured content, texts, whether it failed, media
-            texts = " ".join(map(short, value[1])) or short(value[0])
+            media = count_of(value[3], "part") + " of media" if value[0] is None and value[3] else ""
+            texts = " ".join(map(short, value[1])) or media or short(value[0])
             return f"failed: {texts}" if value[2] is True else texts
         if method == "tools/list":
             return ", ".join(short(tool[0]) for tool in value if isinstance(tool, list) and tool)

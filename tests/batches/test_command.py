@@ -172,6 +172,29 @@ def test_a_signal_ends_a_batch_that_goes_on_later(tmp_path: Path, number: int, c
         assert [line["row"] for line in lines(tmp_path / "out.jsonl")] == list(range(1, 101))
 
 
+SIGNALLED = """
+import asyncio, os, signal
+from concerto.cli.batch import _until_signal
+from concerto.cli.terminal import Progress
+
+class Held:
+    def stop(self): pass
+    async def arun(self, put, opened):
+        os.kill(os.getpid(), signal.SIGINT)
+        try:
+            await asyncio.sleep(20)
+        finally:
+            print(*map(signal.getsignal, (signal.SIGINT, signal.SIGTERM)))
+
+print(asyncio.run(_until_signal(Held(), None, Progress(quiet=True))))
+"""
+
+
+def test_after_a_signal_one_of_either_kind_ends_the_process() -> None:
+    done = subprocess.run([sys.executable, "-c", SIGNALLED], capture_output=True, text=True, timeout=60, env=environment())
+    assert (done.stdout, done.stderr) == (f"{signal.default_int_handler} {signal.SIG_DFL}\n130\n", "")
+
+
 def test_a_signal_ends_a_row_that_computes(tmp_path: Path) -> None:
     (tmp_path / "ask.conc").write_text("pub fn ask(text: String) -> Int { let mut n = 0; while true { n += 1; } n }")
     write_rows(tmp_path / "rows.jsonl", 2)

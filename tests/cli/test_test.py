@@ -48,6 +48,17 @@ def test_quiet_prints_summary_and_failures(cli, write):
     )
 
 
+def test_the_summary_begins_a_line(cli, write):
+    write("t.conc", '@test("one") fn one() { print("hi"); }')
+    assert cli("test", "-q", "t.conc").out == "hi\ntest result: ok. 1 passed, 0 failed\n"
+
+
+def test_a_damaged_image_is_no_source(cli, write):
+    write("t.conc", PASSING)
+    told = "bad.concb: image rejected: V002: the file is no Concerto image\n"
+    assert cli("test", "t.conc", write("bad.concb", b"\0no image")) == (74, "", told)
+
+
 def test_debug_shows_emits(cli, write):
     write("t.conc", TWO)
     assert "        [emit:seen] [1]\n  FAIL  other\n" in cli("test", "--debug", "t.conc").out

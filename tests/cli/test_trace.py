@@ -282,5 +282,7 @@ def test_every_kind_has_its_line() -> None:
     failed = {"value": [None, ["no such book"], True, []]}
     asked = {"server": "S", "method": "tools/call", "tool": "t", "arguments": {}}
     assert shown("mcp", asked, failed) == "mcp S tools/call t {} | gave failed: no such book"
+    pictures = {"value": [None, [], False, [["image/png", "AAAA"]]]}
+    assert shown("mcp", asked, pictures) == "mcp S tools/call t {} | gave 1 part of media"
     panic = {"code": "P1", "message": "m"}
     assert shown("file", ["read_file", "x"], panic, "panicked") == "file read_file x | panic[P1]: m"

@@ -176,6 +176,8 @@ def test_error_types_cover_their_descendants() -> None:
         (("fn", (INT, STRING), BOOL), "fn(Int, String) -> Bool"), (("fn", (), NIL), "fn()"),
         (("union", ("a", "b")), '"a" | "b"'), (("error", "ToolError", "Timeout"), "ToolError::Timeout"),
         (("result", INT, ("error", "Error")), "Result<Int, Error>"), (("tuple", ()), "()"),
+        (("nilable", ("fn", (INT,), INT)), "(fn(Int) -> Int)?"), (("nilable", ("union", ("a", "b"))), '("a" | "b")?'),
+        (("fn", (), ("union", ("a", "b"))), 'fn() -> ("a" | "b")'),
     ],
 )  # fmt: skip
 def test_types_are_written_as_in_source(descriptor: Any, text: str) -> None:

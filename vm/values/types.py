@@ -44,15 +44,21 @@ def type_text(descriptor: Descriptor) -> str:
         parts = [type_text(part) for part in descriptor[1]]
         return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
     if head == "nilable":
-        return type_text(descriptor[1]) + "?"
+        return f"{_bracketed(descriptor[1], 'union', 'fn')}?"
     if head == "fn":
-        result = "" if descriptor[2] == ("nil",) else f" -> {type_text(descriptor[2])}"
+        result = "" if descriptor[2] == ("nil",) else f" -> {_bracketed(descriptor[2], 'union')}"
         return f"fn({', '.join(type_text(part) for part in descriptor[1])}){result}"
     if head == "union":
         return " | ".join(f'"{member}"' for member in descriptor[1])
     if head in ("struct", "schema", "enum", "trait"):
         return plain_name(descriptor[1])
     return "::".join(descriptor[1:])
+
+
+def _bracketed(descriptor: Descriptor, *heads: str) -> str:
+    """Return a part as `type_text`; of these heads in brackets, without which what stands beside it would belong to its end."""
+    text = type_text(descriptor)
+    return f"({text})" if descriptor[0] in heads else text
 
 
 def plain_name(key: str) -> str:
