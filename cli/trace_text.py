@@ -51,7 +51,7 @@ class Text:
     # ------------------------------------------------------------ lines
 
     def line(self, t: float | None, depth: int, text: str, colour: str = "", tail: str = "") -> None:
-        """Print a line: a time, `t` in milliseconds, None for none, the text indented by `depth`, and behind it, if it fits, a
+        """Print a line: a time, `t` in milliseconds, None for none, the text indented by `depth`, and behind it what fits of a
         tail. On a stream with colours the text is in `colour`, an escape sequence, "" for none."""
         head = " " * TIME if t is None else f"{number(t) / 1000:{TIME}.3f}"
         text = "  " * min(depth, 12) + text

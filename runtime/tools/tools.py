@@ -195,7 +195,8 @@ class Tools:
         return tools
 
     def hand_over(self, later: EffectContext) -> None:
-        """Give the states to a session that goes on from this one, for tools that it declares with the same type of state."""
+        """Give the states, the same objects, to a session that goes on from this one, for tools that it declares with the same
+        type of state. Its initialisation has run by then, or nothing is handed over."""
         tools = Tools.of(later)
         for name, state in self.states.items():
             number = tools.numbers.get(name)

@@ -159,7 +159,7 @@ class RestingList(list):  # type: ignore[type-arg]
     """The storage of an Array or Stack in the state of a tool: of this class while no call notes its writes, so that reads and
     writes of scalars are those of a list. `undo` is the call that notes its writes, None for none, `owner` the container that is
     to be as before, `length` the number of items before, `changed` the items that were replaced, by position, `before` all of
-    them once something was done that the others cannot tell. `plain`: no item is a container."""
+    them once something was done that the others cannot tell. `plain`: for certain no item is a container."""
 
     __slots__ = ("undo", "owner", "length", "changed", "before", "plain")
     undo: Undo | None
