@@ -6,7 +6,7 @@ Hands on `Text` to `cli/trace.py` and the notebook, and to `cli/trace_page.py` w
 any length takes no memory; where tasks go on side by side, the heading of a task stands again wherever it goes on. Lines, but for
 the table of sums, are cut to the width of the terminal, elsewhere to what `width_of` says, and what is not printable is escaped
 everywhere: the texts are those of models and servers. What a recorded result holds is said by the forms in
-`runtime/journal/peers.py` (agents and MCP servers) and `forms.py` (replies).
+`runtime/journal/peers.py` (agents and MCP servers) and `runtime/journal/forms.py` (replies).
 """
 
 from __future__ import annotations
