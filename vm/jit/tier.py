@@ -419,7 +419,8 @@ class Tier:
 
     def _python_function(self, part: Part) -> Any:
         _, values, made = self.translation.names_of(part.code)
-        self.globals.update(values)
+        for name, value in values.items():
+            self.globals.setdefault(name, value)
         for name in made:
             if name in self.globals:
                 continue
