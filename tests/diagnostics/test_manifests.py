@@ -19,6 +19,7 @@ BESIDE = {
     "project": {"name": 'name = "app"', "version": 'version = "0.1.0"', "entry": 'entry = "main.conc"'},
     "connections": {"provider": 'provider = "openai"'},
     "agents": {"command": 'command = "worker"'},
+    "stores.url_env": {"kind": 'kind = "postgres"'},
 }
 
 
@@ -44,7 +45,8 @@ def test_every_message_names_the_way_out(path: Path) -> None:
 
 @pytest.mark.parametrize(("table", "key", "lines"), LINES, ids=[f"{table}.{key}" for table, key, _ in LINES])
 def test_the_examples_are_right(table: str, key: str, lines: str, tmp_path: Path) -> None:
-    beside = [line for other, line in BESIDE.get(table, {}).items() if other != key]
+    rows = BESIDE.get(table, {}) | BESIDE.get(f"{table}.{key}", {})
+    beside = [line for other, line in rows.items() if other != key]
     path = tmp_path / "Concerto.toml"
     path.write_text("\n".join((HEADERS[table], *beside, lines)) + "\n", encoding="utf-8")
     assert rendered(path) == ""
