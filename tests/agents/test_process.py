@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -12,7 +13,6 @@ from concerto.runtime.agents import child as children
 from concerto.runtime.agents import process as processes
 from concerto.runtime.effects.agents import AgentCalls
 from concerto.runtime.errors import CallFailure
-from concerto.runtime.loop import gather
 
 from .children import ECHO, JSON, Deaf, agent, arguments, asked, gone, run
 
@@ -376,8 +376,7 @@ def test_a_process_that_cannot_be_ended_leaves_the_others_to_be_ended() -> None:
             ended.append(self.name)
 
     class Context:
-        async def gather(self, *coroutines: Any) -> list[Any]:
-            return await gather(asyncio.get_running_loop(), list(coroutines))
+        host = SimpleNamespace(loop=None)
 
     calls = AgentCalls(cast("Any", Context()))
     calls.processes = {name: cast("Any", Process(name)) for name in ("one", "broken", "two")}

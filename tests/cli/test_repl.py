@@ -186,7 +186,7 @@ def test_a_message_shows_what_the_user_typed_and_nothing_else(repl, line):
 
 def test_places_stand_in_the_text_of_the_user_after_a_changeable_variable(repl):
     _, err = repl("let mut y = 1", "loop { }", words=("--offline", "--max-steps", "1000"))
-    assert err == ["panic[P101]: step limit exceeded: 1000 (budget `steps`)", "  at entry (repl:2:1)"]
+    assert err == ["panic[P101]: step limit exceeded: 1000 (budget `steps`)", "  at entry (repl:2:6)"]
 
 
 @pytest.mark.parametrize("line", ["exit", "quit", "exit()", "quit();"])
