@@ -155,7 +155,7 @@ LAYERS = {
         "interp/tasks", "builtins", "interp", "generated", "interp/template", "interp/link", "interp/weight", "interp/machine",
         "jit",
         "jit/library", "jit/kinds", "jit/analysis", "jit/inlining", "jit/literals",
-        "jit/flow", "jit/text", "jit/liveness", "jit/lending", "jit/facts",
+        "jit/flow", "jit/text", "jit/payloads", "jit/liveness", "jit/lending", "jit/facts",
         "jit/emitter", "jit/arithmetic", "jit/values", "jit/places", "jit/intrinsics", "jit/calls", "jit/branches", "jit/loops",
         "jit/control", "jit/functions", "jit/tier", "snapshot",
     ),

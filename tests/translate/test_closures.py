@@ -273,6 +273,16 @@ def test_tuples_of_texts_and_ints_are_keys_of_sets_without_a_call() -> None:
     assert text_of(KEYS, "others").count(" is tuple ") == 2
 
 
+def test_what_methods_in_concerto_give_has_the_kind_of_their_elements() -> None:
+    """So has a parameter that a closure captures: nothing asks what they hold."""
+    head = "struct P { n: Int, t: String } fn main() { f([], 1); } fn f(ps: Array<P>, k: Int) -> Int {"
+    order = "{ let c = a.n - b.n; let d = a.t.len() - b.t.len(); if c * k > d { c } else { d } }"
+    work = f"let mut all = ps; all.sort_by(|a, b| {order}); let mut s = 0; for p in all {{ s += p.n; }}"
+    more = "for p in ps { if p.n > k { s += ps[0].n; } } let g = || ps.len() + k;"
+    text = text_of(f"{head} {work} {more} s + g() }}", "f")
+    assert "MARKED" not in text and text.count(".f0") >= 3
+
+
 def test_an_option_that_is_only_asked_for_is_not_made() -> None:
     text = text_of("fn f(m: Map<String, Int>, k: String) -> Int? { let o = m.get(k); if o.is_none() { return nil; } o.unwrap() }"
                    " fn main() { f({}, \"k\"); }", "f")  # fmt: skip

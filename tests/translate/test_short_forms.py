@@ -470,6 +470,15 @@ def test_parts_of_an_enum_value_are_read_at_once() -> None:
     assert ".payload[" not in part.source
 
 
+def test_a_comparison_with_nil_asks_for_the_value_alone() -> None:
+    program = loaded(NILS)
+    numbers = {code.label: code.number for code in program.codes}
+    for name in ("asked", "given", "last"):
+        part = Translation(program).whole(numbers[name], False)
+        assert part is not None and " None)" in part.source
+        assert name == "asked" or "op_NE" not in part.source
+
+
 def test_a_slice_of_a_text_makes_no_range(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
     init = RangeValue.__init__

@@ -3,13 +3,14 @@
 A call of a function value, or of a method that is found at run time, is not followed: there translated code asks what it meets.
 
 Hands on `CallGraph` to the rest of the translator and the tier, `only_reads` to `runtime/tools/direct.py`, `ends_of_arguments` to
-`inlining`, `LARGEST` to `functions` and `TALLEST` to the tier. It only reads the verified image and writes no code; numbers are
-those of functions in it. Fuel is the count of instructions that a run may still do. What may be inlined is decided here
-(`CallGraph.inlined_size`, `MOST_INLINED`), how much of it in `inlining`.
+`inlining`, `prelude_row` to `calls` and `functions`, `LARGEST` to `functions` and `TALLEST` to the tier. It only reads the
+verified image and writes no code; numbers are those of functions in it. Fuel is the count of instructions that a run may still
+do. What may be inlined is decided here (`CallGraph.inlined_size`, `MOST_INLINED`), how much of it in `inlining`.
 """
 
 from __future__ import annotations
 
+from ..builtins.modules import built_in_row
 from ..bytecode import image as im
 from ..bytecode import operands as k
 from ..bytecode.opcodes import BY_NAME, OPCODES
@@ -76,6 +77,17 @@ def ends_of_arguments(depths: list[int], call: int, base: int, count: int) -> li
             at -= 1
         at -= 1
     return ends
+
+
+# ---------------------------------------------------------------- functions of the prelude
+
+
+def prelude_row(function: Any) -> Any:
+    """Return the row of the built-in that a function of an image is, where that is written in Concerto; None for any other. What
+    an image calls so may be another function."""
+    receiver, _, name = function.name.partition("::")
+    row = built_in_row(receiver, name) if function.flags & im.F_HIDDEN else None
+    return row if row is not None and row.kind == "prelude" else None
 
 
 # ---------------------------------------------------------------- the call graph

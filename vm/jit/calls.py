@@ -19,10 +19,11 @@ from __future__ import annotations
 from ..bytecode.image import F_INOUT, memory_of_hashmap
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import kinds
+from .analysis import prelude_row
 from .emitter import registrar
 from .facts import Value
 from .flow import Unshaped
-from .library import prelude_row, suffix
+from .library import suffix
 from .places import map_key
 from .text import Branch
 from .values import err, mark_payload, payload_text

@@ -469,7 +469,7 @@ class Emitter:
         kind = value.kind
         if open_kind and everywhere.kind[0] == kind[0]:
             kind = everywhere.kind
-        elif kind[0] in ("array", "map"):
+        elif kind[0] in ("array", "map") and (slot in self.invariants or self.kinds.unknown != kinds.UNSTORED):
             kind = (kind[0], kinds.UNKNOWN)
         low = max([bound for bound in (value.low, everywhere.low) if bound is not None], default=None)
         high = min([bound for bound in (value.high, everywhere.high) if bound is not None], default=None)

@@ -16,7 +16,7 @@ from ..bytecode import operands as k
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from ..interp.link import run_costs
 from . import kinds
-from .analysis import LARGEST
+from .analysis import LARGEST, prelude_row
 from .calls import prologue
 from .control import Structure
 from .emitter import Emitter
@@ -24,10 +24,11 @@ from .facts import Value, canonical_stack, confirms, improves, join_values, opti
 from .flow import Flow, Unshaped
 from .inlining import Body
 from .lending import beginning, changes
-from .library import METHOD, Part, prelude_row, suffix
+from .library import METHOD, Part, suffix
 from .literals import literals
 from .liveness import LocalUses, hidden_stores, read_after
-from .text import Branch, Spare, Store, printed, stores, unpack_payloads
+from .payloads import unpack_payloads
+from .text import Branch, Spare, Store, printed, stores
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

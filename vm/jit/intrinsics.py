@@ -21,7 +21,7 @@ from ..builtins.modules import row_of
 from ..bytecode.opcodes import BY_NAME
 from ..record import record
 from . import kinds
-from .arithmetic import note_presence
+from .arithmetic import CLASSES, note_presence
 from .emitter import MOST_PARTS, registrar
 from .facts import TESTED, Value, slot_of
 from .places import LONGEST, checks_at_push, guard_key, make_list_unique, map_key, room_test, set_map_entry
@@ -240,7 +240,6 @@ UNBOXED: dict[tuple[str, str], Intrinsic] = {
 UNWRAPPING = frozenset({("Option", "unwrap"), ("Option", "unwrap_or"), ("Option", "ok_or"), ("Result", "unwrap_or")})
 # What an Option or Result that is not built is asked, and whether that is true of None and of an Err.
 ASKING = {("Option", "is_some"): False, ("Option", "is_none"): True, ("Result", "is_ok"): False, ("Result", "is_err"): True}
-KEY_CLASSES = {"string": "str", "int": "int"}  # of Python, by the kind of a value that is a key as it is
 KEYED = {"get": 1, "has": 1, "set": 2}  # methods of Map with a key, and where that lies on the stack
 SCALAR_RECEIVERS = frozenset({"String", "Int", "Float", "Bool"})
 # These neither change nor mark an element of an Array or field of a struct that is there already: facts of elements still hold
@@ -334,10 +333,10 @@ def key_test(e: Emitter, value: Value) -> str:
     of a few of these (`set_key`). A tuple that was built here is asked for its parts, of any other its kind tells which to look
     at."""
     parts = value.parts or [Value(f"{value.text}[{at}]", part) for at, part in enumerate(e.kinds.parts(value.kind))]
-    if any(part.kind[0] not in KEY_CLASSES for part in parts) or not 0 < len(parts) <= MOST_PARTS:
+    if any(part.kind[0] not in ("string", "int") for part in parts) or not 0 < len(parts) <= MOST_PARTS:
         return f"(type({value.text}) is str or type({value.text}) is int)"
     tests = [] if value.parts else [f"type({value.text}) is tuple and len({value.text}) == {len(parts)}"]
-    tests += [f"type({part.text}) is {KEY_CLASSES[part.kind[0]]}" for part in parts if not part.certain]
+    tests += [CLASSES[part.kind[0]].format(part.text) for part in parts if not part.certain]
     return " and ".join(tests) or "True"
 
 

@@ -13,8 +13,6 @@ import math
 from functools import partial
 from itertools import islice
 
-from ..builtins.modules import built_in_row
-from ..bytecode.image import F_HIDDEN
 from ..interp import ops
 from ..interp.dispatch import changes_self, missing_value, not_fallible, wrong_length
 from ..interp.ops import not_bool
@@ -351,14 +349,6 @@ def suffix(closures: Closures) -> str:
     return "".join([f"_{position}_{function}" for position, function in closures])
 
 
-def prelude_row(function: Any) -> Any:
-    """Return the row of the built-in that a function of an image is, where that is written in Concerto; None for any other. What
-    an image calls so may be another function."""
-    receiver, _, name = function.name.partition("::")
-    row = built_in_row(receiver, name) if function.flags & F_HIDDEN else None
-    return row if row is not None and row.kind == "prelude" else None
-
-
 def named_function(name: str) -> tuple[int, Closures] | None:
     """Return the number of the function of the program that the Python function `name` is, and the closures that it is
     specialised for; None for any other name."""
@@ -367,6 +357,11 @@ def named_function(name: str) -> tuple[int, Closures] | None:
         return None
     numbers = [int(part) for part in rest]
     return int(number), tuple(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def is_literal(name: str) -> bool:
+    """Return whether a global name is that of a literal of constants (`CN_FIRST_LAST`), which sessions do not share."""
+    return name[:1] == "C" and name.count("_") == 2 and name[1:].replace("_", "").isdigit()
 
 
 class Part:
@@ -428,3 +423,20 @@ def _sites(rows: Iterable[tuple[int, Any]]) -> dict[int, Site]:
         sites[line] = site = Site(index, stack, element)
         site.again = again
     return sites
+
+
+def site_of(part: Part, line: int) -> Site:
+    """Return the place in the bytecode of a line: of that line, or of the last one before it that has one; the first has one
+    (G-3.8)."""
+    while line not in part.sites:
+        line -= 1
+    return part.sites[line]
+
+
+def within(inlined: Inlined, at: int) -> list[tuple[Inlined, int]]:
+    """Return the functions around an instruction, outermost first, each with the index of what it does next."""
+    inner = []
+    while inlined.caller is not None:
+        inner.append((inlined, at))
+        inlined, at = inlined.caller, inlined.call + 1
+    return [(inlined, at), *reversed(inner)]

@@ -25,7 +25,7 @@ from ..values import UNSET, Array, Closure, Err, RangeValue, ToolRef
 from ..values.containers import CONTAINERS
 from ..values.limits import limits
 from .analysis import TALLEST, CallGraph
-from .library import NAMES, Deoptimise, Part, blank, named_function, state_before
+from .library import NAMES, Deoptimise, Part, blank, is_literal, named_function, site_of, state_before, within
 from .literals import literal
 
 TYPE_CHECKING = False
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from ..interp.linked import LoopSite, Site
     from .functions import Function
     from .library import Closures, Inlined
-    from .library import Site as Place
 
     Key = tuple[int, int, bool, Closures]
     Names = tuple[dict[str, tuple[int, Closures]], dict[str, Any], list[str]]
@@ -207,11 +206,6 @@ WARM = 1 << 30  # hits of what is to be translated at once: more than any thresh
 PATIENCE = 50  # times that a function or loop may deoptimise
 NEVER = 1 << 30  # more calls than may nest
 PASSED = 5_000  # fuel that a loop uses before it asks how much is left
-
-
-def is_literal(name: str) -> bool:
-    """Return whether a global name is that of a literal of constants (`CN_FIRST_LAST`), which sessions do not share."""
-    return name[:1] == "C" and name.count("_") == 2 and name[1:].replace("_", "").isdigit()
 
 
 def walk_length(value: Any) -> int:
@@ -797,15 +791,6 @@ class Tier:
 RUN = Tier.run.__code__  # of the Python frame beneath those of translated code
 
 
-def within(inlined: Inlined, at: int) -> list[tuple[Inlined, int]]:
-    """Return the functions around an instruction, outermost first, each with the index of what it does next."""
-    inner = []
-    while inlined.caller is not None:
-        inner.append((inlined, at))
-        inlined, at = inlined.caller, inlined.call + 1
-    return [(inlined, at), *reversed(inner)]
-
-
 def frame(program: Program, inlined: Inlined, values: dict[str, Any], index: int) -> tuple[Any, list[Any], list[Any], Code]:
     """Return a frame of the interpreter (next node, locals, cells, code) of an inlined function that goes on with the instruction
     `index`; `values` are the variables of the translated frame."""
@@ -815,11 +800,3 @@ def frame(program: Program, inlined: Inlined, values: dict[str, Any], index: int
     slots = [values.get(f"l{n}") for n in range(inlined.slot, inlined.slot + code.argc + len(code.blank))]
     cells = [values.get(f"c{n}") for n in inlined.cells]
     return following, slots, cells, code
-
-
-def site_of(part: Part, line: int) -> Place:
-    """Return the place in the bytecode of a line: of that line, or of the last one before it that has one; the first has one
-    (G-3.8)."""
-    while line not in part.sites:
-        line -= 1
-    return part.sites[line]
